@@ -1,0 +1,203 @@
+"""What a plan says: the contract between the site file and everything that carries it out.
+
+Plain frozen dataclasses of JSON-friendly values (strings for addresses), so that roles, charts, the rollout engine and the
+seed read the same words. Nothing here computes; `compile.py` fills it in. A role reads only what is here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Role = Literal["seed", "control", "storage", "worker", "hypervisor"]
+Purpose = Literal["oob", "provisioning", "management", "cluster", "storage", "tunnel", "provider"]
+Severity = Literal["error", "warning", "info"]
+Provisioner = Literal["existing", "container", "ironic"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One thing the plan noticed. ``error`` stops every layer, ``warning`` and ``info`` are shown."""
+
+    name: str  # stable, kebab-case: "cidr-overlap"
+    severity: Severity
+    where: tuple[str, ...]  # key paths in the site file: "networks.storage.vlan"
+    what: str  # the fault, with the values at fault
+    why: str  # why it matters
+    remedy: str  # what to write instead
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NetworkPlan:
+    """One plane of the site."""
+
+    name: str
+    purpose: Purpose
+    cidr: str
+    gateway: str | None
+    vlan: int | None  # None: untagged
+    mtu: int  # bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InterfacePlan:
+    """A host's way onto one network."""
+
+    name: str  # interface name on the host: "mgmt0"
+    network: str
+    address: str | None  # None: no address of its own (a provider bridge)
+    prefix: int
+    mtu: int
+    mac: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostPlan:
+    """One machine."""
+
+    name: str  # short, also the Kubernetes node name: "control-1"
+    fqdn: str
+    roles: tuple[Role, ...]
+    rack: str
+    hardware: str  # hardware profile
+    provisioner: Provisioner  # container: a system container of the lab; ironic: zero touch; existing: already installed
+    address: str  # on the management network: ssh, kubelet, etcd
+    interfaces: tuple[InterfacePlan, ...]
+    bmc: dict[str, Any] | None
+    serial: str | None
+    node_labels: dict[str, str] = field(default_factory=dict)  # Kubernetes labels; empty: not a Kubernetes node
+    node_taints: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccessPlan:
+    """Who may log in to the hosts, and how the controller does."""
+
+    user: str  # the account the controller uses; it may become root
+    authorized_keys: tuple[str, ...]  # further public keys, beside the site's own
+    port: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostSettings:
+    """What every host gets, whatever its role."""
+
+    timezone: str
+    ntp_servers: tuple[str, ...]
+    dns_servers: tuple[str, ...]
+    names: dict[str, str]  # name -> address, for names every host must resolve (VIP names, registry, seed)
+    sysctl: dict[str, str]
+    kernel_modules: tuple[str, ...]
+    packages_url: str | None  # apt repository of the seed; None: the host's own sources stay as they are
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SupplyPlan:
+    """Where artifacts come from and where the site serves them."""
+
+    source: Literal["build", "registry", "upstream"]
+    registry: str  # "registry.lab.test:5000": every image reference starts with it
+    files_url: str  # "http://registry.lab.test:8080": binaries and archives, by <artifact>/<version>/<file>
+    seed: str | None  # the host that serves both; None: an existing registry is used
+    images: dict[str, str]  # logical image name of the lock -> full reference
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CniPlan:
+    """The pod network."""
+
+    name: Literal["flannel", "cilium", "calico"]
+    mtu: int  # of the pod interface, encapsulation already subtracted
+    backend: str  # flannel: vxlan | host-gw
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KubernetesPlan:
+    """One cluster: the infrastructure's own."""
+
+    version: str  # "1.36.3"
+    endpoint_name: str  # "kubernetes.<domain>"
+    endpoint_address: str  # the VIP, or the only control host
+    endpoint_port: int  # 6443
+    pod_cidr: str
+    service_cidr: str
+    dns_domain: str
+    dns_address: str
+    cni: CniPlan
+    first_control: str  # the host that initialises the cluster; any other control host joins
+    etcd_members: int
+    storage_class: str  # "general"
+    storage_backend: str  # local | ceph-rbd | external
+    audit: bool
+    encrypt_secrets: bool
+    kubelet: dict[str, Any]  # KubeletConfiguration fields the site sets
+    ignore_preflight: tuple[str, ...]  # kubeadm preflight checks the hardware profile cannot satisfy
+    image_repository: str  # "registry.lab.test:5000/kubernetes"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndpointPlan:
+    """A public API of the site: a name on the VIP, TLS, and the port the cluster serves it on."""
+
+    service: str  # "keystone"
+    type: str  # catalog type: "identity"
+    name: str  # "identity.lab.test"
+    url: str  # "https://identity.lab.test/v3"
+    node_port: int
+    health_path: str  # what the edge asks: "/v3/"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EdgePlan:
+    """The virtual IP and what listens on it."""
+
+    kind: Literal["haproxy", "gateway-api"]
+    address: str
+    network: str
+    prefix: int
+    router_id: int  # VRRP, 1-255, unique on the network
+    hosts: tuple[str, ...]  # hosts that may hold the address, in order of preference
+    endpoints: tuple[EndpointPlan, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleasePlan:
+    """One Helm release of the graph."""
+
+    name: str
+    chart: str
+    version: str  # chart version
+    namespace: str
+    needs: tuple[str, ...]  # releases that must verify first
+    verify: str  # name of the verifier: "mariadb", "rabbitmq", "memcached", "keystone", ...
+    values: dict[str, Any]  # leaves {"$secret": "name"} are resolved from the secrets store just before rendering
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenStackPlan:
+    """The cloud on top."""
+
+    release: str  # "2026.1"
+    region: str
+    namespace: str
+    services: tuple[str, ...]
+    charts: str  # builtin, a directory, a Helm repository URL or oci:// reference
+    releases: tuple[ReleasePlan, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """Everything decided before a machine is touched."""
+
+    site: str
+    domain: str
+    profile: str
+    networks: dict[str, NetworkPlan]
+    hosts: dict[str, HostPlan]
+    access: AccessPlan
+    host: HostSettings
+    supply: SupplyPlan
+    kubernetes: KubernetesPlan
+    edge: EdgePlan
+    openstack: OpenStackPlan
+    findings: tuple[Finding, ...]
