@@ -1,0 +1,134 @@
+"""Where the time of a run goes: one line a play while it runs, and a table at the end."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+name: timeline
+type: aggregate
+short_description: Wall time, controller CPU, tasks per host and changes of every play
+version_added: 0.1.0
+description:
+  - Prints one line when a play ends and a table when the run ends.
+  - Tasks are counted per host as Ansible ran them, skipped ones included, because a skipped task costs the controller
+    almost as much as one that ran.
+requirements:
+  - Enabled in C(callbacks_enabled).
+options:
+  timeline_file:
+    description: File to write the same figures to, as JSON. Empty writes none.
+    type: path
+    default: ""
+    env:
+      - name: GROUNDUP_TIMELINE
+    ini:
+      - section: callback_timeline
+        key: file
+"""
+
+import json
+import resource
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ansible.plugins.callback import CallbackBase
+
+
+@dataclass(slots=True)
+class PlayRecord:
+    """What one play cost."""
+
+    name: str
+    started: float
+    cpu_at_start: float
+    seconds: float = 0.0
+    cpu_seconds: float = 0.0
+    tasks: Counter[str] = field(default_factory=Counter)
+    changed: Counter[str] = field(default_factory=Counter)
+
+
+def controller_cpu_seconds() -> float:
+    """CPU seconds of this process and of all its ended children."""
+    own, children = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
+    return own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime
+
+
+def _figures(play: PlayRecord) -> dict[str, Any]:
+    return {
+        "name": play.name,
+        "seconds": play.seconds,
+        "cpu_seconds": play.cpu_seconds,
+        "tasks": dict(play.tasks),
+        "changed": dict(play.changed),
+    }
+
+
+class CallbackModule(CallbackBase):  # type: ignore[misc]  # Ansible ships no types
+    """See DOCUMENTATION."""
+
+    CALLBACK_VERSION = 2.0
+    CALLBACK_TYPE = "aggregate"
+    CALLBACK_NAME = "groundup.cloud.timeline"
+    CALLBACK_NEEDS_ENABLED = True
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._plays: list[PlayRecord] = []
+        self._run_started = time.monotonic()
+
+    def v2_playbook_on_play_start(self, play: Any) -> None:
+        """Close the play before, open this one."""
+        self._close()
+        self._plays.append(PlayRecord(play.get_name().strip(), time.monotonic(), controller_cpu_seconds()))
+
+    def v2_runner_on_ok(self, result: Any) -> None:
+        """Count a task that ran, and whether it changed something."""
+        host = self._count(result)
+        if result.result.get("changed"):
+            self._plays[-1].changed[host] += 1
+
+    def v2_runner_on_failed(self, result: Any, ignore_errors: bool = False) -> None:  # noqa: ARG002  # Ansible's signature
+        """Count a task that failed."""
+        self._count(result)
+
+    def v2_runner_on_skipped(self, result: Any) -> None:
+        """Count a task that was skipped."""
+        self._count(result)
+
+    def v2_playbook_on_stats(self, stats: Any) -> None:  # noqa: ARG002  # Ansible's signature
+        """Print the table; write it when a file is named."""
+        self._close()
+        rows = [play for play in self._plays if play.tasks]
+        if not rows:
+            return
+        width = max(len(play.name) for play in rows)
+        self._display.display(f"\n{'play':<{width}}  {'wall s':>7} {'cpu s':>7} {'tasks/host':>10} {'changed':>7}")
+        for play in rows:
+            self._display.display(
+                f"{play.name:<{width}}  {play.seconds:7.1f} {play.cpu_seconds:7.1f} "
+                f"{max(play.tasks.values()):10d} {play.changed.total():7d}"
+            )
+        total = time.monotonic() - self._run_started
+        self._display.display(f"{'total':<{width}}  {total:7.1f} {controller_cpu_seconds():7.1f}")
+        if target := self.get_option("timeline_file"):
+            Path(target).write_text(
+                json.dumps(
+                    {"seconds": total, "cpu_seconds": controller_cpu_seconds(), "plays": [_figures(play) for play in rows]},
+                    indent=1,
+                ),
+                encoding="utf-8",
+            )
+
+    def _count(self, result: Any) -> str:
+        host = str(result.host.get_name())
+        if self._plays:
+            self._plays[-1].tasks[host] += 1
+        return host
+
+    def _close(self) -> None:
+        if self._plays and not self._plays[-1].seconds:
+            play = self._plays[-1]
+            play.seconds = time.monotonic() - play.started
+            play.cpu_seconds = controller_cpu_seconds() - play.cpu_at_start
