@@ -115,7 +115,11 @@ class CallbackModule(CallbackBase):  # type: ignore[misc]  # Ansible ships no ty
         if target := self.get_option("timeline_file"):
             Path(target).write_text(
                 json.dumps(
-                    {"seconds": total, "cpu_seconds": controller_cpu_seconds(), "plays": [_figures(play) for play in rows]},
+                    {
+                        "seconds": total,
+                        "cpu_seconds": controller_cpu_seconds(),
+                        "plays": [_figures(play) for play in rows],
+                    },
                     indent=1,
                 ),
                 encoding="utf-8",
