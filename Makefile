@@ -2,14 +2,42 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-SITE ?= inventories/lab/site.yml
+export SITE ?= inventories/lab/site.yml
 
-RUN := ci/run
+.PHONY: help bootstrap lab lab-destroy lab-shell plan supply test test-long lint docs bench
 
-.PHONY: help
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
-.PHONY: lint
-lint: ## every static check
+bootstrap:
+	@ci/bootstrap > /dev/null
+
+lab: bootstrap ## from the site file to a running cloud on this machine
+	@ci/lab up
+
+lab-destroy: bootstrap ## remove the lab and everything it changed on this machine
+	@ci/lab destroy
+
+lab-shell: bootstrap ## a shell that knows the lab: names, kubectl, helm, openstack
+	@ci/lab shell
+
+plan: bootstrap ## what the site file means: findings, plan.json and the topology picture
+	@ci/run ansible-playbook -i $(SITE) groundup.cloud.plan
+
+supply: bootstrap ## build every artifact, or find it in the cache
+	@ci/lab supply
+
+test: bootstrap ## every test tier that fits this machine
+	@ci/run python ci/tiers.py
+
+test-long: bootstrap ## the tests that take too long for CI
+	@ci/run pytest -m long tests
+
+lint: bootstrap ## every static check
 	@ci/lint
+
+docs: bootstrap ## build the documentation
+	@ci/docs
+
+bench: bootstrap ## the benchmarks, each with its target
+	@for bench in ci/bench/*.py; do ci/run python $$bench; done

@@ -1,0 +1,132 @@
+"""Runs the test tiers in order and says at the end what passed, what failed and what was skipped with which reason.
+
+Usage: ci/run python ci/tiers.py [TIER...]        all tiers by default; exit code 1 when one failed
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+SUMMARY = re.compile(r"^=+ .*\b(passed|failed|error|skipped|no tests ran)\b.* in .*=+$")
+SKIPPED_TEST = re.compile(r"^SKIPPED \[\d+\] .*")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tier:
+    """One group of tests: its commands run in order until one fails."""
+
+    name: str
+    commands: tuple[tuple[str, ...], ...]
+    needs: Callable[[], str | None] = lambda: None  # a reason to skip, or None
+    always: tuple[str, ...] = ()  # runs at the end whatever happened: puts the machine back
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """How a tier ended."""
+
+    name: str
+    verdict: str
+    seconds: float
+    notes: tuple[str, ...]
+
+
+def needs_root() -> str | None:
+    """Say why hosts cannot be made on this machine, or None."""
+    if os.geteuid() != 0:
+        return "making hosts needs root"
+    if not Path("/etc/debian_version").exists():
+        return "the build roots need a Debian machine"
+    return None
+
+
+SCENARIOS = sorted(path.parent.name for path in (ROOT / "molecule").glob("*/molecule.yml"))
+
+TIERS = (
+    Tier(name="lint", commands=(("ci/lint",),)),
+    Tier(name="unit", commands=(("ci/run", "pytest", "-q", "-n", "2", "tests/unit", "tests/contract"),)),
+    Tier(name="docs", commands=(("ci/docs",),)),
+    Tier(name="supply", commands=(("ci/lab", "supply"),), needs=needs_root),
+    Tier(
+        name="molecule",
+        commands=tuple(("ci/run", "molecule", "test", "-s", scenario) for scenario in SCENARIOS),
+        needs=needs_root,
+    ),
+    Tier(
+        name="lab",
+        commands=(
+            ("ci/lab", "up"),
+            ("ci/lab", "unchanged"),
+            ("ci/run", "pytest", "-q", "-m", "lab and not long", "tests/e2e"),
+        ),
+        needs=needs_root,
+        always=("ci/lab", "destroy"),
+    ),
+)
+
+
+def run(command: tuple[str, ...]) -> tuple[int, list[str]]:
+    """Run one command, passing its output through, and collect the lines the final report repeats."""
+    print(f"\n$ {' '.join(command)}", flush=True)
+    kept: list[str] = []
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+        if process.stdout is None:  # never with PIPE; tells the type checker so
+            raise RuntimeError("no standard output")
+        for line in process.stdout:
+            sys.stdout.write(line)
+            sys.stdout.flush()
+            if SUMMARY.match(line.strip()) or SKIPPED_TEST.match(line.strip()):
+                kept.append(line.strip())
+    return process.returncode, kept
+
+
+def run_tier(tier: Tier) -> Outcome:
+    """Run a tier's commands in order; the first that fails ends it."""
+    started = time.monotonic()
+    if reason := tier.needs():
+        return Outcome(name=tier.name, verdict="skipped", seconds=0.0, notes=(reason,))
+    print(f"\n=== tier {tier.name} ===", flush=True)
+    notes: list[str] = []
+    verdict = "passed"
+    for command in tier.commands:
+        code, kept = run(command)
+        notes += kept
+        if code != 0:
+            verdict = "FAILED"
+            notes.append(f"exit {code}: {' '.join(command)}")
+            break
+    if tier.always:
+        code, _ = run(tier.always)
+        if code != 0:
+            verdict = "FAILED"
+            notes.append(f"exit {code}: {' '.join(tier.always)}")
+    return Outcome(name=tier.name, verdict=verdict, seconds=time.monotonic() - started, notes=tuple(notes))
+
+
+def main() -> int:
+    """Run the named tiers, or all."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("tier", nargs="*", choices=[[], *(tier.name for tier in TIERS)])
+    wanted = parser.parse_args().tier or [tier.name for tier in TIERS]
+    outcomes = [run_tier(tier) for tier in TIERS if tier.name in wanted]
+    print("\n=== summary ===")
+    for outcome in outcomes:
+        print(f"{outcome.name:<10} {outcome.verdict:<8} {outcome.seconds:7.0f}s")
+        for note in outcome.notes:
+            print(f"           {note}")
+    counts = {verdict: sum(o.verdict == verdict for o in outcomes) for verdict in ("passed", "FAILED", "skipped")}
+    print(f"{counts['passed']} passed, {counts['FAILED']} failed, {counts['skipped']} skipped")
+    return 1 if counts["FAILED"] else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
