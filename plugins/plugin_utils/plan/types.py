@@ -119,6 +119,9 @@ class KubernetesPlan:
     endpoint_name: str  # "kubernetes.<domain>"
     endpoint_address: str  # the VIP, or the only control host
     endpoint_port: int  # 6443
+    # Where each control host's own API server listens (kubeadm: localAPIEndpoint.bindPort). Not endpoint_port: HAProxy holds
+    # that on the VIP of the same hosts, and a server on every address of a host would refuse to share it.
+    api_port: int = 6444
     pod_cidr: str
     service_cidr: str
     dns_domain: str
