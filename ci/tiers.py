@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-SUMMARY = re.compile(r"^=+ .*\b(passed|failed|error|skipped|no tests ran)\b.* in .*=+$")
+SUMMARY = re.compile(r"^(=+ )?(\d+ (passed|failed|errors?|skipped)|no tests ran).* in [\d.]+s")
 SKIPPED_TEST = re.compile(r"^SKIPPED \[\d+\] .*")
 
 
