@@ -1,0 +1,57 @@
+"""The collection as a user gets it: it builds, installs into an empty path, and documents everything in it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+KINDS = {"action": "module", "modules": "module", "inventory": "inventory", "lookup": "lookup", "callback": "callback", "filter": "filter"}
+
+
+def run(*command: str, collections: Path) -> str:
+    """Run an Ansible command that sees only ``collections`` and what the virtual environment brings."""
+    environment = {**os.environ, "ANSIBLE_COLLECTIONS_PATH": str(collections)}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build the collection from this tree and install it into an empty path."""
+    built, target = tmp_path_factory.mktemp("built"), tmp_path_factory.mktemp("installed")
+    run("ansible-galaxy", "collection", "build", str(ROOT), "--output-path", str(built), collections=target)
+    (tarball,) = built.glob("groundup-cloud-*.tar.gz")
+    run("ansible-galaxy", "collection", "install", str(tarball), "-p", str(target), "--offline", "--no-deps", collections=target)
+    return target
+
+
+def test_the_built_collection_leaves_out_what_a_user_does_not_need(installed: Path) -> None:
+    collection = installed / "ansible_collections/groundup/cloud"
+    assert (collection / "plugins/inventory/site.py").is_file()
+    assert (collection / "supply.lock").is_file()
+    for name in (".run", ".git", ".ci"):
+        assert not (collection / name).exists(), name
+
+
+def test_every_plugin_and_module_is_documented(installed: Path) -> None:
+    for directory, kind in KINDS.items():
+        for source in sorted((ROOT / "plugins" / directory).glob("*.py")):
+            if source.name == "__init__.py":
+                continue
+            name = f"groundup.cloud.{source.stem}"
+            documented = json.loads(run("ansible-doc", "-t", kind, "-j", name, collections=installed))
+            assert documented[name]["doc"]["short_description"], name
+
+
+def test_every_entry_point_of_every_role_is_documented(installed: Path) -> None:
+    documented = json.loads(run("ansible-doc", "-t", "role", "-j", "-l", "groundup.cloud", collections=installed))
+    for role in sorted(path for path in (ROOT / "roles").iterdir() if path.is_dir()):
+        entry_points = {task.stem for task in (role / "tasks").glob("*.yml") if task.stem in {"main", "check", "verify"}}
+        assert entry_points, f"{role.name} has no entry point"
+        assert set(documented[f"groundup.cloud.{role.name}"]["entry_points"]) >= entry_points, role.name
