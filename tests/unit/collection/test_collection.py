@@ -10,7 +10,14 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
-KINDS = {"action": "module", "modules": "module", "inventory": "inventory", "lookup": "lookup", "callback": "callback", "filter": "filter"}
+KINDS = {
+    "action": "module",
+    "modules": "module",
+    "inventory": "inventory",
+    "lookup": "lookup",
+    "callback": "callback",
+    "filter": "filter",
+}
 
 
 def run(*command: str, collections: Path) -> str:
@@ -27,7 +34,17 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     built, target = tmp_path_factory.mktemp("built"), tmp_path_factory.mktemp("installed")
     run("ansible-galaxy", "collection", "build", str(ROOT), "--output-path", str(built), collections=target)
     (tarball,) = built.glob("groundup-cloud-*.tar.gz")
-    run("ansible-galaxy", "collection", "install", str(tarball), "-p", str(target), "--offline", "--no-deps", collections=target)
+    run(
+        "ansible-galaxy",
+        "collection",
+        "install",
+        str(tarball),
+        "-p",
+        str(target),
+        "--offline",
+        "--no-deps",
+        collections=target,
+    )
     return target
 
 
@@ -52,6 +69,8 @@ def test_every_plugin_and_module_is_documented(installed: Path) -> None:
 def test_every_entry_point_of_every_role_is_documented(installed: Path) -> None:
     documented = json.loads(run("ansible-doc", "-t", "role", "-j", "-l", "groundup.cloud", collections=installed))
     for role in sorted(path for path in (ROOT / "roles").iterdir() if path.is_dir()):
-        entry_points = {task.stem for task in (role / "tasks").glob("*.yml") if task.stem in {"main", "check", "verify"}}
+        entry_points = {
+            task.stem for task in (role / "tasks").glob("*.yml") if task.stem in {"main", "check", "verify"}
+        }
         assert entry_points, f"{role.name} has no entry point"
         assert set(documented[f"groundup.cloud.{role.name}"]["entry_points"]) >= entry_points, role.name
