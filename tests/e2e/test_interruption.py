@@ -1,7 +1,7 @@
 """A run that is killed at any moment loses nothing: the next plain run goes on and converges.
 
-The lab is made from nothing, its run is killed (SIGKILL to the whole process group, nobody can clean up), and then run again.
-CI kills two runs in a row before one is left alone; `make test-long` kills ten fresh ones, each followed by a whole run.
+The lab is made from nothing, its run is killed (SIGKILL to the whole process group, nobody can clean up), and then run
+again. CI kills two runs in a row before one is left alone; `make test-long` kills ten fresh ones, each followed by a run.
 """
 
 from __future__ import annotations
@@ -46,13 +46,12 @@ def kill_after(seconds: float, *, log: Path) -> bool:
 def finish(verb: str, *, log: Path) -> None:
     """Run ``ci/lab VERB`` to its end; fail with the end of its log."""
     code = lab(verb, log=log).wait()
-    assert code == 0, f"{verb} ended with {code} (seed {SEED})\n" + "\n".join(
-        log.read_text(errors="replace").splitlines()[-60:]
-    )
+    tail = "\n".join(log.read_text(errors="replace").splitlines()[-60:])
+    assert code == 0, f"{verb} ended with {code} (seed {SEED})\n{tail}"
 
 
 def moments(count: int) -> list[float]:
-    """Draw ``count`` moments, one from each equal part of a run, so that every layer gets its share; in random order."""
+    """Draw ``count`` moments, one from each equal part of a run so that every layer gets its share, in random order."""
     chance = random.Random(SEED)  # noqa: S311  # a test's dice
     part = FIRST_RUN_SECONDS / count
     drawn = [part * index + chance.uniform(2.0, part) for index in range(count)]
