@@ -1,7 +1,7 @@
 """A run that is killed at any moment loses nothing: the next plain run goes on and converges.
 
 The lab is made from nothing, its run is killed (SIGKILL to the whole process group, nobody can clean up), and then run
-again. CI kills two runs in a row before one is left alone; `make test-long` kills ten fresh ones, each followed by a run.
+again. CI kills two runs in a row before one is left alone; `make test-long` kills ten fresh ones, each run again.
 """
 
 from __future__ import annotations
