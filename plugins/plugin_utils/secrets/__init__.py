@@ -1,0 +1,30 @@
+"""Secrets of a site: generated once, kept in one file encrypted by Ansible Vault, handed out by name.
+
+Scope: the file, its password, its names, and finding or hiding values in text. Who needs which secret is the
+plan's word.
+
+    store = open_store(plan.site)
+    store.ensure(required(plan))
+    values = store.resolve(release.values)
+"""
+
+from __future__ import annotations
+
+from .errors import SecretsError
+from .names import INFRASTRUCTURE, references, required
+from .password import PasswordSource, password_source
+from .redact import Redactor, find_values
+from .store import Store, open_store
+
+__all__ = [
+    "INFRASTRUCTURE",
+    "PasswordSource",
+    "Redactor",
+    "SecretsError",
+    "Store",
+    "find_values",
+    "open_store",
+    "password_source",
+    "references",
+    "required",
+]

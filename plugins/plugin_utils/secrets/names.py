@@ -1,0 +1,142 @@
+"""Names of secrets: what kind of value a name stands for, and which names a plan needs.
+
+The table ``KINDS`` is the only place that ties a name to a kind; a name no row speaks of is a password.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+import secrets
+import string
+from collections.abc import Callable, Iterator, Mapping
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any
+
+from .errors import SecretsError
+
+if TYPE_CHECKING:
+    from ..plan.types import Plan
+
+REFERENCE = "$secret"
+NAME = re.compile(r"[a-z0-9][a-z0-9_.-]*(/[a-z0-9][a-z0-9_.-]*)+")
+
+# What the infrastructure itself needs, whatever the releases; the keys of the site's CA are put by plugin_utils/pki.
+INFRASTRUCTURE = ("keepalived/auth", "kubernetes/encryption-key")
+
+
+def password(length: int = 32) -> str:
+    """Return ``length`` letters and digits, a letter first.
+
+    No YAML reader takes such a word for a number, a date or a boolean, no URL or INI file needs it escaped, and
+    32 is the longest password MariaDB accepts for replication.
+    """
+    letter = secrets.choice(string.ascii_letters)
+    return letter + "".join(secrets.choice(string.ascii_letters + string.digits) for _ in range(length - 1))
+
+
+def vrrp_password() -> str:
+    """Return 8 letters and digits: VRRP version 2 carries no more (RFC 2338, 5.3.6)."""
+    return password(8)
+
+
+def aes_key() -> str:
+    """Return 32 random bytes in base64: aescbc, aesgcm and secretbox keys of Kubernetes, Barbican's simple crypto."""
+    return base64.b64encode(secrets.token_bytes(32)).decode("ascii")
+
+
+def fernet_key() -> str:
+    """Return a Fernet key: 32 random bytes in URL-safe base64."""
+    return base64.urlsafe_b64encode(secrets.token_bytes(32)).decode("ascii")
+
+
+def erlang_cookie() -> str:
+    """Return an Erlang cookie: upper-case letters, as Erlang itself makes them."""
+    return "".join(secrets.choice(string.ascii_uppercase) for _ in range(32))
+
+
+def hex_key() -> str:
+    """Return 32 random bytes in hexadecimal: kubeadm's certificate key."""
+    return secrets.token_hex(32)
+
+
+def _never() -> str:
+    raise AssertionError("kept by plugin_utils/pki, never generated here")
+
+
+KINDS: tuple[tuple[str, Callable[[], str]], ...] = (
+    ("pki/*", _never),
+    ("keepalived/auth", vrrp_password),
+    ("*/encryption-key", aes_key),
+    ("*/kek", aes_key),
+    ("*/fernet-key", fernet_key),
+    ("*/erlang-cookie", erlang_cookie),
+    ("*/erlang_cookie", erlang_cookie),
+    ("*/certificate-key", hex_key),
+    ("*", password),
+)
+
+
+def generate(name: str) -> str:
+    """Return a new value of the kind that ``name`` stands for. Raises SecretsError for a malformed name."""
+    check_name(name)
+    kind = next(make for pattern, make in KINDS if fnmatchcase(name, pattern))
+    if kind is _never:
+        raise SecretsError(
+            f"{name} is not a secret that can be made up",
+            where=name,
+            why="names below pki/ are keys of the site's own certificates",
+            remedy="choose a name outside pki/, or issue the certificate first (action groundup.cloud.secrets)",
+        )
+    return kind()
+
+
+def check_name(name: object, *, where: str = "") -> str:
+    """Return ``name`` when it is well formed: owner/what, lower case. Raises SecretsError otherwise."""
+    if isinstance(name, str) and NAME.fullmatch(name):
+        return name
+    raise SecretsError(
+        f"{name!r} is not the name of a secret" if isinstance(name, str) else "the name of a secret is not a string",
+        where=where or "a secret's name",
+        why="names are <owner>/<what> in lower case, so that the store can be read by a human",
+        remedy='write for example {"$secret": "keystone/admin"}',
+    )
+
+
+def references(values: Any) -> frozenset[str]:
+    """Return every name that ``{"$secret": name}`` leaves of ``values`` refer to. Raises SecretsError."""
+    return frozenset(name for _, name in walk(values))
+
+
+def walk(values: Any, path: str = "") -> Iterator[tuple[str, str]]:
+    """Yield (key path, name) of every reference in ``values``."""
+    if (name := reference(values, path)) is not None:
+        yield path, name
+    elif isinstance(values, Mapping):
+        for key, value in values.items():
+            yield from walk(value, f"{path}.{key}" if path else str(key))
+    elif isinstance(values, (list, tuple)):
+        for index, value in enumerate(values):
+            yield from walk(value, f"{path}[{index}]")
+
+
+def reference(value: Any, path: str) -> str | None:
+    """Return the name when ``value`` is a reference, else None. Raises SecretsError for a mixture."""
+    if not isinstance(value, Mapping) or REFERENCE not in value:
+        return None
+    if len(value) != 1:
+        raise SecretsError(
+            "a reference to a secret has other keys beside it",
+            where=path or "the values' top",
+            why='{"$secret": name} stands for one string; what else is beside it would be lost',
+            remedy="move the other keys one level up",
+        )
+    return check_name(value[REFERENCE], where=path)
+
+
+def required(plan: Plan) -> tuple[str, ...]:
+    """Return, sorted, every name ``plan`` needs: the releases' references and the infrastructure's own."""
+    names: set[str] = set(INFRASTRUCTURE)
+    for release in plan.openstack.releases:
+        names |= references(release.values)
+    return tuple(sorted(names))

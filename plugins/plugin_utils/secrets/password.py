@@ -1,0 +1,68 @@
+"""The password of a site's secrets store: where it comes from, and its creation for a new site."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from ansible.errors import AnsibleError
+from ansible.parsing.dataloader import DataLoader
+from ansible.parsing.vault import get_file_vault_secret
+
+from ..files import write_new
+from .errors import SecretsError
+from .names import password
+
+VARIABLE = "ANSIBLE_VAULT_PASSWORD_FILE"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PasswordSource:
+    """A file that holds, or a script that prints, the password."""
+
+    path: Path
+    ours: bool  # this product may create the file; False: the operator keeps it
+
+    def exists(self) -> bool:
+        """Return whether the file is there."""
+        return self.path.exists()
+
+    def read(self) -> bytes:
+        """Return the password. Raises SecretsError when it cannot be had."""
+        if self.ours and stat.S_IMODE(self.path.stat().st_mode) & 0o077:
+            raise SecretsError(
+                "the password file can be read by other users",
+                where=str(self.path),
+                why="whoever reads it can open the secrets store",
+                remedy=f"chmod 600 {self.path}",
+            )
+        try:
+            secret = get_file_vault_secret(filename=str(self.path), loader=DataLoader())
+            secret.load()
+        except AnsibleError as error:
+            # Ansible's message names the file and what it did; it never holds the password.
+            raise SecretsError(
+                "the password of the secrets store cannot be read",
+                where=str(self.path),
+                why=str(error).splitlines()[0],
+                remedy=f"let {VARIABLE} name a file, or a script, that gives the password",
+            ) from None
+        return bytes(secret.bytes)
+
+    def create(self) -> bytes:
+        """Return the password, written first when there is none yet and the file is ours to write."""
+        if self.ours:
+            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            write_new(self.path, password().encode() + b"\n", mode=0o600)
+        return self.read()
+
+
+def password_source(site: str, environ: Mapping[str, str] = os.environ) -> PasswordSource:
+    """Return where the password of ``site`` is: ``$ANSIBLE_VAULT_PASSWORD_FILE``, else in the user's configuration."""
+    if chosen := environ.get(VARIABLE):
+        return PasswordSource(path=Path(chosen).expanduser(), ours=False)
+    config = environ.get("XDG_CONFIG_HOME") or str(Path(environ.get("HOME") or Path.home()) / ".config")
+    return PasswordSource(path=Path(config) / "groundup" / f"{site}.vault-password", ours=True)

@@ -1,0 +1,64 @@
+"""Hiding and finding secret values in text, in each form in which a value can turn up there.
+
+A value is looked for as it is, escaped as in JSON, percent-encoded, and inside base64 at each of the three byte
+alignments (a Kubernetes Secret of a whole configuration file hides its passwords so). A multi-line value, a private
+key, is also looked for line by line.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections.abc import Iterable, Mapping
+from urllib.parse import quote
+
+HIDDEN = "[secret]"
+SHORTEST = 6  # shorter values would hide half of any text; nothing the store generates is shorter than 8
+SHORTEST_BASE64 = 8  # characters of base64 that still mean one value and not chance
+_LINE = 24  # a line of a multi-line value shorter than this is no secret by itself: the markers of a PEM file
+
+
+def forms(value: str) -> frozenset[str]:
+    """Return every string whose presence in a text gives ``value`` away."""
+    whole = {value, json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1], quote(value, safe="")}
+    lines = {line for line in value.splitlines() if len(line) >= _LINE and not line.startswith("-----")}
+    found = {form for form in whole | (lines if "\n" in value else set()) if len(form) >= SHORTEST}
+    for text in [value] if "\n" not in value else sorted(lines):
+        found.update(_base64_forms(text.encode()))
+    return frozenset(found)
+
+
+def _base64_forms(raw: bytes) -> set[str]:
+    """Return the characters of base64 that depend on ``raw`` alone, for each of the three alignments."""
+    found = set()
+    for before in range(3):
+        encoded = base64.b64encode(bytes(before) + raw).decode("ascii")
+        start = -(-before * 8 // 6)
+        end = (before + len(raw)) * 8 // 6
+        inner = encoded[start:end]
+        if len(inner) >= SHORTEST_BASE64:
+            found |= {inner, inner.translate(str.maketrans("+/", "-_"))}
+    return found
+
+
+class Redactor:
+    """Replaces every form of every value by ``[secret]``; made once, called on each text before it is shown."""
+
+    def __init__(self, values: Iterable[str]) -> None:
+        """Prepare one pattern; longest first, so that no value is left in half."""
+        every = sorted({form for value in values for form in forms(value)}, key=len, reverse=True)
+        self._pattern = re.compile("|".join(map(re.escape, every))) if every else None
+
+    def __call__(self, text: str) -> str:
+        """Return ``text`` without any secret."""
+        return self._pattern.sub(HIDDEN, text) if self._pattern else text
+
+    def __repr__(self) -> str:
+        """Say what this is, not what it hides."""
+        return "Redactor()"
+
+
+def find_values(secrets: Mapping[str, str], text: str) -> tuple[str, ...]:
+    """Return, sorted, the names of the secrets that ``text`` gives away in any form."""
+    return tuple(sorted(name for name, value in secrets.items() if any(form in text for form in forms(value))))

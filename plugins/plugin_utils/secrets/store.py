@@ -1,0 +1,208 @@
+"""The store: one file of a site, encrypted by Ansible Vault, that only ever gains names.
+
+Reading needs no lock, because the file is replaced in one step. Whoever adds a name holds the lock and reads the file
+again first, so two runs at once end with the same values. A store that is gone while the site exists is an error:
+new passwords would lock the operator out of the databases that still know the old ones.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+from ansible.parsing.vault import AnsibleVaultError, VaultLib, VaultSecret
+
+from ..files import locked, write_atomic
+from ..paths import state_dir
+from .errors import SecretsError
+from .names import check_name, generate, reference
+from .password import PasswordSource, password_source
+
+FILE = "secrets.yml"
+LOCK = ".secrets.lock"
+# Public files that are only written once a store exists: without the store they mean that it was lost.
+MARKERS = ("kubeconfig", "ca.crt")
+
+
+class Store:
+    """Secrets of one site by name. Never shows a value unless asked for it by name."""
+
+    def __init__(
+        self, directory: Path, source: PasswordSource, *, write: bool, identity: str, values: dict[str, str]
+    ) -> None:
+        """Use ``Store.open``."""
+        self._directory = directory
+        self._source = source
+        self._write = write
+        self._identity = identity
+        self._values = values
+
+    @classmethod
+    def open(cls, directory: Path, source: PasswordSource, *, write: bool = True) -> Store:
+        """Read the store in ``directory``; one that never was is empty, and written by the first ``ensure`` or ``put``.
+
+        With ``write=False`` (check mode) nothing is ever written: new values live in memory only.
+        Raises SecretsError when the store was lost, does not open, or cannot be read.
+        """
+        store = cls(directory, source, write=write, identity=str(uuid.uuid4()), values={})
+        store._read()
+        return store
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self._directory / FILE
+
+    @property
+    def identity(self) -> str:
+        """A public UUID made with the store: hosts and clusters keep it, to know whose secrets they run on."""
+        return self._identity
+
+    def names(self) -> tuple[str, ...]:
+        """Return every name, sorted."""
+        return tuple(sorted(self._values))
+
+    def __contains__(self, name: object) -> bool:
+        """Return whether ``name`` has a value."""
+        return name in self._values
+
+    def __repr__(self) -> str:
+        """Say where and how many, never what."""
+        return f"Store({str(self.path)!r}, {len(self._values)} secrets)"
+
+    def __getstate__(self) -> object:
+        """Refuse to be pickled: a store never leaves its process."""
+        raise TypeError("a secrets store is not to be pickled")
+
+    def get(self, name: str) -> str:
+        """Return the value of ``name``. Raises SecretsError when the store does not hold it."""
+        try:
+            return self._values[name]
+        except KeyError:
+            raise SecretsError(
+                f"the secrets store holds no {name}",
+                where=str(self.path),
+                why="a name gets its value when the plan first asks for it",
+                remedy="run the playbook groundup.cloud.secrets, which generates what is missing",
+            ) from None
+
+    def values(self) -> frozenset[str]:
+        """Return every value, to be hidden from what is shown."""
+        return frozenset(self._values.values())
+
+    def items(self) -> Mapping[str, str]:
+        """Return a copy, for those that must look for each value by name."""
+        return dict(self._values)
+
+    def ensure(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Generate a value for each of ``names`` that has none; return the new names, sorted. Raises SecretsError."""
+        wanted = sorted({check_name(name) for name in names})
+        if all(name in self._values for name in wanted):
+            return ()
+        return self._add(lambda: {name: generate(name) for name in wanted if name not in self._values})
+
+    def put(self, name: str, value: str) -> bool:
+        """Keep ``value`` made elsewhere (a private key); return whether it was new.
+
+        A name that has a value keeps it, also when another run was faster: read it with ``get``. Raises SecretsError.
+        """
+        check_name(name)
+        return name not in self._values and bool(self._add(lambda: {} if name in self._values else {name: value}))
+
+    def resolve(self, values: Any) -> Any:
+        """Return ``values`` with every ``{"$secret": name}`` replaced by its value. Raises SecretsError."""
+        return self._resolve(values, "")
+
+    def _resolve(self, value: Any, path: str) -> Any:
+        if (name := reference(value, path)) is not None:
+            return self.get(name)
+        if isinstance(value, Mapping):
+            return {key: self._resolve(item, f"{path}.{key}" if path else str(key)) for key, item in value.items()}
+        if isinstance(value, (list, tuple)):
+            return [self._resolve(item, f"{path}[{index}]") for index, item in enumerate(value)]
+        return value
+
+    def _add(self, make: Callable[[], dict[str, str]]) -> tuple[str, ...]:
+        """Add what ``make`` returns, called after the newest state was read under the lock."""
+        if not self._write:
+            new = make()
+            self._values |= new
+            return tuple(sorted(new))
+        self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with locked(self._directory / LOCK):
+            self._read()
+            new = make()
+            if new:
+                self._save(self._values | new)
+                self._values |= new
+        return tuple(sorted(new))
+
+    def _read(self) -> None:
+        try:
+            encrypted = self.path.read_bytes()
+        except FileNotFoundError:
+            self._refuse_if_lost()
+            return
+        if not self._source.exists():
+            raise SecretsError(
+                "the password of the secrets store is missing",
+                where=str(self._source.path),
+                why=f"{self.path} cannot be opened without it",
+                remedy="put the password back there, or let ANSIBLE_VAULT_PASSWORD_FILE name the file that holds it",
+            )
+        try:
+            text = self._vault(self._source.read()).decrypt(encrypted)
+        except AnsibleVaultError:
+            # Not chained: the original error carries the text that did not decrypt.
+            raise SecretsError(
+                "the secrets store does not open",
+                where=str(self.path),
+                why=f"the password from {self._source.path} is not the right one, or the file is damaged",
+                remedy="use the password this site was made with, or restore the store from your backup",
+            ) from None
+        self._identity, self._values = _parse(text, self.path)
+
+    def _refuse_if_lost(self) -> None:
+        left = [marker for marker in MARKERS if (self._directory / marker).exists()]
+        if left:
+            raise SecretsError(
+                "the secrets store is missing, but the site exists",
+                where=str(self.path),
+                why=f"{', '.join(left)} beside it: the site was deployed, new passwords would not fit its databases",
+                remedy=f"restore {FILE} from your backup; if the site is really gone, remove {self._directory}",
+            )
+
+    def _save(self, values: dict[str, str]) -> None:
+        password = self._source.create()
+        text = yaml.safe_dump({"version": 1, "identity": self._identity, "secrets": values}, sort_keys=True)
+        write_atomic(self.path, self._vault(password).encrypt(text), mode=0o600)
+
+    @staticmethod
+    def _vault(password: bytes) -> VaultLib:
+        return VaultLib([("default", VaultSecret(password))])
+
+
+def _parse(text: bytes, path: Path) -> tuple[str, dict[str, str]]:
+    try:
+        content = yaml.safe_load(text)
+    except yaml.YAMLError:
+        content = None  # not chained: a YAML error quotes the line it stumbled over
+    match content:
+        case {"version": 1, "identity": str(identity), "secrets": dict(values)} if all(
+            isinstance(item, str) for pair in values.items() for item in pair
+        ):
+            return identity, values
+    raise SecretsError(
+        "the secrets store opens, but its content is not what this version writes",
+        where=str(path),
+        why="it must be a mapping of version 1 with identity and secrets, every secret a string",
+        remedy="look at it with `ansible-vault view`, quote what is not a string, or restore it from your backup",
+    )
+
+
+def open_store(site: str, *, write: bool = True) -> Store:
+    """Open the store of ``site`` in its state directory, with the password from where the operator keeps it."""
+    return Store.open(state_dir(site), password_source(site), write=write)

@@ -1,0 +1,83 @@
+"""Names of secrets: kinds of values, references in chart values, what a plan needs."""
+
+from __future__ import annotations
+
+import base64
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+import yaml
+from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import (
+    INFRASTRUCTURE,
+    SecretsError,
+    references,
+    required,
+)
+from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets.names import generate
+
+
+def test_a_password_is_a_string_to_every_yaml_reader() -> None:
+    for _ in range(500):
+        value = generate("keystone/admin")
+        assert yaml.safe_load(value) == value
+        assert yaml.safe_load(f"key: {value}") == {"key": value}
+        assert value.isalnum()
+        assert len(value) == 32
+
+
+def test_two_values_of_one_name_differ() -> None:
+    assert generate("keystone/admin") != generate("keystone/admin")
+
+
+@pytest.mark.parametrize(
+    ("name", "holds"),
+    [
+        ("kubernetes/encryption-key", lambda value: len(base64.b64decode(value, validate=True)) == 32),
+        ("barbican/kek", lambda value: len(base64.b64decode(value, validate=True)) == 32),
+        ("heat/fernet-key", lambda value: len(base64.urlsafe_b64decode(value)) == 32),
+        ("rabbitmq/erlang-cookie", lambda value: value.isalpha() and value.isupper()),
+        ("kubernetes/certificate-key", lambda value: len(bytes.fromhex(value)) == 32),
+        ("keepalived/auth", lambda value: len(value) == 8 and value.isalnum()),
+        ("memcached/secret-key", lambda value: len(value) == 32 and value.isalnum()),
+    ],
+)
+def test_a_name_stands_for_a_value_of_its_kind(name: str, holds: Any) -> None:
+    assert holds(generate(name))
+
+
+def test_a_key_of_the_sites_certificates_is_never_made_up() -> None:
+    with pytest.raises(SecretsError, match="pki/ca-key"):
+        generate("pki/ca-key")
+
+
+@pytest.mark.parametrize(
+    "name", ["admin", "Keystone/admin", "keystone/", "/admin", "keystone/ad min", "", "a/../b", 7, None]
+)
+def test_a_malformed_name_is_refused_with_its_key_path(name: object) -> None:
+    with pytest.raises(SecretsError, match=r"endpoints\.identity\.auth\[0\]"):
+        references({"endpoints": {"identity": {"auth": [{"$secret": name}]}}})
+
+
+def test_references_are_found_at_any_depth() -> None:
+    values = {
+        "a": {"$secret": "x/one"},
+        "b": [{"c": {"$secret": "x/two"}}, {"$secret": "x/one"}],
+        "d": "$secret",
+        "e": 3,
+    }
+    assert references(values) == {"x/one", "x/two"}
+
+
+def test_a_reference_with_something_beside_it_is_refused() -> None:
+    with pytest.raises(SecretsError, match="other keys"):
+        references({"a": {"$secret": "x/one", "more": 1}})
+
+
+def test_a_plan_needs_what_its_releases_refer_to_and_what_the_infrastructure_needs() -> None:
+    releases = [
+        SimpleNamespace(values={"a": {"$secret": "keystone/admin"}}),
+        SimpleNamespace(values={"a": {"$secret": "keystone/admin"}, "b": {"$secret": "mariadb/root"}}),
+    ]
+    plan = cast("Any", SimpleNamespace(openstack=SimpleNamespace(releases=releases)))
+    assert required(plan) == tuple(sorted((*INFRASTRUCTURE, "keystone/admin", "mariadb/root")))

@@ -1,0 +1,65 @@
+"""Hiding and finding values, in each form in which they turn up."""
+
+from __future__ import annotations
+
+import base64
+import json
+from urllib.parse import quote
+
+import pytest
+from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import Redactor, find_values
+from hypothesis import given
+from hypothesis import strategies as st
+
+PASSWORD = "kX9bTq2LmZ7pVw4sYc1nRd8fHg3jAe5u"
+_LINES = (
+    "-----BEGIN PRIVATE KEY-----",
+    "MIGHAgEAMBMGByqGSM49AgEGCCqGSM49",
+    "AwEHBG0wawIBAQQgu1Yc0pBGkXyTw8mP",
+    "-----END PRIVATE KEY-----",
+)
+KEY = "".join(f"{line}\n" for line in _LINES)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        PASSWORD,
+        f"mysql://root:{PASSWORD}@mariadb",
+        base64.b64encode(PASSWORD.encode()).decode(),
+        base64.b64encode(f"[database]\nconnection = mysql://x:{PASSWORD}@y\n".encode()).decode(),
+        base64.b64encode(f"a{PASSWORD}".encode()).decode(),
+        base64.b64encode(f"ab{PASSWORD}c".encode()).decode(),
+    ],
+)
+def test_a_password_is_found_and_hidden_wherever_it_stands(text: str) -> None:
+    assert find_values({"a/b": PASSWORD, "c/d": "somethingelse"}, text) == ("a/b",)
+    hidden = Redactor([PASSWORD])(f"before {text} after")
+    assert find_values({"a/b": PASSWORD}, hidden) == ()
+    assert hidden.startswith("before ")
+    assert hidden.endswith(" after")
+
+
+@pytest.mark.parametrize(
+    "text", [KEY, json.dumps(KEY), quote(KEY), KEY.splitlines()[1], base64.b64encode(KEY.encode()).decode()]
+)
+def test_a_private_key_is_found_and_hidden_also_by_one_of_its_lines(text: str) -> None:
+    assert find_values({"pki/ca-key": KEY}, text) == ("pki/ca-key",)
+    assert find_values({"pki/ca-key": KEY}, Redactor([KEY])(text)) == ()
+
+
+def test_other_text_is_left_alone() -> None:
+    text = "-----BEGIN PRIVATE KEY-----\nnothing of ours\n"
+    assert Redactor([PASSWORD, KEY, "abc"])(text) == text
+    assert Redactor([])(text) == text
+    assert find_values({"a/b": PASSWORD}, text) == ()
+
+
+def test_a_redactor_does_not_show_what_it_hides() -> None:
+    assert PASSWORD not in repr(Redactor([PASSWORD]))
+
+
+@given(st.text("abcXYZ019", min_size=8, max_size=40), st.binary(max_size=9), st.binary(max_size=9))
+def test_no_neighbours_hide_a_value_from_being_found_in_base64(value: str, before: bytes, after: bytes) -> None:
+    text = base64.b64encode(before + value.encode() + after).decode()
+    assert find_values({"a/b": value}, text) == ("a/b",)
