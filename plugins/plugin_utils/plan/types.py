@@ -186,6 +186,9 @@ class OpenStackPlan:
     services: tuple[str, ...]
     charts: str  # builtin, a directory, a Helm repository URL or oci:// reference
     releases: tuple[ReleasePlan, ...]
+    replicas: dict[str, int] = field(default_factory=dict)  # mariadb, rabbitmq, memcached, api
+    chart_versions: dict[str, str] = field(default_factory=dict)  # by chart; what is missing is "<release>.0"
+    overrides: dict[str, dict[str, Any]] = field(default_factory=dict)  # by release: values merged over the plan's
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
