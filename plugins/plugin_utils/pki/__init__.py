@@ -1,0 +1,12 @@
+"""The site's own certificate authority, and the certificates it issues.
+
+Scope: keys live in the secrets store, certificates (public) in the site's state directory. Kubernetes keeps its own
+authorities, which kubeadm makes; nothing here touches those.
+"""
+
+from __future__ import annotations
+
+from .authority import Authority, PkiError, ensure_authority
+from .leaf import Leaf, ensure_leaf
+
+__all__ = ["Authority", "Leaf", "PkiError", "ensure_authority", "ensure_leaf"]
