@@ -1,0 +1,102 @@
+"""Inventory of a site: only hands over what the plan says."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+name: site
+short_description: Hosts, groups and variables of a site file
+version_added: 0.1.0
+author: The groundup.cloud developers (@groundup-cloud)
+description:
+  - Reads a site file, makes its plan (see the C(groundup.cloud.plan) playbook) and hands the hosts to Ansible.
+  - Nothing is contacted. The same file always gives the same inventory.
+  - "Groups: one a role (C(seed), C(control), C(storage), C(worker), C(hypervisor)), C(kubernetes) for every node of the cluster,
+    C(rack_<name>) and C(provisioner_<name>)."
+  - "Variables: C(groundup_site_file), the path of the site file; C(groundup_site), the plan without its hosts and chart values;
+    C(groundup_host), one host's part; and how to connect (C(ansible_host), C(ansible_user), C(ansible_port), the site's ssh key)."
+notes:
+  - Every key of the site file is described in the site file reference.
+options:
+  plugin:
+    description: Tells Ansible that this file is a site file.
+    type: str
+    required: true
+    choices: [groundup.cloud.site]
+"""
+
+EXAMPLES = r"""
+# site.yml
+plugin: groundup.cloud.site
+site: lab
+domain: lab.test
+profile: lab
+machines:
+  seed: {count: 1, rack: r1}
+  control: {count: 1, rack: r1}
+  worker: {count: 2, rack: r1}
+
+# ansible-inventory -i site.yml --graph
+"""
+
+import re  # noqa: E402
+from pathlib import Path  # noqa: E402
+from typing import Any  # noqa: E402
+
+from ansible.errors import AnsibleParserError  # noqa: E402
+from ansible.plugins.inventory import BaseInventoryPlugin  # noqa: E402
+from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir  # noqa: E402
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import SiteError, load_site, make_plan  # noqa: E402
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.serial import host_vars, site_vars  # noqa: E402
+
+_PLUGIN = re.compile(rb"^plugin:\s*[\"']?([A-Za-z0-9_.]+)", re.MULTILINE)
+
+
+class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # ansible ships no types
+    """Site file -> hosts, groups, variables."""
+
+    NAME = "groundup.cloud.site"
+
+    def verify_file(self, path: str) -> bool:
+        """Say whether ``path`` is a site file: its ``plugin`` says so, or it says nothing and is called site.yml."""
+        file = Path(path)
+        if file.suffix not in (".yml", ".yaml") or not super().verify_file(path):
+            return False
+        with file.open("rb") as stream:
+            named = _PLUGIN.search(stream.read(65536))
+        return named.group(1) == self.NAME.encode() if named else file.stem == "site"
+
+    def parse(self, inventory: Any, loader: Any, path: str, cache: bool = True) -> None:  # noqa: FBT001, FBT002 - Ansible's
+        """Fill ``inventory`` from the site file at ``path``."""
+        super().parse(inventory, loader, path, cache)
+        try:
+            site = load_site(path)
+            plan = make_plan(site)
+        except SiteError as error:
+            raise AnsibleParserError(str(error)) from error
+        errors = [finding for finding in plan.findings if finding.severity == "error"]
+        if errors:
+            self.display.warning(f"{path}: the plan has {len(errors)} errors, the first: {errors[0].what}. Run groundup.cloud.plan.")
+
+        everything = inventory.groups["all"]
+        state = state_dir(plan.site)
+        for name, value in {
+            "groundup_site_file": str(Path(path).resolve()),
+            "groundup_site": site_vars(plan),
+            "ansible_user": plan.access.user,
+            "ansible_port": plan.access.port,
+            "ansible_ssh_private_key_file": str(state / "ssh" / "id_ed25519"),
+            "ansible_ssh_common_args": f"-o UserKnownHostsFile={state / 'ssh' / 'known_hosts'}",
+        }.items():
+            everything.set_variable(name, value)
+        for role in ("seed", "control", "storage", "worker", "hypervisor", "kubernetes"):
+            inventory.add_group(role)
+        for host in plan.hosts.values():
+            groups = [*host.roles, f"rack_{host.rack.replace('-', '_')}", f"provisioner_{host.provisioner}"]
+            if host.node_labels:
+                groups.append("kubernetes")
+            inventory.add_host(host.name)
+            for group in groups:
+                inventory.add_group(group)
+                inventory.add_child(group, host.name)
+            inventory.set_variable(host.name, "ansible_host", host.address)
+            inventory.set_variable(host.name, "groundup_host", host_vars(host))

@@ -1,0 +1,43 @@
+"""From the site model to the plan. Pure: the same site gives the same plan, on any machine, at any time."""
+
+from __future__ import annotations
+
+from . import coherence, platform
+from .draft import Draft
+from .errors import SiteError
+from .findings import find
+from .layout import lay_out
+from .model import Site
+from .types import Plan
+
+
+def make_plan(site: Site) -> Plan:
+    """Return everything decided about ``site`` before a machine is touched, findings included.
+
+    Raises:
+        SiteError: the site says too little, or contradicts itself, so that there is nothing to plan. What can be
+            planned but should not be built is a finding of severity ``error`` in the plan instead.
+    """
+    problems = tuple(coherence.problems(site))
+    if problems:
+        raise SiteError(*problems, file=site.file)
+    layout = lay_out(site)
+    supply = platform.supply(layout)
+    edge = platform.edge(layout)
+    kubernetes = platform.kubernetes(layout, edge, supply)
+    openstack = platform.openstack(layout)
+    draft = Draft(layout=layout, supply=supply, kubernetes=kubernetes, edge=edge, openstack=openstack)
+    return Plan(
+        site=site.site,
+        domain=site.domain,
+        profile=site.profile,
+        networks=layout.networks,
+        hosts=layout.hosts,
+        access=platform.access(layout),
+        host=platform.host_settings(layout, edge, supply),
+        supply=supply,
+        kubernetes=kubernetes,
+        edge=edge,
+        openstack=openstack,
+        findings=find(draft),
+    )

@@ -1,0 +1,51 @@
+"""The one exception a site file can cause."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """One fault of a site file: where it is, why it is one, what to write instead."""
+
+    key: str  # key path, "networks.storage.cidr"; "line 4, column 2" when the YAML itself is broken; "" for the whole file
+    reason: str
+    remedy: str
+
+    def __str__(self) -> str:
+        where = f"{self.key}: " if self.key else ""
+        return f"{where}{self.reason}. Remedy: {self.remedy}"
+
+
+class SiteError(ValueError):
+    """A site file no plan can be made from. Carries every problem found, not only the first.
+
+    Attributes:
+        file: path of the site file, or ``<site>`` for a model made in memory.
+        problems: at least one.
+        file, key, reason, remedy: those of the first problem, for callers that show one.
+    """
+
+    def __init__(self, *problems: Problem, file: str) -> None:
+        self.file = file
+        self.problems = problems
+        super().__init__(file, problems)
+
+    @property
+    def key(self) -> str:
+        """Return the key path of the first problem."""
+        return self.problems[0].key
+
+    @property
+    def reason(self) -> str:
+        """Return the reason of the first problem."""
+        return self.problems[0].reason
+
+    @property
+    def remedy(self) -> str:
+        """Return the remedy of the first problem."""
+        return self.problems[0].remedy
+
+    def __str__(self) -> str:
+        return "\n".join([f"{self.file}: no plan can be made from this site file", *(f"  {p}" for p in self.problems)])

@@ -1,0 +1,79 @@
+"""The base of every part of the site model, and the scalar types its fields share."""
+
+from __future__ import annotations
+
+import re
+from ipaddress import AddressValueError, IPv4Address, IPv4Network, NetmaskValueError
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+
+
+class Model(BaseModel):
+    """A part of the site file: no unknown keys, no silent conversion, no change after reading."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+def _cidr(value: str) -> str:
+    try:
+        network = IPv4Network(value)
+    except (AddressValueError, NetmaskValueError, ValueError) as error:
+        if ":" in value:
+            raise ValueError("IPv6 is not supported yet: write an IPv4 network such as 10.0.0.0/24") from error
+        try:
+            network = IPv4Network(value, strict=False)
+        except ValueError:
+            raise ValueError("not an IPv4 network: write address/length such as 10.0.0.0/24") from error
+        raise ValueError(f"has bits set below its prefix length: write {network}") from error
+    if "/" not in value:
+        raise ValueError("has no prefix length: write address/length such as 10.0.0.0/24")
+    if network.prefixlen > 30 or network.prefixlen < 8:
+        raise ValueError(f"/{network.prefixlen} is not a usable plane: write a length from /8 to /30")
+    return str(network)
+
+
+def checked_address(value: str) -> str:
+    """Return ``value``, an IPv4 address, in its usual spelling; ValueError for anything else."""
+    try:
+        return str(IPv4Address(value))
+    except AddressValueError as error:
+        hint = "IPv6 is not supported yet" if ":" in value else "not an IPv4 address"
+        raise ValueError(f"{hint}: write one such as 10.0.0.2") from error
+
+
+def _mac(value: str) -> str:
+    if not re.fullmatch(r"[0-9A-Fa-f]{2}([:-][0-9A-Fa-f]{2}){5}", value):
+        raise ValueError("not a MAC address: write six pairs such as 52:54:00:12:34:56, in quotes")
+    return value.lower().replace("-", ":")
+
+
+def _unquoted(value: Any) -> Any:
+    if isinstance(value, float | int) and not isinstance(value, bool):
+        raise ValueError(f'YAML reads {value} as a number, which drops digits: write it in quotes, "{value}"')
+    return value
+
+
+def _host_name(value: str) -> str:
+    if not re.fullmatch(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?", value):
+        raise ValueError("not a host name: write a-z, 0-9 and inner hyphens, at most 63 (RFC 1123)")
+    return value
+
+
+def _domain(value: str) -> str:
+    labels = value.split(".")
+    if len(value) > 200 or not all(re.fullmatch(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?", label) for label in labels):
+        raise ValueError("not a DNS domain: write lower-case labels joined by dots, such as cloud.example.org")
+    return value
+
+
+Cidr = Annotated[str, AfterValidator(_cidr), Field(json_schema_extra={"examples": ["10.0.0.0/24"]})]
+Address = Annotated[str, AfterValidator(checked_address), Field(json_schema_extra={"format": "ipv4"})]
+Mac = Annotated[str, AfterValidator(_mac)]
+Name = Annotated[str, AfterValidator(_host_name), Field(json_schema_extra={"maxLength": 63})]
+Domain = Annotated[str, AfterValidator(_domain)]
+Version = Annotated[str, BeforeValidator(_unquoted), Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9][A-Za-z0-9.+_-]*$")]
+Vlan = Annotated[int, Field(ge=1, le=4094)]
+Mtu = Annotated[int, Field(ge=1280, le=9216)]
+IdRange = Annotated[str, Field(pattern=r"^[0-9]{1,8}-[0-9]{1,8}$", json_schema_extra={"examples": ["100-3999"]})]
+Text = Annotated[str, Field(min_length=1, max_length=4096)]

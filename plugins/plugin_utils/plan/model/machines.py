@@ -1,0 +1,110 @@
+"""Machines, as the site file writes them: groups by count, by name or by rack, and what differs on one of them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field, model_validator
+
+from ..names import expand_names
+
+from .base import Address, Mac, Model, Name
+
+Role = Literal["seed", "control", "storage", "worker", "hypervisor"]
+ROLES: tuple[Role, ...] = ("seed", "control", "storage", "worker", "hypervisor")
+
+
+def _name_or_range(value: str) -> str:
+    expand_names(value)
+    return value
+
+
+NameOrRange = Annotated[str, AfterValidator(_name_or_range), Field(min_length=1, max_length=80, json_schema_extra={"examples": ["hv-01", "hv-[01:40]"]})]
+Serial = Annotated[str, Field(min_length=1, max_length=64)]
+
+
+class Hardware(Model):
+    """What a machine must have; inspection compares it with what the machine has."""
+
+    cores: Annotated[int, Field(ge=1, le=4096)] = Field(description="Processor cores.")
+    memory_gb: Annotated[int, Field(ge=1, le=65536)] = Field(description="Memory, GiB.")
+    nic_gbps: Annotated[int, Field(ge=1, le=1600)] = Field(description="Speed of the slowest network port in use, Gbit/s.")
+    nvme: bool = Field(description="Whether the system disk is NVMe.")
+
+
+class Bmc(Model):
+    """A machine's management controller. A machine that has one is provisioned from power-off."""
+
+    address: Address | None = Field(None, description="Address of the controller. Default: allotted from the oob network.")
+    mac: Mac | None = Field(None, description="MAC address of the controller's own port. Default: unknown.")
+    protocol: Literal["redfish", "redfish-virtual-media", "ipmi"] = Field("redfish", description="How it is spoken to.")
+    credentials: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9/_-]{0,62}$")] = Field(
+        "bmc/default", description="Name of the user and password in the secrets store. Never the password itself."
+    )
+    verify_ca: bool = Field(True, description="Whether the controller's certificate must verify.")
+
+
+class Port(Model):
+    """One network port of one machine."""
+
+    address: Address | None = Field(None, description="Address on that network. Default: allotted.")
+    mac: Mac | None = Field(None, description="MAC address of the port. Default: unknown, learnt by inspection.")
+    interface: Annotated[str, Field(pattern=r"^[a-z][a-z0-9._-]{0,14}$")] | None = Field(
+        None, description="Name of the interface. Default: the network's."
+    )
+
+
+class Machine(Model):
+    """What one machine has of its own; everything else follows from its group."""
+
+    number: Annotated[int, Field(ge=1, le=65535)] | None = Field(
+        None, description="Place in the role's address range. Default: the digits its name ends in."
+    )
+    address: Address | None = Field(None, description="Address on the management network. Default: allotted.")
+    rack: Name | None = Field(None, description="Rack it stands in. Default: its group's.")
+    hardware: Name | None = Field(None, description="Hardware profile. Default: its group's.")
+    mac: Mac | None = Field(None, description="MAC address of the port it boots from. Default: unknown.")
+    serial: Serial | None = Field(None, description="Serial number of the chassis. Default: unknown.")
+    bmc: Bmc | None = Field(None, description="Its management controller. Default: its group's.")
+    ports: dict[Name, Port] = Field(default_factory=dict, description="Its ports by network, where they differ.")
+
+
+class MachineGroup(Model):
+    """Machines that are alike. Exactly one of count, names and per_rack."""
+
+    roles: list[Role] | None = Field(None, min_length=1, description="What the machines do. Default: the group's name, when that is a role.")
+    count: Annotated[int, Field(ge=0, le=20000)] | None = Field(None, description="How many; named <group>-1, <group>-2, ...")
+    names: Annotated[list[NameOrRange], Field(max_length=20000)] | None = Field(
+        None, description="Their names; hv-[01:40] stands for forty. The digits a name ends in give its place in the address plan."
+    )
+    per_rack: Annotated[int, Field(ge=0, le=1024)] | None = Field(
+        None, description="How many in each of `racks`; named <group>-<rack>-1, ... Each rack has its own block of addresses."
+    )
+    rack: Name | None = Field(None, description="Rack they all stand in.")
+    racks: list[Name] | None = Field(None, min_length=1, description="Racks they are spread over, in turn. Default for per_rack: all racks.")
+    offset: Annotated[int, Field(ge=0, le=65535)] = Field(
+        0, description="Added to each machine's place in the role's address range: keeps two groups of one role apart."
+    )
+    slots_per_rack: Annotated[int, Field(ge=1, le=1024)] = Field(
+        64, description="per_rack: size of a rack's block of addresses in the role's range. Changing it moves addresses."
+    )
+    hardware: Name | None = Field(None, description="Hardware profile. Default: the profile's for the role.")
+    provisioner: Literal["existing", "container", "ironic"] | None = Field(
+        None,
+        description="existing: installed and reachable; container: a system container on the controller; ironic: from power-off. "
+        "Default: ironic when there is a bmc, else the profile's.",
+    )
+    bmc: Bmc | None = Field(None, description="What their management controllers have in common. Default: none.")
+    labels: dict[str, str] = Field(default_factory=dict, description="Further Kubernetes node labels.")
+    taints: list[str] = Field(default_factory=list, description="Further Kubernetes node taints, key=value:Effect.")
+    machines: dict[str, Machine] = Field(default_factory=dict, description="What single machines have of their own, by name.")
+
+    @model_validator(mode="after")
+    def _one_way_of_counting(self) -> MachineGroup:
+        written = [name for name in ("count", "names", "per_rack") if getattr(self, name) is not None]
+        if len(written) != 1:
+            said = f"has {' and '.join(written)}" if written else "says neither count, names nor per_rack"
+            raise ValueError(f"{said}: write exactly one of count, names and per_rack")
+        if self.rack is not None and (self.racks is not None or self.per_rack is not None):
+            raise ValueError("has rack beside racks or per_rack: write `racks` for several racks, `rack` for one")
+        return self

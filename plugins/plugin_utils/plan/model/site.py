@@ -1,0 +1,43 @@
+"""The whole site file."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, PrivateAttr
+
+from .base import Domain, Model, Name
+from .machines import Hardware, MachineGroup
+from .networks import Network, Rack
+from .platform import Access, Cluster, Edge, Hosts, OpenStack, Ovn, Storage, Supply
+
+Profile = Literal["lab", "edge", "region"]
+NetworkName = Name
+
+
+class Site(Model):
+    """One site file: everything an operator says about one cloud."""
+
+    plugin: Literal["groundup.cloud.site"] = Field(description="Tells Ansible which inventory plugin reads this file.")
+    site: Name = Field(description="Name of the site; its state on the controller is kept under it.")
+    domain: Domain = Field(description="DNS domain of the hosts and of the public names (identity.<domain>, ...).")
+    profile: Profile = Field(description="What hardware and quorums are expected, and what follows where nothing is written.")
+    networks: dict[NetworkName, Network] = Field(default_factory=dict, description="Planes by name. Default: those of the profile.")
+    racks: dict[Name, Rack] = Field(default_factory=dict, description="Racks by name. Default: those the machines name.")
+    hardware: dict[Name, Hardware] = Field(default_factory=dict, description="Hardware profiles of this site's own, by name.")
+    machines: Annotated[dict[Name, MachineGroup], Field(min_length=1)] = Field(description="Groups of machines by name.")
+    access: Access = Field(default_factory=Access, description="Who may log in, and how.")
+    hosts: Hosts = Field(default_factory=Hosts, description="What every host gets.")
+    edge: Edge = Field(default_factory=Edge, description="The virtual IP.")
+    supply: Supply = Field(default_factory=Supply, description="Where artifacts come from.")
+    kubernetes: Cluster = Field(default_factory=Cluster, description="The infrastructure's own cluster.")
+    storage: Storage = Field(default_factory=Storage, description="Storage of the cloud and of its control plane.")
+    ovn: Ovn = Field(default_factory=Ovn, description="The network of the tenants.")
+    openstack: OpenStack = Field(default_factory=OpenStack, description="The cloud.")
+
+    _file: str = PrivateAttr("<site>")
+
+    @property
+    def file(self) -> str:
+        """Return the path this site was read from, ``<site>`` when it was made in memory."""
+        return self._file

@@ -1,0 +1,45 @@
+"""Names of machines: ranges spelt out, and the number a name ends in."""
+
+from __future__ import annotations
+
+import re
+
+MAX_NAMES = 20_000
+_NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
+_RANGE = re.compile(r"([a-z0-9-]*)\[([0-9]{1,6}):([0-9]{1,6})\]([a-z0-9-]*)")
+_NUMBER = re.compile(r"[0-9]+$")
+
+
+def expand_names(expression: str) -> list[str]:
+    """Return the names ``expression`` stands for: itself, or ``hv-[01:40]`` as hv-01 ... hv-40 (padded as written).
+
+    Raises:
+        ValueError: no host name (RFC 1123), a range that ends before it starts, or one of more than 20,000 names.
+    """
+    if "[" not in expression and "]" not in expression:
+        return [_checked(expression)]
+    match = _RANGE.fullmatch(expression)
+    if not match:
+        raise ValueError("not a name range: write prefix[first:last] such as hv-[01:40], lower case")
+    prefix, first, last, suffix = match.groups()
+    low, high = int(first), int(last)
+    if high < low:
+        raise ValueError(f"the range ends before it starts: write [{last}:{first}]")
+    if high - low >= MAX_NAMES:
+        raise ValueError(f"stands for {high - low + 1} names: write at most {MAX_NAMES}")
+    width = len(first) if first.startswith("0") else 0
+    _checked(f"{prefix}{last}{suffix}")
+    return [f"{prefix}{number:0{width}d}{suffix}" for number in range(low, high + 1)]
+
+
+def number_in(name: str) -> int | None:
+    """Return the number ``name`` ends in ("hv-07": 7), None without one or for a useless one (0, or beyond 65535)."""
+    match = _NUMBER.search(name)
+    number = int(match.group()) if match and len(match.group()) < 12 else 0
+    return number if 0 < number <= 65535 else None
+
+
+def _checked(name: str) -> str:
+    if not _NAME.fullmatch(name):
+        raise ValueError("not a host name: write a-z, 0-9 and inner hyphens, at most 63 (RFC 1123)")
+    return name

@@ -1,0 +1,156 @@
+"""What runs on the machines: supply, cluster, edge and cloud, from the site model and the layout."""
+
+from __future__ import annotations
+
+from ipaddress import IPv4Network
+
+from . import versions
+from .addresses import nth_of
+from .draft import Layout
+from .model.platform import Hosts
+from .services import INFRASTRUCTURE, SERVICES, release_needs
+from .types import (
+    AccessPlan,
+    CniPlan,
+    EdgePlan,
+    EndpointPlan,
+    HostSettings,
+    KubernetesPlan,
+    OpenStackPlan,
+    ReleasePlan,
+    SupplyPlan,
+)
+
+# Bytes an encapsulation adds to a packet: VXLAN over IPv4 = 14 Ethernet + 20 IP + 8 UDP + 8 VXLAN.
+VXLAN_OVERHEAD = 50
+REGISTRY_PORT, FILES_PORT = 5000, 8080
+
+
+def access(layout: Layout) -> AccessPlan:
+    """Return who may log in."""
+    written = layout.site.access
+    return AccessPlan(user=written.user, authorized_keys=tuple(written.authorized_keys), port=written.port)
+
+
+def supply(layout: Layout) -> SupplyPlan:
+    """Return where artifacts come from: the seed serves them unless the site names a registry of its own."""
+    site = layout.site
+    seeds = layout.with_role("seed")
+    registry = site.supply.registry or f"registry.{site.domain}:{REGISTRY_PORT}"
+    found = versions.images(registry=registry, kubernetes=site.kubernetes.version, openstack=site.openstack.release)
+    return SupplyPlan(
+        source=site.supply.source,
+        registry=registry,
+        files_url=site.supply.files_url or f"http://registry.{site.domain}:{FILES_PORT}",
+        seed=seeds[0].name if seeds and not site.supply.registry else None,
+        images={**found, **site.supply.images},
+    )
+
+
+def kubernetes(layout: Layout, edge_plan: EdgePlan, supply_plan: SupplyPlan) -> KubernetesPlan:
+    """Return the infrastructure's cluster."""
+    site, written, profile = layout.site, layout.site.kubernetes, layout.profile
+    cni = written.cni or profile.cni
+    underlay = (layout.by_purpose("cluster") or [layout.management])[0]
+    encapsulated = cni != "flannel" or written.cni_backend == "vxlan"
+    by_backend = "local" if site.storage.backend == "none" else "external" if site.storage.backend == "external" else "ceph-rbd"
+    return KubernetesPlan(
+        version=written.version,
+        endpoint_name=f"kubernetes.{site.domain}",
+        endpoint_address=edge_plan.address,
+        endpoint_port=6443,
+        pod_cidr=written.pod_cidr,
+        service_cidr=written.service_cidr,
+        dns_domain=written.dns_domain,
+        # kubeadm's own rule: the tenth address of the Service network.
+        dns_address=nth_of(written.service_cidr, min(10, IPv4Network(written.service_cidr).num_addresses - 2)),
+        cni=CniPlan(name=cni, mtu=underlay.mtu - (VXLAN_OVERHEAD if encapsulated else 0), backend=written.cni_backend),
+        first_control=edge_plan.hosts[0] if edge_plan.hosts else "",
+        etcd_members=len(edge_plan.hosts),
+        storage_class="general",
+        storage_backend=site.storage.volumes or by_backend,
+        audit=written.audit,
+        encrypt_secrets=written.encrypt_secrets,
+        kubelet={**profile.kubelet, **written.kubelet},
+        ignore_preflight=tuple(profile.ignore_preflight if written.ignore_preflight is None else written.ignore_preflight),
+        image_repository=f"{supply_plan.registry}/kubernetes",
+    )
+
+
+def edge(layout: Layout) -> EdgePlan:
+    """Return the virtual IP, and the public APIs of the services the site lists."""
+    site, network = layout.site, layout.management
+    address = site.edge.address or nth_of(network.cidr, 2)
+    numbers = {member.name: member.number or 0 for member in layout.members}
+    control = sorted(layout.with_role("control"), key=lambda host: (numbers[host.name], host.name))
+    endpoints = []
+    for name in dict.fromkeys(site.openstack.services):
+        api = SERVICES[name].api if name in SERVICES else None
+        if api:
+            fqdn = f"{api.host}.{site.domain}"
+            endpoints.append(
+                EndpointPlan(
+                    service=name,
+                    type=api.type,
+                    name=fqdn,
+                    url=f"https://{fqdn}{api.path}",
+                    node_port=api.node_port,
+                    health_path=api.health,
+                )
+            )
+    return EdgePlan(
+        kind=site.edge.kind,
+        address=address,
+        network=network.name,
+        prefix=int(network.cidr.partition("/")[2]),
+        router_id=site.edge.router_id or int(address.rpartition(".")[2]) or 1,
+        hosts=tuple(host.name for host in control),
+        endpoints=tuple(endpoints),
+    )
+
+
+def host_settings(layout: Layout, edge_plan: EdgePlan, supply_plan: SupplyPlan) -> HostSettings:
+    """Return what every host gets. Names are those every host must resolve without a DNS server: no more than needed."""
+    written: Hosts = layout.site.hosts
+    names = {f"kubernetes.{layout.site.domain}": edge_plan.address}
+    names |= {endpoint.name: edge_plan.address for endpoint in edge_plan.endpoints}
+    if supply_plan.seed:
+        names[f"registry.{layout.site.domain}"] = layout.hosts[supply_plan.seed].address
+    names |= {host.fqdn: host.address for host in layout.hosts.values() if host.address and {"seed", "control"}.intersection(host.roles)}
+    return HostSettings(
+        timezone=written.timezone,
+        ntp_servers=tuple(written.ntp_servers or layout.profile.ntp_servers),
+        dns_servers=tuple(written.dns_servers),
+        names=names,
+        sysctl={**layout.profile.sysctl, **{name: str(value) for name, value in written.sysctl.items()}},
+        kernel_modules=tuple(layout.profile.kernel_modules if written.kernel_modules is None else written.kernel_modules),
+        packages_url=written.packages_url,
+    )
+
+
+def openstack(layout: Layout) -> OpenStackPlan:
+    """Return the cloud, its releases still without values."""
+    written = layout.site.openstack
+    services = tuple(dict.fromkeys(written.services))
+    matrix = versions.nearest_openstack(written.release).charts
+    names = (*INFRASTRUCTURE, *services) if services else ()
+    releases = tuple(
+        ReleasePlan(
+            name=name,
+            chart=name,
+            version=written.chart_versions.get(name) or matrix.get(name, ""),
+            namespace=written.namespace,
+            needs=() if name in INFRASTRUCTURE else release_needs(name, services),
+            verify=name,
+            values={},
+        )
+        for name in names
+    )
+    return OpenStackPlan(
+        release=written.release,
+        region=written.region,
+        namespace=written.namespace,
+        services=services,
+        charts=written.charts,
+        releases=releases,
+    )
