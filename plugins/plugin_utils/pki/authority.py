@@ -1,7 +1,6 @@
 """The site's certificate authority: one key for the life of the site, a certificate renewed long before it ends.
 
 A renewed authority keeps its key and its subject, so what it issued before stays valid on hosts that trust the new one.
-Keys are ECDSA P-256: every TLS client of the last ten years takes them, and they sign in microseconds on the edge.
 """
 
 from __future__ import annotations
@@ -106,11 +105,7 @@ def key_usage(*, sign_certificates: bool) -> x509.KeyUsage:
 
 def ensure_key(store: Store, name: str) -> ec.EllipticCurvePrivateKey:
     """Return the private key kept as ``name``, made first when there is none. Raises PkiError, SecretsError."""
-    if name not in store:
-        fresh = ec.generate_private_key(ec.SECP256R1()).private_bytes(
-            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-        )
-        store.put(name, fresh.decode("ascii"))
+    store.ensure([name])
     try:
         key = serialization.load_pem_private_key(store.get(name).encode(), password=None)
     except (ValueError, TypeError):

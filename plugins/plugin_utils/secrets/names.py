@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 REFERENCE = "$secret"
 NAME = re.compile(r"[a-z0-9][a-z0-9_.-]*(/[a-z0-9][a-z0-9_.-]*)+")
 
-# What the infrastructure itself needs, whatever the releases; the keys of the site's CA are put by plugin_utils/pki.
-INFRASTRUCTURE = ("keepalived/auth", "kubernetes/encryption-key")
+# What the infrastructure itself needs, whatever the releases.
+INFRASTRUCTURE = ("keepalived/auth", "kubernetes/encryption-key", "pki/ca-key", "pki/edge-key")
 
 
 def password(length: int = 32) -> str:
@@ -60,12 +60,18 @@ def hex_key() -> str:
     return secrets.token_hex(32)
 
 
-def _never() -> str:
-    raise AssertionError("kept by plugin_utils/pki, never generated here")
+def private_key() -> str:
+    """Return an ECDSA P-256 private key in PEM: every TLS client takes them, and they sign fast."""
+    from cryptography.hazmat.primitives import serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    key = ec.generate_private_key(ec.SECP256R1())
+    plain = serialization.NoEncryption()  # the store encrypts it
+    return key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, plain).decode("ascii")
 
 
 KINDS: tuple[tuple[str, Callable[[], str]], ...] = (
-    ("pki/*", _never),
+    ("pki/*-key", private_key),
     ("keepalived/auth", vrrp_password),
     ("*/encryption-key", aes_key),
     ("*/kek", aes_key),
@@ -80,15 +86,7 @@ KINDS: tuple[tuple[str, Callable[[], str]], ...] = (
 def generate(name: str) -> str:
     """Return a new value of the kind that ``name`` stands for. Raises SecretsError for a malformed name."""
     check_name(name)
-    kind = next(make for pattern, make in KINDS if fnmatchcase(name, pattern))
-    if kind is _never:
-        raise SecretsError(
-            f"{name} is not a secret that can be made up",
-            where=name,
-            why="names below pki/ are keys of the site's own certificates",
-            remedy="choose a name outside pki/, or issue the certificate first (action groundup.cloud.secrets)",
-        )
-    return kind()
+    return next(make for pattern, make in KINDS if fnmatchcase(name, pattern))()
 
 
 def check_name(name: object, *, where: str = "") -> str:

@@ -10,10 +10,10 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from typing import Any
 from urllib.parse import quote
 
-HIDDEN = "[secret]"
 SHORTEST = 6  # shorter values would hide half of any text; nothing the store generates is shorter than 8
 SHORTEST_BASE64 = 8  # characters of base64 that still mean one value and not chance
 _LINE = 24  # a line of a multi-line value shorter than this is no secret by itself: the markers of a PEM file
@@ -43,16 +43,27 @@ def _base64_forms(raw: bytes) -> set[str]:
 
 
 class Redactor:
-    """Replaces every form of every value by ``[secret]``; made once, called on each text before it is shown."""
+    """Replaces every form of every value by ``[secret NAME]``; made once, used on each text before it is shown."""
 
-    def __init__(self, values: Iterable[str]) -> None:
-        """Prepare one pattern; longest first, so that no value is left in half."""
-        every = sorted({form for value in values for form in forms(value)}, key=len, reverse=True)
+    def __init__(self, secrets: Mapping[str, str]) -> None:
+        """Prepare one pattern for the values of ``secrets``, by name; longest first, so that none is left in half."""
+        self._names = {form: name for name in sorted(secrets, reverse=True) for form in forms(secrets[name])}
+        every = sorted(self._names, key=len, reverse=True)
         self._pattern = re.compile("|".join(map(re.escape, every))) if every else None
 
-    def __call__(self, text: str) -> str:
+    def text(self, text: str) -> str:
         """Return ``text`` without any secret."""
-        return self._pattern.sub(HIDDEN, text) if self._pattern else text
+        return self._pattern.sub(lambda found: f"[secret {self._names[found[0]]}]", text) if self._pattern else text
+
+    def value(self, value: Any) -> Any:
+        """Return JSON-like ``value`` without any secret, keys included."""
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, Mapping):
+            return {self.value(key): self.value(item) for key, item in value.items()}
+        if isinstance(value, (list, tuple)):
+            return [self.value(item) for item in value]
+        return value
 
     def __repr__(self) -> str:
         """Say what this is, not what it hides."""

@@ -8,7 +8,7 @@ new passwords would lock the operator out of the databases that still know the o
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +42,7 @@ class Store:
 
     @classmethod
     def open(cls, directory: Path, source: PasswordSource, *, write: bool = True) -> Store:
-        """Read the store in ``directory``; one that never was is empty, and written by the first ``ensure`` or ``put``.
+        """Read the store in ``directory``; one that never was is empty, and written by the first ``ensure``.
 
         With ``write=False`` (check mode) nothing is ever written: new values live in memory only.
         Raises SecretsError when the store was lost, does not open, or cannot be read.
@@ -102,15 +102,15 @@ class Store:
         wanted = sorted({check_name(name) for name in names})
         if all(name in self._values for name in wanted):
             return ()
-        return self._add(lambda: {name: generate(name) for name in wanted if name not in self._values})
-
-    def put(self, name: str, value: str) -> bool:
-        """Keep ``value`` made elsewhere (a private key); return whether it was new.
-
-        A name that has a value keeps it, also when another run was faster: read it with ``get``. Raises SecretsError.
-        """
-        check_name(name)
-        return name not in self._values and bool(self._add(lambda: {} if name in self._values else {name: value}))
+        if not self._write:
+            return self._generate(wanted)
+        self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with locked(self._directory / LOCK):
+            self._read()  # another run may have been faster
+            new = self._generate(wanted)
+            if new:
+                self._save()
+        return new
 
     def resolve(self, values: Any) -> Any:
         """Return ``values`` with every ``{"$secret": name}`` replaced by its value. Raises SecretsError."""
@@ -125,20 +125,10 @@ class Store:
             return [self._resolve(item, f"{path}[{index}]") for index, item in enumerate(value)]
         return value
 
-    def _add(self, make: Callable[[], dict[str, str]]) -> tuple[str, ...]:
-        """Add what ``make`` returns, called after the newest state was read under the lock."""
-        if not self._write:
-            new = make()
-            self._values |= new
-            return tuple(sorted(new))
-        self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with locked(self._directory / LOCK):
-            self._read()
-            new = make()
-            if new:
-                self._save(self._values | new)
-                self._values |= new
-        return tuple(sorted(new))
+    def _generate(self, wanted: Iterable[str]) -> tuple[str, ...]:
+        new = {name: generate(name) for name in wanted if name not in self._values}
+        self._values |= new
+        return tuple(new)
 
     def _read(self) -> None:
         try:
@@ -175,9 +165,9 @@ class Store:
                 remedy=f"restore {FILE} from your backup; if the site is really gone, remove {self._directory}",
             )
 
-    def _save(self, values: dict[str, str]) -> None:
+    def _save(self) -> None:
         password = self._source.create()
-        text = yaml.safe_dump({"version": 1, "identity": self._identity, "secrets": values}, sort_keys=True)
+        text = yaml.safe_dump({"version": 1, "identity": self._identity, "secrets": self._values}, sort_keys=True)
         write_atomic(self.path, self._vault(password).encrypt(text), mode=0o600)
 
     @staticmethod

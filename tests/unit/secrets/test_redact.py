@@ -34,7 +34,7 @@ KEY = "".join(f"{line}\n" for line in _LINES)
 )
 def test_a_password_is_found_and_hidden_wherever_it_stands(text: str) -> None:
     assert find_values({"a/b": PASSWORD, "c/d": "somethingelse"}, text) == ("a/b",)
-    hidden = Redactor([PASSWORD])(f"before {text} after")
+    hidden = Redactor({"a/b": PASSWORD}).text(f"before {text} after")
     assert find_values({"a/b": PASSWORD}, hidden) == ()
     assert hidden.startswith("before ")
     assert hidden.endswith(" after")
@@ -45,18 +45,23 @@ def test_a_password_is_found_and_hidden_wherever_it_stands(text: str) -> None:
 )
 def test_a_private_key_is_found_and_hidden_also_by_one_of_its_lines(text: str) -> None:
     assert find_values({"pki/ca-key": KEY}, text) == ("pki/ca-key",)
-    assert find_values({"pki/ca-key": KEY}, Redactor([KEY])(text)) == ()
+    assert find_values({"pki/ca-key": KEY}, Redactor({"pki/ca-key": KEY}).text(text)) == ()
+
+
+def test_what_is_hidden_is_named_also_deep_inside_a_value() -> None:
+    value = {"a": [f"x {PASSWORD}", 1, None], PASSWORD: "key"}
+    assert Redactor({"a/b": PASSWORD}).value(value) == {"a": ["x [secret a/b]", 1, None], "[secret a/b]": "key"}
 
 
 def test_other_text_is_left_alone() -> None:
     text = "-----BEGIN PRIVATE KEY-----\nnothing of ours\n"
-    assert Redactor([PASSWORD, KEY, "abc"])(text) == text
-    assert Redactor([])(text) == text
+    assert Redactor({"a/b": PASSWORD, "pki/ca-key": KEY, "short/one": "abc"}).text(text) == text
+    assert Redactor({}).text(text) == text
     assert find_values({"a/b": PASSWORD}, text) == ()
 
 
 def test_a_redactor_does_not_show_what_it_hides() -> None:
-    assert PASSWORD not in repr(Redactor([PASSWORD]))
+    assert PASSWORD not in repr(Redactor({"a/b": PASSWORD}))
 
 
 @given(st.text("abcXYZ019", min_size=8, max_size=40), st.binary(max_size=9), st.binary(max_size=9))

@@ -154,7 +154,6 @@ def test_a_store_with_foreign_content_is_refused_without_quoting_it(
 def test_check_mode_gives_values_to_work_with_and_writes_nothing(directory: Path, source: PasswordSource) -> None:
     store = Store.open(directory, source, write=False)
     assert store.ensure(NAMES) == tuple(sorted(NAMES))
-    assert store.put("pki/ca-key", "made elsewhere")
     assert store.get("keystone/admin")
     assert not directory.exists()
     assert not source.path.exists()
@@ -169,13 +168,6 @@ def test_runs_at_the_same_time_end_with_the_same_values(directory: Path, source:
     for store in stores:
         assert {name: store.get(name) for name in NAMES} == {name: final.get(name) for name in NAMES}
         assert store.identity == final.identity
-
-
-def test_what_was_put_first_stays(directory: Path, source: PasswordSource) -> None:
-    slow = Store.open(directory, source)
-    assert Store.open(directory, source).put("pki/ca-key", "first\n")
-    assert not slow.put("pki/ca-key", "second\n")
-    assert slow.get("pki/ca-key") == "first\n"
 
 
 def test_references_are_replaced_and_everything_else_is_kept(directory: Path, source: PasswordSource) -> None:
