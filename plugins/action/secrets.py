@@ -1,0 +1,46 @@
+"""Action of module groundup.cloud.secrets: on the controller, because a secret leaves it only to where it is used."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible.errors import AnsibleActionFail
+from ansible.plugins.action import ActionBase
+from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
+from ansible_collections.groundup.cloud.plugins.plugin_utils.pki import ensure_authority, ensure_leaf
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import SiteError, load_site, make_plan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import open_store, required
+
+
+class ActionModule(ActionBase):  # type: ignore[misc]
+    """Makes the secrets and certificates a site needs and does not have."""
+
+    _requires_connection = False
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Return what was made, by name only."""
+        result: dict[str, Any] = super().run(tmp, task_vars)
+        _, arguments = self.validate_argument_spec({"site_file": {"type": "path", "required": True}})
+        write = not self._task.check_mode
+        try:
+            plan = make_plan(load_site(arguments["site_file"]))
+            directory = state_dir(plan.site)
+            store = open_store(plan.site, write=write)
+            created = store.ensure(required(plan))
+            authority = ensure_authority(store, directory, site=plan.site, write=write)
+            hosts = [*(endpoint.name for endpoint in plan.edge.endpoints), plan.edge.address]
+            edge = ensure_leaf(authority, store, directory, name="edge", hosts=hosts, write=write)
+        except (GroundupError, SiteError, OSError) as error:
+            # Not chained: what is below may hold what was read.
+            raise AnsibleActionFail(str(error)) from None
+        issued = {name: why for name, why in (("ca", authority.reason), ("edge", edge.reason)) if why}
+        after = [f"secret {name}" for name in created] + [f"certificate {name}: {why}" for name, why in issued.items()]
+        return {
+            **result,
+            "changed": bool(after),
+            "created": list(created),
+            "issued": issued,
+            "store": store.identity,
+            "diff": {"before": "", "after": "".join(f"{line}\n" for line in after)},
+        }

@@ -1,0 +1,63 @@
+"""Lookup of secrets by name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible.errors import AnsibleLookupError
+from ansible.plugins.lookup import LookupBase
+from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import SecretsError, open_store
+
+DOCUMENTATION = r"""
+name: secret
+short_description: A secret of the site, by name
+description:
+  - Reads the encrypted store of the site on the controller. Use it only in tasks with C(no_log), or as an option of a
+    module that hides that option.
+  - In check mode a name the store does not hold yet gives a value that is kept nowhere, so that what would happen can
+    be predicted on a new site.
+options:
+  _terms:
+    description: Names of secrets.
+    required: true
+  site:
+    description: Name of the site. Default is that of the inventory.
+    type: str
+author:
+  - The groundup.cloud developers (@groundup-cloud)
+"""
+
+EXAMPLES = r"""
+- name: A configuration file that needs a password
+  ansible.builtin.template:
+    src: keepalived.conf.j2
+    dest: /etc/keepalived/keepalived.conf
+    mode: "0600"
+  vars:
+    password: "{{ lookup('groundup.cloud.secret', 'keepalived/auth') }}"
+  no_log: true
+"""
+
+RETURN = r"""
+_raw:
+  description: The values.
+  type: list
+  elements: str
+"""
+
+
+class LookupModule(LookupBase):  # type: ignore[misc]
+    """Reads the store; never adds to it."""
+
+    def run(self, terms: list[str], variables: dict[str, Any] | None = None, **options: Any) -> list[str]:
+        """Return the values of ``terms``."""
+        self.set_options(var_options=variables, direct=options)
+        known = variables or {}
+        check = bool(known.get("ansible_check_mode"))
+        try:
+            store = open_store(self.get_option("site") or known["groundup_site"]["site"], write=False)
+            if check:
+                store.ensure(terms)
+            return [store.get(name) for name in terms]
+        except SecretsError as error:
+            raise AnsibleLookupError(str(error)) from None

@@ -1,0 +1,47 @@
+# Documentation of the action plugin of the same name, which does the work on the controller.
+DOCUMENTATION = r"""
+module: secrets
+short_description: Make the secrets and certificates a site needs and does not have
+description:
+  - Generates a value for each name the plan asks for and the encrypted store of the site does not hold, and issues the
+    certificates of the site's own authority. What is there is never replaced, but for certificates close to their end.
+  - Fails when the store is missing although the site was deployed, or does not open.
+  - Runs on the controller. No value is in what it returns or prints.
+options:
+  site_file:
+    description: Path of the site file.
+    type: path
+    required: true
+attributes:
+  check_mode:
+    description: Predicts what would be made, and writes nothing.
+    support: full
+  diff_mode:
+    description: Shows names, never values.
+    support: full
+author:
+  - The groundup.cloud developers (@groundup-cloud)
+"""
+
+EXAMPLES = r"""
+- name: Secrets and certificates of the site
+  groundup.cloud.secrets:
+    site_file: "{{ groundup_site_file }}"
+"""
+
+RETURN = r"""
+created:
+  description: Names that got a value now.
+  type: list
+  elements: str
+  returned: success
+issued:
+  description: Certificates written now, each with the reason.
+  type: dict
+  returned: success
+  sample: {edge: close to its end}
+store:
+  description: Identity of the store, public. Hosts keep it, to refuse a run with the secrets of another.
+  type: str
+  returned: success
+"""
