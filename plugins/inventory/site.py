@@ -10,10 +10,11 @@ author: The groundup.cloud developers (@groundup-cloud)
 description:
   - Reads a site file, makes its plan (see the C(groundup.cloud.plan) playbook) and hands the hosts to Ansible.
   - Nothing is contacted. The same file always gives the same inventory.
-  - "Groups: one a role (C(seed), C(control), C(storage), C(worker), C(hypervisor)), C(kubernetes) for every node of the cluster,
-    C(rack_<name>) and C(provisioner_<name>)."
-  - "Variables: C(groundup_site_file), the path of the site file; C(groundup_site), the plan without its hosts and chart values;
-    C(groundup_host), one host's part; and how to connect (C(ansible_host), C(ansible_user), C(ansible_port), the site's ssh key)."
+  - "Groups: one a role (C(seed), C(control), C(storage), C(worker), C(hypervisor)), C(kubernetes) for every node of
+    the cluster, C(rack_<name>) and C(provisioner_<name>)."
+  - "Variables: C(groundup_site_file), the path of the site file; C(groundup_site), the plan without its hosts and chart
+    values; C(groundup_host), one host's part; and how to connect: C(ansible_host), C(ansible_user), C(ansible_port),
+    the site's ssh key."
 notes:
   - Every key of the site file is described in the site file reference.
 options:
@@ -38,15 +39,15 @@ machines:
 # ansible-inventory -i site.yml --graph
 """
 
-import re  # noqa: E402
-from pathlib import Path  # noqa: E402
-from typing import Any  # noqa: E402
+import re
+from pathlib import Path
+from typing import Any
 
-from ansible.errors import AnsibleParserError  # noqa: E402
-from ansible.plugins.inventory import BaseInventoryPlugin  # noqa: E402
-from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir  # noqa: E402
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import SiteError, load_site, make_plan  # noqa: E402
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.serial import host_vars, site_vars  # noqa: E402
+from ansible.errors import AnsibleParserError
+from ansible.plugins.inventory import BaseInventoryPlugin
+from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import SiteError, load_site, make_plan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.serial import host_vars, site_vars
 
 _PLUGIN = re.compile(rb"^plugin:\s*[\"']?([A-Za-z0-9_.]+)", re.MULTILINE)
 
@@ -65,7 +66,7 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # ansible shi
             named = _PLUGIN.search(stream.read(65536))
         return named.group(1) == self.NAME.encode() if named else file.stem == "site"
 
-    def parse(self, inventory: Any, loader: Any, path: str, cache: bool = True) -> None:  # noqa: FBT001, FBT002 - Ansible's
+    def parse(self, inventory: Any, loader: Any, path: str, cache: bool = True) -> None:
         """Fill ``inventory`` from the site file at ``path``."""
         super().parse(inventory, loader, path, cache)
         try:
@@ -75,7 +76,9 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # ansible shi
             raise AnsibleParserError(str(error)) from error
         errors = [finding for finding in plan.findings if finding.severity == "error"]
         if errors:
-            self.display.warning(f"{path}: the plan has {len(errors)} errors, the first: {errors[0].what}. Run groundup.cloud.plan.")
+            self.display.warning(
+                f"{path}: the plan has {len(errors)} errors, the first: {errors[0].what}. Run groundup.cloud.plan."
+            )
 
         everything = inventory.groups["all"]
         state = state_dir(plan.site)
@@ -94,9 +97,11 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # ansible shi
             groups = [*host.roles, f"rack_{host.rack.replace('-', '_')}", f"provisioner_{host.provisioner}"]
             if host.node_labels:
                 groups.append("kubernetes")
-            inventory.add_host(host.name)
             for group in groups:
-                inventory.add_group(group)
-                inventory.add_child(group, host.name)
-            inventory.set_variable(host.name, "ansible_host", host.address)
-            inventory.set_variable(host.name, "groundup_host", host_vars(host))
+                if group not in inventory.groups:
+                    inventory.add_group(group)
+                inventory.add_host(host.name, group)
+            # Straight on the host: `inventory.set_variable` takes a group of the same name first.
+            entry = inventory.hosts[host.name]
+            entry.set_variable("ansible_host", host.address)
+            entry.set_variable("groundup_host", host_vars(host))

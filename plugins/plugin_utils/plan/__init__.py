@@ -1,7 +1,7 @@
 """The plan: a site file in, everything that can be decided before touching a machine out.
 
-    from ...plugin_utils.plan import load_site, make_plan
-    plan = make_plan(load_site("inventories/lab/site.yml"))
+from ...plugin_utils.plan import load_site, make_plan
+plan = make_plan(load_site("inventories/lab/site.yml"))
 """
 
 from __future__ import annotations
@@ -12,4 +12,15 @@ from .load import build_site, load_site, parse_site
 from .serial import host_vars, to_json, to_plain
 from .types import Plan
 
-__all__ = ["Plan", "Problem", "SiteError", "build_site", "host_vars", "load_site", "make_plan", "parse_site", "to_json", "to_plain"]
+__all__ = [
+    "Plan",
+    "Problem",
+    "SiteError",
+    "build_site",
+    "host_vars",
+    "load_site",
+    "make_plan",
+    "parse_site",
+    "to_json",
+    "to_plain",
+]

@@ -1,8 +1,9 @@
-"""The address plan: which address a machine has follows from its role and its number, and from nothing else.
+"""The address plan: a machine's address follows from its role and its number, and from nothing else.
 
-A network is cut into shares, one a role, at fixed fractions of its size. Machine *n* of a role has the *n*-th address of
-the share on every network it is on. Since no other machine enters into it, adding or removing one never moves another;
-the price is that a share can be full while another is empty, which is a finding, and `ranges` in the site file the way out.
+A network is cut into shares, one a role, at fixed fractions of its size. Machine *n* of a role has the *n*-th address
+of the share on every network it is on. Since no other machine enters into it, adding or removing one never moves
+another; the price is that a share can be full while another is empty: a finding, and `ranges` in the site file the way
+out.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ SHARES: dict[Role, tuple[int, int]] = {
     "worker": (8, 16),
     "hypervisor": (16, 32),
 }
-SMALLEST_SHARED = 25  # prefix length; in a smaller network the first share has no room for a router and a virtual address
+SMALLEST_SHARED = (
+    25  # prefix length; in a smaller network the first share has no room for a router and a virtual address
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,17 +27,29 @@ def problems(site: Site) -> Iterator[Problem]:
     total = 0
     for name, group in site.machines.items():
         if not group.roles and name not in ROLES:
-            yield Problem(key=f"machines.{name}.roles", reason=f"'{name}' is not a role, and none is written", remedy=_choose(name, ROLES))
+            yield Problem(
+                key=f"machines.{name}.roles",
+                reason=f"'{name}' is not a role, and none is written",
+                remedy=_choose(name, ROLES),
+            )
         racks = len(group.racks or site.racks)
         size = group.count or (group.per_rack or 0) * racks or sum(len(expand_names(n)) for n in group.names or [])
         total += size
         if size > MAX_NAMES:
             reason = f"stands for {size} machines"
-            yield Problem(key=f"machines.{name}", reason=reason, remedy=f"at most {MAX_NAMES} in one group: check the numbers")
+            yield Problem(
+                key=f"machines.{name}", reason=reason, remedy=f"at most {MAX_NAMES} in one group: check the numbers"
+            )
     if total > MAX_HOSTS:
-        yield Problem(key="machines", reason=f"stand for {total} machines", remedy=f"at most {MAX_HOSTS} in one site: check the numbers")
+        yield Problem(
+            key="machines",
+            reason=f"stand for {total} machines",
+            remedy=f"at most {MAX_HOSTS} in one site: check the numbers",
+        )
 
 
 def _choose(name: str, choices: tuple[str, ...]) -> str:
     close = difflib.get_close_matches(name, choices, n=1)
-    return f"did you mean '{close[0]}'? One of: {', '.join(choices)}" if close else f"write one of: {', '.join(choices)}"
+    return (
+        f"did you mean '{close[0]}'? One of: {', '.join(choices)}" if close else f"write one of: {', '.join(choices)}"
+    )

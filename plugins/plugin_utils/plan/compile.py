@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from . import coherence, platform
 from .draft import Draft
 from .errors import SiteError
@@ -25,9 +27,7 @@ def make_plan(site: Site) -> Plan:
     supply = platform.supply(layout)
     edge = platform.edge(layout)
     kubernetes = platform.kubernetes(layout, edge, supply)
-    openstack = platform.openstack(layout)
-    draft = Draft(layout=layout, supply=supply, kubernetes=kubernetes, edge=edge, openstack=openstack)
-    return Plan(
+    plan = Plan(
         site=site.site,
         domain=site.domain,
         profile=site.profile,
@@ -38,6 +38,11 @@ def make_plan(site: Site) -> Plan:
         supply=supply,
         kubernetes=kubernetes,
         edge=edge,
-        openstack=openstack,
-        findings=find(draft),
+        openstack=platform.openstack(layout),
+        findings=(),
     )
+    # The chart values are made from the plan, so that package imports this one: hence here, and not above.
+    from ..charts import releases
+
+    plan = replace(plan, openstack=replace(plan.openstack, releases=releases(plan)))
+    return replace(plan, findings=find(Draft(layout=layout, plan=plan)))

@@ -10,7 +10,7 @@ from .model import Site
 from .model.machines import Hardware, Machine, MachineGroup
 from .model.networks import Network
 from .profiles import Profile
-from .types import EdgePlan, Finding, HostPlan, KubernetesPlan, NetworkPlan, OpenStackPlan, Purpose, Role, SupplyPlan
+from .types import Finding, HostPlan, NetworkPlan, Plan, Purpose, Role
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +61,15 @@ class Layout:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
-    """Everything but the findings."""
+    """Everything but the findings, with what was written beside what follows from it."""
 
     layout: Layout
-    supply: SupplyPlan
-    kubernetes: KubernetesPlan
-    edge: EdgePlan
-    openstack: OpenStackPlan
+    plan: Plan  # its findings are still empty
+
+    @property
+    def site(self) -> Site:
+        """Return the site file's model."""
+        return self.layout.site
 
 
 def roles_of(name: str, group: MachineGroup) -> tuple[Role, ...]:

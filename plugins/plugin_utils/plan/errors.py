@@ -9,7 +9,7 @@ from dataclasses import dataclass
 class Problem:
     """One fault of a site file: where it is, why it is one, what to write instead."""
 
-    key: str  # key path, "networks.storage.cidr"; "line 4, column 2" when the YAML itself is broken; "" for the whole file
+    key: str  # key path, "networks.storage.cidr"; "line 4, column 2" of broken YAML; "" for the whole file
     reason: str
     remedy: str
 

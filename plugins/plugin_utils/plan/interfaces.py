@@ -105,11 +105,21 @@ class Ports:
         """Return what hands out the interfaces of ``group``, whose key path is ``key``."""
         layout, role = self._layout, roles[0]
         with_bmc = group.bmc is not None or any(machine.bmc for machine in group.machines.values())
-        networks = [n for n in layout.networks.values() if ATTACHED[n.purpose].intersection(roles) or (n.purpose == "provisioning" and with_bmc)]
+        networks = [
+            n
+            for n in layout.networks.values()
+            if ATTACHED[n.purpose].intersection(roles) or (n.purpose == "provisioning" and with_bmc)
+        ]
         boot = next((n.name for n in networks if n.purpose == "provisioning"), layout.management.name)
         lanes = [self._lane(n, role, boots=n.name == boot) for n in networks]
         oob = layout.by_purpose("oob")
-        return GroupPorts(lanes, self._lane(oob[0], role, boots=False) if oob and with_bmc else None, layout.management.name, role, key)
+        return GroupPorts(
+            lanes,
+            self._lane(oob[0], role, boots=False) if oob and with_bmc else None,
+            layout.management.name,
+            role,
+            key,
+        )
 
     def _lane(self, network: NetworkPlan, role: Role, *, boots: bool) -> _Lane:
         return _Lane(

@@ -8,7 +8,7 @@ from .addresses import nth_of, shares
 from .draft import Layout, Member, roles_of
 from .interfaces import Ports
 from .model import Site
-from .model.machines import Bmc, Machine, MachineGroup
+from .model.machines import Bmc, MachineGroup
 from .model.networks import Network
 from .names import expand_names, number_in
 from .nodes import NodeRules
@@ -99,33 +99,37 @@ def _network_plan(name: str, network: Network) -> NetworkPlan:
 
 
 def _members(site: Site, group_name: str, group: MachineGroup, racks: dict[str, int | None]) -> Iterator[Member]:
-    own, base = group.machines, f"machines.{group_name}"
+    base = f"machines.{group_name}"
+    for name, rack, number in _places(site, group_name, group, racks):
+        own = group.machines.get(name)
+        if own is None:
+            yield Member(name, group_name, rack, number, None, base)
+        else:
+            key = f"{base}.machines.{name}"
+            yield Member(name, group_name, own.rack or rack, own.number or number, own, key)
+
+
+def _places(
+    site: Site, group_name: str, group: MachineGroup, racks: dict[str, int | None]
+) -> Iterator[tuple[str, str, int | None]]:
+    """Yield each machine's name, rack, and place in its role's share (None: nothing says it, or its block is full)."""
     if group.per_rack is not None:
         for rack in dict.fromkeys(group.racks or site.racks):
             place = racks.get(rack) or number_in(rack)
             start = None if place is None else group.offset + (place - 1) * group.slots_per_rack
             for number in range(1, group.per_rack + 1):
-                name = f"{group_name}-{rack}-{number}"
                 fits = start is not None and number <= group.slots_per_rack
-                yield _member(name, group_name, rack, start + number if fits and start is not None else None, own.get(name), base)
+                yield f"{group_name}-{rack}-{number}", rack, start + number if fits and start is not None else None
         return
-    places = group.racks or [group.rack or NO_RACK]
+    spread = group.racks or [group.rack or NO_RACK]
     if group.count is not None:
         for number in range(1, group.count + 1):
-            name = f"{group_name}-{number}"
-            yield _member(name, group_name, places[(number - 1) % len(places)], number + group.offset, own.get(name), base)
+            yield f"{group_name}-{number}", spread[(number - 1) % len(spread)], number + group.offset
         return
     for expression in group.names or ():
         for name in expand_names(expression):
             found = number_in(name)
-            rack = places[((found or 1) - 1) % len(places)]
-            yield _member(name, group_name, rack, None if found is None else found + group.offset, own.get(name), base)
-
-
-def _member(name: str, group: str, rack: str, number: int | None, own: Machine | None, base: str) -> Member:
-    if own is None:
-        return Member(name, group, rack, number, None, base)
-    return Member(name, group, own.rack or rack, own.number or number, own, f"{base}.machines.{name}")
+            yield name, spread[((found or 1) - 1) % len(spread)], None if found is None else found + group.offset
 
 
 def _bmc(common: Bmc | None, own: Bmc | None, allotted: str | None) -> dict[str, object] | None:

@@ -37,7 +37,7 @@ def build_site(data: dict[str, Any], *, file: str = "<site>") -> Site:
     except ValidationError as error:
         problems = [_problem(dict(detail), data) for detail in error.errors(include_url=False)[:MAX_PROBLEMS]]
         raise SiteError(*problems, file=file) from error
-    site._file = file  # noqa: SLF001 - the model's own note of where it came from
+    site._file = file
     return site
 
 
@@ -57,15 +57,23 @@ def _problem(detail: dict[str, Any], data: dict[str, Any]) -> Problem:
         choices = [word.strip("'") for word in expected.replace(" or ", ", ").split(", ")]
         close = difflib.get_close_matches(str(detail["input"]), choices, n=1, cutoff=0.6)
         hint = f"did you mean '{close[0]}'? One of" if close else "write one of"
-        return Problem(key=key, reason=f"{_shown(detail['input'])} is not one of the choices", remedy=f"{hint}: {', '.join(choices)}")
+        return Problem(
+            key=key,
+            reason=f"{_shown(detail['input'])} is not one of the choices",
+            remedy=f"{hint}: {', '.join(choices)}",
+        )
     message = str(detail["msg"]).removeprefix("Value error, ")
     reason, _colon, remedy = message.partition(": ") if kind == "value_error" else (message, "", "")
     shown = "" if detail["input"] is data else f"{_shown(detail['input'])}: "
-    return Problem(key=key, reason=f"{shown}{reason[:1].lower()}{reason[1:]}", remedy=remedy or f"write {_description(location)}")
+    return Problem(
+        key=key, reason=f"{shown}{reason[:1].lower()}{reason[1:]}", remedy=remedy or f"write {_description(location)}"
+    )
 
 
 def _shown(value: Any) -> str:
-    text = ascii(value) if not isinstance(value, dict | list) else f"a {'mapping' if isinstance(value, dict) else 'list'}"
+    text = (
+        ascii(value) if not isinstance(value, dict | list) else f"a {'mapping' if isinstance(value, dict) else 'list'}"
+    )
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
@@ -94,12 +102,18 @@ def _step(annotation: Any, part: str | int) -> list[Any]:
 def _unwrapped(annotation: Any) -> list[Any]:
     if get_origin(annotation) in (Annotated, Union, types.UnionType):
         arguments = get_args(annotation)
-        return [inner for a in (arguments[:1] if get_origin(annotation) is Annotated else arguments) for inner in _unwrapped(a)]
+        return [
+            inner
+            for a in (arguments[:1] if get_origin(annotation) is Annotated else arguments)
+            for inner in _unwrapped(a)
+        ]
     return [annotation]
 
 
 def _fields_at(location: tuple[str | int, ...]) -> list[str]:
-    models = [m for a in _models_at(location) for m in _unwrapped(a) if isinstance(m, type) and issubclass(m, BaseModel)]
+    models = [
+        m for a in _models_at(location) for m in _unwrapped(a) if isinstance(m, type) and issubclass(m, BaseModel)
+    ]
     return sorted({name for model in models for name in model.model_fields})
 
 

@@ -14,7 +14,7 @@ def range_full(key: str, network: NetworkPlan, role: Role, share: Share, machine
         severity="error",
         where=(key, f"networks.{network.name}"),
         what=f"{machines[0]}{more} have no address on {network.name}: {role} machines have {share} of {network.cidr}",
-        why="an address follows from a machine's number alone, so that adding one never moves another; none is borrowed from another role",
+        why="an address follows from a machine's number alone, so that adding one never moves another",
         remedy=f"write a wider networks.{network.name}.cidr, or networks.{network.name}.ranges.{role}: <first>-<last>",
     )
 
@@ -26,7 +26,7 @@ def name_twice(key: str, name: str, first_key: str) -> Finding:
         severity="error",
         where=(first_key, key),
         what=f"the name {name} stands for two machines",
-        why="a name is the host's identity in ssh, Kubernetes and the state of the site; the second one is left out of the plan",
+        why="a name is a host's identity in ssh, Kubernetes and the site's state; the second is left out of the plan",
         remedy="rename one of them, or its group",
     )
 
@@ -39,5 +39,5 @@ def machine_without_number(key: str, name: str) -> Finding:
         where=(key,),
         what=f"{name} has no address: nothing says its place in the address plan",
         why="the place must be its own: the position in a list would change for all when one is added",
-        remedy=f"end its name (or its rack's, with per_rack) in a number, or write machines.{name}.number or .address in its group",
+        remedy=f"end its name (with per_rack: its rack's) in a number, or write machines.{name}.number in its group",
     )

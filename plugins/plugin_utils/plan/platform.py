@@ -8,7 +8,7 @@ from . import versions
 from .addresses import nth_of
 from .draft import Layout
 from .model.platform import Hosts
-from .services import INFRASTRUCTURE, SERVICES, release_needs
+from .services import SERVICES
 from .types import (
     AccessPlan,
     CniPlan,
@@ -17,7 +17,6 @@ from .types import (
     HostSettings,
     KubernetesPlan,
     OpenStackPlan,
-    ReleasePlan,
     SupplyPlan,
 )
 
@@ -53,7 +52,9 @@ def kubernetes(layout: Layout, edge_plan: EdgePlan, supply_plan: SupplyPlan) -> 
     cni = written.cni or profile.cni
     underlay = (layout.by_purpose("cluster") or [layout.management])[0]
     encapsulated = cni != "flannel" or written.cni_backend == "vxlan"
-    by_backend = "local" if site.storage.backend == "none" else "external" if site.storage.backend == "external" else "ceph-rbd"
+    by_backend = (
+        "local" if site.storage.backend == "none" else "external" if site.storage.backend == "external" else "ceph-rbd"
+    )
     return KubernetesPlan(
         version=written.version,
         endpoint_name=f"kubernetes.{site.domain}",
@@ -72,7 +73,9 @@ def kubernetes(layout: Layout, edge_plan: EdgePlan, supply_plan: SupplyPlan) -> 
         audit=written.audit,
         encrypt_secrets=written.encrypt_secrets,
         kubelet={**profile.kubelet, **written.kubelet},
-        ignore_preflight=tuple(profile.ignore_preflight if written.ignore_preflight is None else written.ignore_preflight),
+        ignore_preflight=tuple(
+            profile.ignore_preflight if written.ignore_preflight is None else written.ignore_preflight
+        ),
         image_repository=f"{supply_plan.registry}/kubernetes",
     )
 
@@ -110,47 +113,41 @@ def edge(layout: Layout) -> EdgePlan:
 
 
 def host_settings(layout: Layout, edge_plan: EdgePlan, supply_plan: SupplyPlan) -> HostSettings:
-    """Return what every host gets. Names are those every host must resolve without a DNS server: no more than needed."""
+    """Return what every host gets. Names are those a host must resolve without a DNS server: no more than needed."""
     written: Hosts = layout.site.hosts
     names = {f"kubernetes.{layout.site.domain}": edge_plan.address}
     names |= {endpoint.name: edge_plan.address for endpoint in edge_plan.endpoints}
     if supply_plan.seed:
         names[f"registry.{layout.site.domain}"] = layout.hosts[supply_plan.seed].address
-    names |= {host.fqdn: host.address for host in layout.hosts.values() if host.address and {"seed", "control"}.intersection(host.roles)}
+    names |= {
+        host.fqdn: host.address
+        for host in layout.hosts.values()
+        if host.address and {"seed", "control"}.intersection(host.roles)
+    }
     return HostSettings(
         timezone=written.timezone,
         ntp_servers=tuple(written.ntp_servers or layout.profile.ntp_servers),
         dns_servers=tuple(written.dns_servers),
         names=names,
         sysctl={**layout.profile.sysctl, **{name: str(value) for name, value in written.sysctl.items()}},
-        kernel_modules=tuple(layout.profile.kernel_modules if written.kernel_modules is None else written.kernel_modules),
+        kernel_modules=tuple(
+            layout.profile.kernel_modules if written.kernel_modules is None else written.kernel_modules
+        ),
         packages_url=written.packages_url,
     )
 
 
 def openstack(layout: Layout) -> OpenStackPlan:
-    """Return the cloud, its releases still without values."""
+    """Return the cloud, still without releases: those are made from the rest of the plan."""
     written = layout.site.openstack
-    services = tuple(dict.fromkeys(written.services))
-    matrix = versions.nearest_openstack(written.release).charts
-    names = (*INFRASTRUCTURE, *services) if services else ()
-    releases = tuple(
-        ReleasePlan(
-            name=name,
-            chart=name,
-            version=written.chart_versions.get(name) or matrix.get(name, ""),
-            namespace=written.namespace,
-            needs=() if name in INFRASTRUCTURE else release_needs(name, services),
-            verify=name,
-            values={},
-        )
-        for name in names
-    )
     return OpenStackPlan(
         release=written.release,
         region=written.region,
         namespace=written.namespace,
-        services=services,
+        services=tuple(dict.fromkeys(written.services)),
         charts=written.charts,
-        releases=releases,
+        releases=(),
+        replicas={name: size for name, size in written.replicas.model_dump().items() if size is not None},
+        chart_versions={**versions.nearest_openstack(written.release).charts, **written.chart_versions},
+        overrides={name: override.values for name, override in written.overrides.items()},
     )

@@ -49,8 +49,8 @@ _FORWARDING = {
 _MODULES = ("br_netfilter", "overlay")
 
 PROFILES: dict[str, Profile] = {
-    # One machine stands for a site: hosts are system containers. They share the machine's kernel, so that nothing is
-    # loaded and only parameters of a network namespace are set (these are); the kernel may still account by cgroup v1, and swap.
+    # One machine stands for a site: hosts are system containers. They share the machine's kernel, so that no module is
+    # loaded and only parameters of a network namespace are set; that kernel may still account by cgroup v1, and swap.
     "lab": Profile(
         provisioner="container",
         networks={
@@ -61,7 +61,7 @@ PROFILES: dict[str, Profile] = {
             "oob": Network(cidr="10.90.4.0/24"),
             "provider": Network(cidr="10.90.128.0/24"),
         },
-        hardware={role: "lab-container" for role in ("seed", "control", "storage", "worker", "hypervisor")},
+        hardware=dict.fromkeys(("seed", "control", "storage", "worker", "hypervisor"), "lab-container"),
         cni="flannel",
         kubelet={**_KUBELET, "failSwapOn": False, "failCgroupV1": False},
         ignore_preflight=("SystemVerification",),

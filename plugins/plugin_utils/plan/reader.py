@@ -13,7 +13,9 @@ import yaml
 
 from .errors import Problem, SiteError
 
-MAX_BYTES = 4 * 1024 * 1024  # a named machine takes about 100 bytes: room for ten thousand of them with every field written
+MAX_BYTES = (
+    4 * 1024 * 1024
+)  # a named machine takes about 100 bytes: room for ten thousand of them with every field written
 MAX_DEPTH = 32  # the model is at most 8 levels deep outside free-form chart values
 
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -22,7 +24,7 @@ _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 class _SiteLoader(_Loader):  # type: ignore[misc]  # CSafeLoader exists only where libyaml does
     """The safe loader without duplicate keys, merge keys and keys that are not text."""
 
-    def construct_mapping(self, node: yaml.Node, deep: bool = False) -> dict[Any, Any]:  # noqa: FBT001, FBT002 - PyYAML's
+    def construct_mapping(self, node: yaml.Node, deep: bool = False) -> dict[Any, Any]:
         seen: dict[Any, yaml.Mark] = {}
         for key_node, _value in node.value:
             if key_node.tag == "tag:yaml.org,2002:merge":
@@ -39,7 +41,7 @@ class _SiteLoader(_Loader):  # type: ignore[misc]  # CSafeLoader exists only whe
 
 
 class _Refused(yaml.MarkedYAMLError):
-    def __init__(self, mark: yaml.Mark, reason: str, remedy: str) -> None:
+    def __init__(self, mark: Any, reason: str, remedy: str) -> None:
         super().__init__(problem=reason, problem_mark=mark)
         self.remedy = remedy
 
@@ -53,7 +55,9 @@ def _refuse_aliases_and_depth(content: bytes) -> None:
         if isinstance(event, yaml.CollectionStartEvent):
             depth += 1
             if depth > MAX_DEPTH:
-                raise _Refused(event.start_mark, f"nested deeper than {MAX_DEPTH} levels", "check the indentation and brackets")
+                raise _Refused(
+                    event.start_mark, f"nested deeper than {MAX_DEPTH} levels", "check the indentation and brackets"
+                )
         elif isinstance(event, yaml.CollectionEndEvent):
             depth -= 1
 
@@ -69,7 +73,9 @@ def read_yaml(path: str | Path) -> dict[str, Any]:
         with Path(path).open("rb") as stream:
             content = stream.read(MAX_BYTES + 1)
     except OSError as error:
-        problem = Problem(key="", reason=f"cannot be read: {error.strerror or error}", remedy="check the path and its permissions")
+        problem = Problem(
+            key="", reason=f"cannot be read: {error.strerror or error}", remedy="check the path and its permissions"
+        )
         raise SiteError(problem, file=file) from error
     if len(content) > MAX_BYTES:
         problem = Problem(
@@ -101,7 +107,9 @@ def parse_yaml(content: bytes, *, file: str) -> dict[str, Any]:
         problem = Problem(key="", reason=f"not YAML: {' '.join(str(error).split())}", remedy="correct the YAML")
         raise SiteError(problem, file=file) from error
     if data is None:
-        raise SiteError(Problem(key="", reason="the file is empty", remedy="start from inventories/lab/site.yml"), file=file)
+        raise SiteError(
+            Problem(key="", reason="the file is empty", remedy="start from inventories/lab/site.yml"), file=file
+        )
     if not isinstance(data, dict):
         reason = f"holds a {type(data).__name__}, not a mapping of keys"
         raise SiteError(Problem(key="", reason=reason, remedy="start from inventories/lab/site.yml"), file=file)

@@ -8,12 +8,14 @@ from typing import Any
 
 from .types import HostPlan, InterfacePlan, Plan
 
-_HOST_FIELDS = tuple(field.name for field in fields(HostPlan) if field.name not in ("interfaces", "roles", "node_taints"))
+_HOST_FIELDS = tuple(
+    field.name for field in fields(HostPlan) if field.name not in ("interfaces", "roles", "node_taints")
+)
 _INTERFACE_FIELDS = tuple(field.name for field in fields(InterfacePlan))
 
 
 def host_vars(host: HostPlan) -> dict[str, Any]:
-    """Return one host as plain data. By hand: `dataclasses.asdict` copies every leaf, and there may be ten thousand hosts."""
+    """Return one host as plain data. By hand: `dataclasses.asdict` copies every leaf of maybe ten thousand hosts."""
     found: dict[str, Any] = {name: getattr(host, name) for name in _HOST_FIELDS}
     found["roles"] = list(host.roles)
     found["node_taints"] = list(host.node_taints)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-INFRASTRUCTURE = ("mariadb", "rabbitmq", "memcached")
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Api:
@@ -20,11 +18,9 @@ class Api:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Service:
-    """One OpenStack service: its release has its name."""
+    """One OpenStack service. Database, message queue and cache go without saying."""
 
     needs: tuple[str, ...]  # services
-    database: bool = True
-    queue: bool = True
     api: Api | None = None
 
 
@@ -39,7 +35,6 @@ SERVICES: dict[str, Service] = {
     ),
     "placement": Service(
         needs=("keystone",),
-        queue=False,
         api=Api(type="placement", host="placement", path="", node_port=30778, health="/"),
     ),
     "neutron": Service(
@@ -60,7 +55,6 @@ SERVICES: dict[str, Service] = {
     ),
     "horizon": Service(
         needs=("keystone",),
-        queue=False,
         api=Api(type="dashboard", host="dashboard", path="", node_port=31000, health="/auth/login/"),
     ),
     "barbican": Service(
@@ -84,16 +78,3 @@ SERVICES: dict[str, Service] = {
         api=Api(type="container-infra", host="container-infra", path="/v1", node_port=30511, health="/"),
     ),
 }
-
-
-def release_needs(service: str, services: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the releases that must verify before that of ``service``: its infrastructure, then the services it needs."""
-    entry = SERVICES.get(service)
-    if entry is None:
-        return ()
-    needs = ["memcached"]
-    if entry.database:
-        needs.insert(0, "mariadb")
-    if entry.queue:
-        needs.insert(len(needs) - 1, "rabbitmq")
-    return (*needs, *(name for name in entry.needs if name in services))

@@ -1,7 +1,7 @@
 """What a plan says: the contract between the site file and everything that carries it out.
 
-Plain frozen dataclasses of JSON-friendly values (strings for addresses), so that roles, charts, the rollout engine and the
-seed read the same words. Nothing here computes; `compile.py` fills it in. A role reads only what is here.
+Plain frozen dataclasses of JSON-friendly values (strings for addresses), so that roles, charts, the rollout engine and
+the seed read the same words. Nothing here computes; `compile.py` fills it in. A role reads only what is here.
 """
 
 from __future__ import annotations
@@ -60,7 +60,9 @@ class HostPlan:
     roles: tuple[Role, ...]
     rack: str
     hardware: str  # hardware profile
-    provisioner: Provisioner  # container: a system container of the lab; ironic: zero touch; existing: already installed
+    provisioner: (
+        Provisioner  # container: a system container of the lab; ironic: zero touch; existing: already installed
+    )
     address: str  # on the management network: ssh, kubelet, etcd
     interfaces: tuple[InterfacePlan, ...]
     bmc: dict[str, Any] | None
@@ -119,8 +121,8 @@ class KubernetesPlan:
     endpoint_name: str  # "kubernetes.<domain>"
     endpoint_address: str  # the VIP, or the only control host
     endpoint_port: int  # 6443
-    # Where each control host's own API server listens (kubeadm: localAPIEndpoint.bindPort). Not endpoint_port: HAProxy holds
-    # that on the VIP of the same hosts, and a server on every address of a host would refuse to share it.
+    # Where each control host's own API server listens (kubeadm: localAPIEndpoint.bindPort). Not endpoint_port: HAProxy
+    # holds that on the VIP of the same hosts, and a server on every address of a host would refuse to share it.
     api_port: int = 6444
     pod_cidr: str
     service_cidr: str

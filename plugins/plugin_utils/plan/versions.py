@@ -32,8 +32,8 @@ KUBERNETES: dict[str, KubernetesRelease] = {
 
 # Charts of OpenStack-Helm carry the release's own number.
 _CHARTS_2026_1 = (
-    "mariadb", "rabbitmq", "memcached", "keystone", "glance", "placement", "neutron", "nova", "cinder", "heat", "horizon",
-    "barbican", "octavia", "designate", "manila", "magnum", "ovn", "skyline",
+    "mariadb", "rabbitmq", "memcached", "keystone", "glance", "placement", "neutron", "nova", "cinder", "heat",
+    "horizon", "barbican", "octavia", "designate", "manila", "magnum", "ovn", "skyline",
 )  # fmt: skip
 
 OPENSTACK: dict[str, OpenStackRelease] = {

@@ -11,4 +11,6 @@ _ORDER = {"error": 0, "warning": 1, "info": 2}
 def find(draft: Draft) -> tuple[Finding, ...]:
     """Return all findings, errors first, then by name: the same site always gives the same list."""
     found = list(draft.layout.findings)
-    return tuple(sorted(found, key=lambda finding: (_ORDER[finding.severity], finding.name, finding.where, finding.what)))
+    return tuple(
+        sorted(found, key=lambda finding: (_ORDER[finding.severity], finding.name, finding.where, finding.what))
+    )

@@ -50,7 +50,9 @@ def _mac(value: str) -> str:
 
 def _unquoted(value: Any) -> Any:
     if isinstance(value, float | int) and not isinstance(value, bool):
-        raise ValueError(f'YAML reads {value} as a number, which drops digits: write it in quotes, "{value}"')
+        raise ValueError(  # noqa: TRY004 - pydantic turns only ValueError into a finding about the field
+            f'YAML reads {value} as a number, which drops digits: write it in quotes, "{value}"'
+        )
     return value
 
 
@@ -72,7 +74,9 @@ Address = Annotated[str, AfterValidator(checked_address), Field(json_schema_extr
 Mac = Annotated[str, AfterValidator(_mac)]
 Name = Annotated[str, AfterValidator(_host_name), Field(json_schema_extra={"maxLength": 63})]
 Domain = Annotated[str, AfterValidator(_domain)]
-Version = Annotated[str, BeforeValidator(_unquoted), Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9][A-Za-z0-9.+_-]*$")]
+Version = Annotated[
+    str, BeforeValidator(_unquoted), Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9][A-Za-z0-9.+_-]*$")
+]
 Vlan = Annotated[int, Field(ge=1, le=4094)]
 Mtu = Annotated[int, Field(ge=1280, le=9216)]
 IdRange = Annotated[str, Field(pattern=r"^[0-9]{1,8}-[0-9]{1,8}$", json_schema_extra={"examples": ["100-3999"]})]

@@ -7,7 +7,6 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, model_validator
 
 from ..names import expand_names
-
 from .base import Address, Mac, Model, Name
 
 Role = Literal["seed", "control", "storage", "worker", "hypervisor"]
@@ -19,7 +18,11 @@ def _name_or_range(value: str) -> str:
     return value
 
 
-NameOrRange = Annotated[str, AfterValidator(_name_or_range), Field(min_length=1, max_length=80, json_schema_extra={"examples": ["hv-01", "hv-[01:40]"]})]
+NameOrRange = Annotated[
+    str,
+    AfterValidator(_name_or_range),
+    Field(min_length=1, max_length=80, json_schema_extra={"examples": ["hv-01", "hv-[01:40]"]}),
+]
 Serial = Annotated[str, Field(min_length=1, max_length=64)]
 
 
@@ -28,14 +31,18 @@ class Hardware(Model):
 
     cores: Annotated[int, Field(ge=1, le=4096)] = Field(description="Processor cores.")
     memory_gb: Annotated[int, Field(ge=1, le=65536)] = Field(description="Memory, GiB.")
-    nic_gbps: Annotated[int, Field(ge=1, le=1600)] = Field(description="Speed of the slowest network port in use, Gbit/s.")
+    nic_gbps: Annotated[int, Field(ge=1, le=1600)] = Field(
+        description="Speed of the slowest network port in use, Gbit/s."
+    )
     nvme: bool = Field(description="Whether the system disk is NVMe.")
 
 
 class Bmc(Model):
     """A machine's management controller. A machine that has one is provisioned from power-off."""
 
-    address: Address | None = Field(None, description="Address of the controller. Default: allotted from the oob network.")
+    address: Address | None = Field(
+        None, description="Address of the controller. Default: allotted from the oob network."
+    )
     mac: Mac | None = Field(None, description="MAC address of the controller's own port. Default: unknown.")
     protocol: Literal["redfish", "redfish-virtual-media", "ipmi"] = Field("redfish", description="How it is spoken to.")
     credentials: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9/_-]{0,62}$")] = Field(
@@ -72,32 +79,43 @@ class Machine(Model):
 class MachineGroup(Model):
     """Machines that are alike. Exactly one of count, names and per_rack."""
 
-    roles: list[Role] | None = Field(None, min_length=1, description="What the machines do. Default: the group's name, when that is a role.")
-    count: Annotated[int, Field(ge=0, le=20000)] | None = Field(None, description="How many; named <group>-1, <group>-2, ...")
+    roles: list[Role] | None = Field(
+        None, min_length=1, description="What the machines do. Default: the group's name, when that is a role."
+    )
+    count: Annotated[int, Field(ge=0, le=20000)] | None = Field(
+        None, description="How many; named <group>-1, <group>-2, ..."
+    )
     names: Annotated[list[NameOrRange], Field(max_length=20000)] | None = Field(
-        None, description="Their names; hv-[01:40] stands for forty. The digits a name ends in give its place in the address plan."
+        None,
+        description="Their names; hv-[01:40] stands for forty. The digits a name ends in are its place in the address plan.",
     )
     per_rack: Annotated[int, Field(ge=0, le=1024)] | None = Field(
-        None, description="How many in each of `racks`; named <group>-<rack>-1, ... Each rack has its own block of addresses."
+        None,
+        description="How many in each of `racks`; named <group>-<rack>-1, ... Each rack has a block of addresses.",
     )
     rack: Name | None = Field(None, description="Rack they all stand in.")
-    racks: list[Name] | None = Field(None, min_length=1, description="Racks they are spread over, in turn. Default for per_rack: all racks.")
+    racks: list[Name] | None = Field(
+        None, min_length=1, description="Racks they are spread over, in turn. Default: per_rack, all racks."
+    )
     offset: Annotated[int, Field(ge=0, le=65535)] = Field(
         0, description="Added to each machine's place in the role's address range: keeps two groups of one role apart."
     )
     slots_per_rack: Annotated[int, Field(ge=1, le=1024)] = Field(
-        64, description="per_rack: size of a rack's block of addresses in the role's range. Changing it moves addresses."
+        64,
+        description="per_rack: size of a rack's block of addresses in the role's range. Changing it moves addresses.",
     )
     hardware: Name | None = Field(None, description="Hardware profile. Default: the profile's for the role.")
     provisioner: Literal["existing", "container", "ironic"] | None = Field(
         None,
-        description="existing: installed and reachable; container: a system container on the controller; ironic: from power-off. "
-        "Default: ironic when there is a bmc, else the profile's.",
+        description="existing: installed and reachable; container: a system container on the controller; "
+        "ironic: from power-off. Default: ironic when there is a bmc, else the profile's.",
     )
     bmc: Bmc | None = Field(None, description="What their management controllers have in common. Default: none.")
     labels: dict[str, str] = Field(default_factory=dict, description="Further Kubernetes node labels.")
     taints: list[str] = Field(default_factory=list, description="Further Kubernetes node taints, key=value:Effect.")
-    machines: dict[str, Machine] = Field(default_factory=dict, description="What single machines have of their own, by name.")
+    machines: dict[str, Machine] = Field(
+        default_factory=dict, description="What single machines have of their own, by name."
+    )
 
     @model_validator(mode="after")
     def _one_way_of_counting(self) -> MachineGroup:

@@ -19,33 +19,43 @@ def _address_range(value: str) -> str:
     return value
 
 
-AddressRange = Annotated[str, AfterValidator(_address_range), Field(pattern=r"^[0-9.]{7,15}-[0-9.]{7,15}$", json_schema_extra={"examples": ["10.0.0.100-10.0.0.199"]})]
+AddressRange = Annotated[
+    str,
+    AfterValidator(_address_range),
+    Field(pattern=r"^[0-9.]{7,15}-[0-9.]{7,15}$", json_schema_extra={"examples": ["10.0.0.100-10.0.0.199"]}),
+]
 
 
 class Network(Model):
     """One plane: an IPv4 network with one purpose."""
 
     cidr: Cidr = Field(description="IPv4 network of this plane.")
-    purpose: Purpose | None = Field(None, description="What the plane carries. Default: the network's own name, when that is a purpose.")
+    purpose: Purpose | None = Field(
+        None, description="What the plane carries. Default: the network's own name, when that is a purpose."
+    )
     gateway: Address | None = Field(
-        None, description="Router of this plane. Default: the first address on management, none elsewhere (storage and tunnel need none)."
+        None,
+        description="Router of this plane. Default: its first address; none on cluster, storage and tunnel.",
     )
     vlan: Vlan | None = Field(None, description="VLAN id on the wire. Default: untagged.")
     mtu: Mtu | None = Field(None, description="Bytes of payload a frame may carry. Default: 1500.")
     ranges: dict[Literal["seed", "control", "storage", "worker", "hypervisor"], AddressRange] = Field(
         default_factory=dict,
-        description="Addresses a role's machines are allotted from, by role. Default: a fixed share of the network for each role.",
+        description="Addresses by role, first-last. Default: a fixed share of the network for each role.",
     )
     interface: Annotated[str, Field(pattern=r"^[a-z][a-z0-9._-]{0,14}$")] | None = Field(
         None, description="Name of the interface on the hosts. Default: by purpose (mgmt0, stor0, tnl0, ...)."
     )
-    vlan_range: IdRange | None = Field(None, description="provider only: VLAN ids tenants' provider networks may take from this wire.")
+    vlan_range: IdRange | None = Field(
+        None, description="provider only: VLAN ids tenants' provider networks may take from this wire."
+    )
 
 
 class Rack(Model):
     """One rack: a failure domain."""
 
     number: Annotated[int, Field(ge=1, le=9999)] | None = Field(
-        None, description="Position in the address plan. Default: the rack's place in the list. Write it to be able to reorder racks."
+        None,
+        description="Place in the address plan, for per_rack. Default: the digits the rack's name ends in.",
     )
     room: Name | None = Field(None, description="Room or row the rack stands in. Default: none.")

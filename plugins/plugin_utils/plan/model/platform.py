@@ -1,4 +1,4 @@
-"""What runs on the machines, as the site file writes it: access, hosts, edge, supply, Kubernetes, storage, OVN, OpenStack."""
+"""What runs on the machines, as the site file writes it: from access to the hosts up to OpenStack."""
 
 from __future__ import annotations
 
@@ -14,8 +14,12 @@ Reference = Annotated[str, Field(min_length=1, max_length=512)]
 class Access(Model):
     """Who may log in to the hosts, and how the controller does."""
 
-    user: Annotated[str, Field(pattern=r"^[a-z_][a-z0-9_-]{0,31}$")] = Field("root", description="Account the controller uses; it may become root.")
-    authorized_keys: list[Text] = Field(default_factory=list, description="Further public ssh keys, beside the site's own.")
+    user: Annotated[str, Field(pattern=r"^[a-z_][a-z0-9_-]{0,31}$")] = Field(
+        "root", description="Account the controller uses; it may become root."
+    )
+    authorized_keys: list[Text] = Field(
+        default_factory=list, description="Further public ssh keys, beside the site's own."
+    )
     port: Annotated[int, Field(ge=1, le=65535)] = Field(22, description="TCP port of sshd.")
 
 
@@ -25,16 +29,26 @@ class Hosts(Model):
     timezone: Text = Field("Etc/UTC", description="Time zone name.")
     ntp_servers: list[Text] = Field(default_factory=list, description="Time servers. Default: those of the profile.")
     dns_servers: list[Address] = Field(default_factory=list, description="Resolvers. Default: the host keeps its own.")
-    sysctl: dict[str, str | int] = Field(default_factory=dict, description="Kernel parameters, added to those of the profile.")
-    kernel_modules: list[Text] | None = Field(None, description="Kernel modules loaded at boot. Default: those of the profile.")
-    packages_url: Reference | None = Field(None, description="apt repository of the site. Default: the host's own sources stay.")
+    sysctl: dict[str, str | int] = Field(
+        default_factory=dict, description="Kernel parameters, added to those of the profile."
+    )
+    kernel_modules: list[Text] | None = Field(
+        None, description="Kernel modules loaded at boot. Default: those of the profile."
+    )
+    packages_url: Reference | None = Field(
+        None, description="apt repository of the site. Default: the host's own sources stay."
+    )
 
 
 class Edge(Model):
     """The virtual IP and what listens on it."""
 
-    kind: Literal["haproxy", "gateway-api"] = Field("haproxy", description="haproxy on the control hosts, or a Gateway in the cluster.")
-    address: Address | None = Field(None, description="The virtual IP. Default: the second address of the management network.")
+    kind: Literal["haproxy", "gateway-api"] = Field(
+        "haproxy", description="haproxy on the control hosts, or a Gateway in the cluster."
+    )
+    address: Address | None = Field(
+        None, description="The virtual IP. Default: the second address of the management network."
+    )
     router_id: Annotated[int, Field(ge=1, le=255)] | None = Field(
         None, description="VRRP router id, unique on the network. Default: the last byte of the virtual IP."
     )
@@ -44,33 +58,50 @@ class Supply(Model):
     """Where artifacts come from and where the site serves them."""
 
     source: Literal["build", "registry", "upstream"] = Field(
-        "build", description="build: from language and OS packages; registry: an existing one; upstream: URLs and digests of the lock."
+        "build",
+        description="build: from packages; registry: an existing one; upstream: URLs and digests of the lock.",
     )
-    registry: Reference | None = Field(None, description="host:port of the OCI registry. Default: registry.<domain>:5000 on the seed.")
-    files_url: Reference | None = Field(None, description="URL of the file tree. Default: http://registry.<domain>:8080 on the seed.")
-    images: dict[str, Reference] = Field(default_factory=dict, description="References of single images, in place of the matrix'.")
+    registry: Reference | None = Field(
+        None, description="host:port of the OCI registry. Default: registry.<domain>:5000 on the seed."
+    )
+    files_url: Reference | None = Field(
+        None, description="URL of the file tree. Default: http://registry.<domain>:8080 on the seed."
+    )
+    images: dict[str, Reference] = Field(
+        default_factory=dict, description="References of single images, in place of the matrix'."
+    )
 
 
 class Cluster(Model):
     """The infrastructure's own Kubernetes cluster. Tenants have clusters of their own."""
 
-    version: Version = Field("1.36.3", description="Kubernetes version; etcd, CoreDNS and pause follow from the version matrix.")
+    version: Version = Field(
+        "1.36.3", description="Kubernetes version; etcd, CoreDNS and pause follow from the version matrix."
+    )
     cni: Literal["flannel", "cilium", "calico"] | None = Field(None, description="Pod network. Default: the profile's.")
-    cni_backend: Literal["vxlan", "host-gw"] = Field("vxlan", description="flannel only: how pod traffic crosses hosts.")
+    cni_backend: Literal["vxlan", "host-gw"] = Field(
+        "vxlan", description="flannel only: how pod traffic crosses hosts."
+    )
     pod_cidr: Cidr = Field("10.233.64.0/18", description="Addresses of pods.")
     service_cidr: Cidr = Field("10.233.0.0/18", description="Addresses of Services.")
     dns_domain: Text = Field("cluster.local", description="DNS domain of Services.")
     audit: bool = Field(True, description="Whether the API server keeps an audit log.")
     encrypt_secrets: bool = Field(True, description="Whether Secrets are encrypted at rest.")
-    kubelet: dict[str, Any] = Field(default_factory=dict, description="KubeletConfiguration fields, over those of the profile.")
-    ignore_preflight: list[Text] | None = Field(None, description="kubeadm preflight checks to pass over. Default: those of the profile.")
+    kubelet: dict[str, Any] = Field(
+        default_factory=dict, description="KubeletConfiguration fields, over those of the profile."
+    )
+    ignore_preflight: list[Text] | None = Field(
+        None, description="kubeadm preflight checks to pass over. Default: those of the profile."
+    )
     serves: Literal["infrastructure", "tenants"] = Field("infrastructure", description="Whom the cluster is for.")
 
 
 class Pool(Model):
     """One pool of the storage cluster."""
 
-    replicas: Annotated[int, Field(ge=1, le=10)] | None = Field(None, description="Copies of each object. Default: storage.replicas.")
+    replicas: Annotated[int, Field(ge=1, le=10)] | None = Field(
+        None, description="Copies of each object. Default: storage.replicas."
+    )
     failure_domain: Literal["host", "rack", "room"] | None = Field(None, description="Default: storage.failure_domain.")
     name: Text | None = Field(None, description="Name of the pool. Default: its purpose.")
 
@@ -83,32 +114,53 @@ class Storage(Model):
         None, description="What the storage class `general` hands out. Default: ceph-rbd with a backend, else local."
     )
     replicas: Annotated[int, Field(ge=1, le=10)] = Field(3, description="Copies of each object.")
-    failure_domain: Literal["host", "rack", "room"] | None = Field(None, description="What no two copies share. Default: the profile's.")
-    monitors: Annotated[int, Field(ge=1, le=9)] | None = Field(None, description="MON daemons. Default: 3, or fewer on fewer storage hosts.")
-    pools: dict[str, Pool] = Field(default_factory=dict, description="Pools by purpose. Default: one a purpose (volumes, images, vms, ...).")
+    failure_domain: Literal["host", "rack", "room"] | None = Field(
+        None, description="What no two copies share. Default: the profile's."
+    )
+    monitors: Annotated[int, Field(ge=1, le=9)] | None = Field(
+        None, description="MON daemons. Default: 3, or fewer on fewer storage hosts."
+    )
+    pools: dict[str, Pool] = Field(
+        default_factory=dict, description="Pools by purpose. Default: one a purpose (volumes, images, vms, ...)."
+    )
 
 
 class Ovn(Model):
     """The network of the tenants."""
 
-    tenant_network: Literal["geneve", "vlan", "flat"] = Field("geneve", description="How tenants' networks cross hosts.")
+    tenant_network: Literal["geneve", "vlan", "flat"] = Field(
+        "geneve", description="How tenants' networks cross hosts."
+    )
     tunnel_ids: IdRange = Field("1-16777215", description="geneve: range of tunnel ids (VNI).")
     vlan_range: IdRange | None = Field(None, description="vlan: range of VLAN ids for tenants' networks.")
-    max_header_size: Annotated[int, Field(ge=30, le=60)] = Field(38, description="Bytes of a Geneve header with OVN's options.")
-    tenant_mtu: Annotated[int, Field(ge=1280, le=9216)] | None = Field(None, description="Default: tunnel MTU less its encapsulation.")
+    max_header_size: Annotated[int, Field(ge=30, le=60)] = Field(
+        38, description="Bytes of a Geneve header with OVN's options."
+    )
+    tenant_mtu: Annotated[int, Field(ge=1280, le=9216)] | None = Field(
+        None, description="Default: tunnel MTU less its encapsulation."
+    )
     distributed_floating_ip: bool = Field(True, description="Whether floating IPs leave from the VM's own host.")
     bridge_mappings: dict[Name, Name] = Field(
-        default_factory=dict, description="Physical network to provider network. Default: physnet1, physnet2, ... in order."
+        default_factory=dict,
+        description="Physical network to provider network. Default: physnet1, physnet2, ... in order.",
     )
 
 
 class Replicas(Model):
     """Sizes of the services that keep a quorum, and of those that do not."""
 
-    mariadb: Annotated[int, Field(ge=1, le=9)] | None = Field(None, description="Galera members. Default: one a control host, at most 3.")
-    rabbitmq: Annotated[int, Field(ge=1, le=9)] | None = Field(None, description="RabbitMQ members. Default: one a control host, at most 3.")
-    memcached: Annotated[int, Field(ge=1, le=9)] | None = Field(None, description="Default: one a control host, at most 3.")
-    api: Annotated[int, Field(ge=1, le=32)] | None = Field(None, description="Pods of each API. Default: one a control host, at most 3.")
+    mariadb: Annotated[int, Field(ge=1, le=9)] | None = Field(
+        None, description="Galera members. Default: one a control host, at most 3."
+    )
+    rabbitmq: Annotated[int, Field(ge=1, le=9)] | None = Field(
+        None, description="RabbitMQ members. Default: one a control host, at most 3."
+    )
+    memcached: Annotated[int, Field(ge=1, le=9)] | None = Field(
+        None, description="Default: one a control host, at most 3."
+    )
+    api: Annotated[int, Field(ge=1, le=32)] | None = Field(
+        None, description="Pods of each API. Default: one a control host, at most 3."
+    )
 
 
 class Override(Model):
@@ -121,11 +173,21 @@ class Override(Model):
 class OpenStack(Model):
     """The cloud on top."""
 
-    release: Version = Field("2026.1", description="OpenStack release; chart versions and images follow from the version matrix.")
+    release: Version = Field(
+        "2026.1", description="OpenStack release; chart versions and images follow from the version matrix."
+    )
     region: Text = Field("RegionOne", description="Name of the region in the catalog.")
     namespace: Name = Field("openstack", description="Kubernetes namespace.")
-    services: list[Name] = Field(default_factory=lambda: ["keystone"], description="Services; MariaDB, RabbitMQ and Memcached follow.")
-    charts: Reference = Field("builtin", description="builtin, a directory, a Helm repository URL or an oci:// reference.")
-    chart_versions: dict[Name, Version] = Field(default_factory=dict, description="Chart versions in place of the matrix'.")
+    services: list[Name] = Field(
+        default_factory=lambda: ["keystone"], description="Services; MariaDB, RabbitMQ and Memcached follow."
+    )
+    charts: Reference = Field(
+        "builtin", description="builtin, a directory, a Helm repository URL or an oci:// reference."
+    )
+    chart_versions: dict[Name, Version] = Field(
+        default_factory=dict, description="Chart versions in place of the matrix'."
+    )
     replicas: Replicas = Field(default_factory=Replicas, description="Sizes of services.")
-    overrides: dict[Name, Override] = Field(default_factory=dict, description="Chart values of the site's own, by release, each with its reason.")
+    overrides: dict[Name, Override] = Field(
+        default_factory=dict, description="Chart values of the site's own, by release, each with its reason."
+    )

@@ -21,11 +21,21 @@ class Site(Model):
     plugin: Literal["groundup.cloud.site"] = Field(description="Tells Ansible which inventory plugin reads this file.")
     site: Name = Field(description="Name of the site; its state on the controller is kept under it.")
     domain: Domain = Field(description="DNS domain of the hosts and of the public names (identity.<domain>, ...).")
-    profile: Profile = Field(description="What hardware and quorums are expected, and what follows where nothing is written.")
-    networks: dict[NetworkName, Network] = Field(default_factory=dict, description="Planes by name. Default: those of the profile.")
-    racks: dict[Name, Rack] = Field(default_factory=dict, description="Racks by name. Default: those the machines name.")
-    hardware: dict[Name, Hardware] = Field(default_factory=dict, description="Hardware profiles of this site's own, by name.")
-    machines: Annotated[dict[Name, MachineGroup], Field(min_length=1)] = Field(description="Groups of machines by name.")
+    profile: Profile = Field(
+        description="What hardware and quorums are expected, and what follows where nothing is written."
+    )
+    networks: dict[NetworkName, Network] = Field(
+        default_factory=dict, description="Planes by name. Default: those of the profile."
+    )
+    racks: dict[Name, Rack] = Field(
+        default_factory=dict, description="Racks by name. Default: those the machines name."
+    )
+    hardware: dict[Name, Hardware] = Field(
+        default_factory=dict, description="Hardware profiles of this site's own, by name."
+    )
+    machines: Annotated[dict[Name, MachineGroup], Field(min_length=1)] = Field(
+        description="Groups of machines by name."
+    )
     access: Access = Field(default_factory=Access, description="Who may log in, and how.")
     hosts: Hosts = Field(default_factory=Hosts, description="What every host gets.")
     edge: Edge = Field(default_factory=Edge, description="The virtual IP.")
