@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from ..draft import Draft
 from ..types import Finding
+from . import addresses, cluster, domains, links, machines, planes, quorum, services, storage, versions
 
+SUBJECTS = (addresses, links, planes, machines, quorum, domains, storage, cluster, services, versions)
 _ORDER = {"error": 0, "warning": 1, "info": 2}
 
 
 def find(draft: Draft) -> tuple[Finding, ...]:
     """Return all findings, errors first, then by name: the same site always gives the same list."""
     found = list(draft.layout.findings)
-    return tuple(
-        sorted(found, key=lambda finding: (_ORDER[finding.severity], finding.name, finding.where, finding.what))
-    )
+    for subject in SUBJECTS:
+        found += subject.check(draft)
+    return tuple(sorted(found, key=lambda one: (_ORDER[one.severity], one.name, one.where, one.what)))

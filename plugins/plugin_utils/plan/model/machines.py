@@ -87,7 +87,7 @@ class MachineGroup(Model):
     )
     names: Annotated[list[NameOrRange], Field(max_length=20000)] | None = Field(
         None,
-        description="Their names; hv-[01:40] stands for forty. The digits a name ends in are its place in the address plan.",
+        description="Their names; hv-[01:40] stands for forty. The digits a name ends in number its address.",
     )
     per_rack: Annotated[int, Field(ge=0, le=1024)] | None = Field(
         None,

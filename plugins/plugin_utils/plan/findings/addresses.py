@@ -1,0 +1,148 @@
+"""Addresses: no two planes overlap, no address is used twice, every address is inside its network (N1)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from ipaddress import IPv4Address, IPv4Network
+from itertools import combinations
+
+from ..draft import Draft
+from ..types import Finding
+
+_SHOWN = 5  # of many alike: enough to see the pattern
+
+
+def check(draft: Draft) -> Iterator[Finding]:
+    """Yield findings about CIDRs, ranges and single addresses."""
+    yield from _overlaps(draft)
+    yield from _ranges(draft)
+    yield from _outside(draft)
+    yield from _twice(draft)
+
+
+def _overlaps(draft: Draft) -> Iterator[Finding]:
+    planes = {f"networks.{name}.cidr": network.cidr for name, network in draft.plan.networks.items()}
+    planes["kubernetes.pod_cidr"] = draft.plan.kubernetes.pod_cidr
+    planes["kubernetes.service_cidr"] = draft.plan.kubernetes.service_cidr
+    parsed = sorted(((IPv4Network(cidr), key) for key, cidr in planes.items()), key=lambda pair: pair[1])
+    for (one, one_key), (other, other_key) in combinations(parsed, 2):
+        if one.overlaps(other):
+            yield Finding(
+                name="cidr-overlap",
+                severity="error",
+                where=(one_key, other_key),
+                what=f"{one} and {other} share addresses",
+                why="a packet to a shared address takes one of two ways, by chance of routes: both planes fail in part",
+                remedy="give each plane a network of its own",
+            )
+
+
+def _ranges(draft: Draft) -> Iterator[Finding]:
+    for name, network in draft.layout.written.items():
+        cidr = IPv4Network(network.cidr)
+        found = draft.layout.shares[name]
+        for role in network.ranges:
+            share = found[role]
+            if IPv4Address(share.first) not in cidr or IPv4Address(share.last) not in cidr:
+                yield Finding(
+                    name="range-outside-network",
+                    severity="error",
+                    where=(f"networks.{name}.ranges.{role}",),
+                    what=f"{share} is not inside {cidr}",
+                    why="a machine with such an address reaches nobody on the network",
+                    remedy=f"write addresses from {cidr[1]} to {cidr[-2]}",
+                )
+            for other, taken in found.items():
+                clash = other != role and share.first <= taken.last and taken.first <= share.last
+                if clash and (other > role or other not in network.ranges):
+                    yield Finding(
+                        name="ranges-overlap",
+                        severity="warning" if other not in network.ranges else "error",
+                        where=(f"networks.{name}.ranges.{role}", f"networks.{name}.ranges.{other}"),
+                        what=f"{role} has {share} and {other} has {taken}",
+                        why="two machines of different roles could be given one address",
+                        remedy="write ranges for both roles that do not meet",
+                    )
+
+
+def _outside(draft: Draft) -> Iterator[Finding]:
+    parsed = {name: IPv4Network(network.cidr) for name, network in draft.plan.networks.items()}
+    for name, network in draft.layout.written.items():
+        if network.gateway and IPv4Address(network.gateway) not in parsed[name]:
+            yield _stray(f"networks.{name}.gateway", network.gateway, parsed[name])
+    vip = draft.site.edge.address
+    if vip and IPv4Address(vip) not in parsed[draft.plan.edge.network]:
+        yield _stray("edge.address", vip, parsed[draft.plan.edge.network])
+    for member in draft.layout.members:
+        if member.own is None:
+            continue
+        if member.own.address and IPv4Address(member.own.address) not in parsed[draft.layout.management.name]:
+            yield _stray(f"{member.key}.address", member.own.address, parsed[draft.layout.management.name])
+        for network_name, port in member.own.ports.items():
+            if network_name not in parsed:
+                yield Finding(
+                    name="unknown-network",
+                    severity="error",
+                    where=(f"{member.key}.ports.{network_name}",),
+                    what=f"the site has no network {network_name}",
+                    why="what is written there would have no effect",
+                    remedy=f"one of: {', '.join(parsed)}",
+                )
+            elif port.address and IPv4Address(port.address) not in parsed[network_name]:
+                yield _stray(f"{member.key}.ports.{network_name}.address", port.address, parsed[network_name])
+
+
+def _stray(key: str, address: str, network: IPv4Network) -> Finding:
+    return Finding(
+        name="address-outside-network",
+        severity="error",
+        where=(key,),
+        what=f"{address} is not inside {network}",
+        why="nobody on the network could reach it",
+        remedy=f"write an address from {network[1]} to {network[-2]}",
+    )
+
+
+def _twice(draft: Draft) -> Iterator[Finding]:
+    owners: dict[tuple[str, str], str] = {}
+    keys = {member.name: member.key for member in draft.layout.members}
+    for name, network in draft.plan.networks.items():
+        if network.gateway:
+            owners[name, network.gateway] = f"networks.{name}.gateway"
+        cidr = IPv4Network(network.cidr)
+        owners[name, str(cidr[0])] = owners[name, str(cidr[-1])] = f"networks.{name}.cidr"
+    clashes: list[tuple[str, str, str, str]] = []
+
+    def claim(network: str, address: str | None, key: str) -> None:
+        if address is None:
+            return
+        first = owners.setdefault((network, address), key)
+        if first is not key:
+            clashes.append((network, address, first, key))
+
+    claim(draft.plan.edge.network, draft.plan.edge.address, "edge.address")
+    oob = next((network.name for network in draft.layout.by_purpose("oob")), "")
+    for host in draft.plan.hosts.values():
+        key = f"{keys[host.name]} ({host.name})"
+        for port in host.interfaces:
+            claim(port.network, port.address, key)
+        if host.bmc and oob:
+            claim(oob, host.bmc["address"], f"{key} bmc")
+    for network_name, address, first, second in clashes[:_SHOWN]:
+        yield Finding(
+            name="duplicate-address",
+            severity="error",
+            where=(first, second),
+            what=f"{address} on {network_name} is taken twice",
+            why="two machines that answer for one address cut each other off",
+            remedy="write another address, or another offset for one of the groups (see the address plan)",
+        )
+    if len(clashes) > _SHOWN:
+        yield Finding(
+            name="duplicate-address",
+            severity="error",
+            where=("machines",),
+            what=f"{len(clashes) - _SHOWN} further addresses are taken twice",
+            why="two machines that answer for one address cut each other off",
+            remedy="two groups of one role need different offsets",
+        )

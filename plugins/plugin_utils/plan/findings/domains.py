@@ -1,0 +1,62 @@
+"""Failure domains: as many racks or hosts as there are copies that must not fail together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..draft import Draft
+from ..types import Finding, HostPlan
+
+
+def check(draft: Draft) -> Iterator[Finding]:
+    """Yield findings about copies that share a failure domain."""
+    yield from _storage(draft)
+    yield from _control(draft)
+
+
+def _storage(draft: Draft) -> Iterator[Finding]:
+    written = draft.site.storage
+    hosts = draft.layout.with_role("storage")
+    if written.backend not in ("cephadm", "rook") or not hosts:
+        return
+    common = written.failure_domain or draft.layout.profile.failure_domain
+    wanted = {"storage.replicas": (written.replicas, common)}
+    for name, pool in written.pools.items():
+        if pool.replicas or pool.failure_domain:
+            wanted[f"storage.pools.{name}"] = (pool.replicas or written.replicas, pool.failure_domain or common)
+    for key, (replicas, domain) in wanted.items():
+        have = len({_domain(draft, host, domain) for host in hosts})
+        if replicas > have:
+            yield Finding(
+                name="replicas-do-not-fit",
+                severity="error",
+                where=(key, "machines"),
+                what=f"{replicas} copies, no two in one {domain}, and storage hosts in {_counted(have, domain)}",
+                why="Ceph would place too few copies and never report its data clean",
+                remedy=f"spread storage hosts over {replicas} {domain}s, or write fewer replicas or a smaller domain",
+            )
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'s' if number > 1 else ''}"
+
+
+def _domain(draft: Draft, host: HostPlan, domain: str) -> str:
+    if domain == "host":
+        return host.name
+    rack = draft.site.racks.get(host.rack)
+    return (rack.room if rack and rack.room else "none") if domain == "room" else host.rack
+
+
+def _control(draft: Draft) -> Iterator[Finding]:
+    control = draft.layout.with_role("control")
+    racks = {host.rack for host in control}
+    if len(control) >= 3 and len(racks) < 3 and draft.layout.profile.production:
+        yield Finding(
+            name="quorum-in-one-failure-domain",
+            severity="error" if len(racks) == 1 else "warning",
+            where=("machines.control",),
+            what=f"{len(control)} control hosts stand in {_counted(len(racks), 'rack')}: {', '.join(sorted(racks))}",
+            why="one power feed or switch holds the majority of etcd, Galera and RabbitMQ",
+            remedy="spread them over three racks: racks: [a, b, c]",
+        )

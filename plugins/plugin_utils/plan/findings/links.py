@@ -1,0 +1,163 @@
+"""Layer 2: VLAN ids, tunnel ids and frame sizes (N1, N2, N3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+
+from ..draft import Draft
+from ..platform import VXLAN_OVERHEAD
+from ..types import Finding
+
+IPV4_HEADER = 20
+OVN_HEADER = (
+    38  # Geneve with OVN's options, the UDP header and the inner Ethernet header: what Neutron's OVN driver needs
+)
+MAX_TUNNEL_ID = 2**24 - 1  # a VNI has 24 bits
+MIN_POD_MTU = 1280  # the least IPv6 allows, and what common software is tested with
+
+
+def check(draft: Draft) -> Iterator[Finding]:
+    """Yield findings about VLANs, tunnel ids and MTUs."""
+    yield from _vlans(draft)
+    yield from _tunnel_ids(draft)
+    yield from _mtus(draft)
+
+
+def _bounds(text: str) -> tuple[int, int]:
+    low, high = text.split("-")
+    return int(low), int(high)
+
+
+def _vlans(draft: Draft) -> Iterator[Finding]:
+    tagged = [network for network in draft.plan.networks.values() if network.vlan is not None]
+    for one, other in combinations(tagged, 2):
+        if one.vlan == other.vlan:
+            yield Finding(
+                name="vlan-collision",
+                severity="error",
+                where=(f"networks.{one.name}.vlan", f"networks.{other.name}.vlan"),
+                what=f"{one.name} and {other.name} both have VLAN {one.vlan}",
+                why="two planes on one VLAN are one plane: broadcasts, and whoever sits on one, reach the other",
+                remedy="give each plane a VLAN of its own",
+            )
+    ranges = {
+        f"networks.{name}.vlan_range": network.vlan_range
+        for name, network in draft.layout.written.items()
+        if network.vlan_range
+    }
+    if draft.site.ovn.vlan_range:
+        ranges["ovn.vlan_range"] = draft.site.ovn.vlan_range
+    parsed = {key: _bounds(text) for key, text in ranges.items()}
+    for key, (low, high) in parsed.items():
+        if not 1 <= low <= high <= 4094:
+            yield Finding(
+                name="vlan-range-invalid",
+                severity="error",
+                where=(key,),
+                what=f"{low}-{high} is not a range of VLAN ids",
+                why="ids go from 1 to 4094, the lower end first",
+                remedy="write a range such as 1000-1999",
+            )
+        for network in tagged:
+            if low <= (network.vlan or 0) <= high:
+                yield Finding(
+                    name="vlan-in-tenant-range",
+                    severity="error",
+                    where=(f"networks.{network.name}.vlan", key),
+                    what=f"VLAN {network.vlan} of {network.name} is inside {low}-{high}, which tenants draw from",
+                    why=f"a tenant's network could be given the wire of {network.name}",
+                    remedy=f"move {network.name} out of the range, or cut the range",
+                )
+    for (one_key, (one_low, one_high)), (other_key, (other_low, other_high)) in combinations(parsed.items(), 2):
+        if one_low <= other_high and other_low <= one_high:
+            yield Finding(
+                name="vlan-ranges-overlap",
+                severity="error",
+                where=(one_key, other_key),
+                what=f"{one_low}-{one_high} and {other_low}-{other_high} share ids",
+                why="two pools would hand out one VLAN to two networks",
+                remedy="write ranges that do not meet",
+            )
+    if draft.site.ovn.tenant_network == "vlan" and not draft.site.ovn.vlan_range:
+        yield Finding(
+            name="vlan-range-missing",
+            severity="error",
+            where=("ovn.vlan_range",),
+            what="tenants' networks are to be VLANs, and no range of ids is written",
+            why="Neutron could create no network",
+            remedy="write ovn.vlan_range, or tenant_network: geneve",
+        )
+
+
+def _tunnel_ids(draft: Draft) -> Iterator[Finding]:
+    low, high = _bounds(draft.site.ovn.tunnel_ids)
+    if not 1 <= low <= high <= MAX_TUNNEL_ID:
+        yield Finding(
+            name="tunnel-id-range-invalid",
+            severity="error",
+            where=("ovn.tunnel_ids",),
+            what=f"{low}-{high} is not a range of tunnel ids",
+            why=f"a VNI has 24 bits: ids go from 1 to {MAX_TUNNEL_ID}, the lower end first",
+            remedy="write a range such as 1-65535",
+        )
+    cni = draft.plan.kubernetes.cni
+    if low <= 1 <= high and cni.backend == "vxlan" and cni.name == "flannel" and _cni_meets_tunnels(draft):
+        yield Finding(
+            name="tunnel-id-collision",
+            severity="info",
+            where=("ovn.tunnel_ids", "kubernetes.cni_backend"),
+            what="flannel's VXLAN uses id 1, which is in the tenants' range, on the same plane",
+            why="their UDP ports differ (6081, 8472), so they do not meet; but a capture shows both as id 1",
+            remedy="start ovn.tunnel_ids at 2 to tell them apart",
+        )
+
+
+def _cni_meets_tunnels(draft: Draft) -> bool:
+    """Say whether pods' and tenants' tunnels share a plane: hypervisors without one of their own for tunnels."""
+    return bool(draft.layout.with_role("hypervisor")) and not draft.layout.by_purpose("tunnel")
+
+
+def _mtus(draft: Draft) -> Iterator[Finding]:
+    ovn, layout = draft.site.ovn, draft.layout
+    if ovn.tenant_network == "geneve" and layout.with_role("hypervisor"):
+        if ovn.max_header_size < OVN_HEADER:
+            yield Finding(
+                name="geneve-header-too-small",
+                severity="error",
+                where=("ovn.max_header_size",),
+                what=f"{ovn.max_header_size} bytes do not hold a Geneve header with OVN's options",
+                why="Neutron would hand out an MTU that is too large: small packets pass, large ones vanish",
+                remedy=f"write {OVN_HEADER} or leave it out",
+            )
+        for network in layout.by_purpose("tunnel") or [layout.management]:
+            room = network.mtu - IPV4_HEADER - max(ovn.max_header_size, OVN_HEADER)
+            if ovn.tenant_mtu and ovn.tenant_mtu > room:
+                yield Finding(
+                    name="mtu-below-encapsulation",
+                    severity="error",
+                    where=("ovn.tenant_mtu", f"networks.{network.name}.mtu"),
+                    what=f"tenants' packets of {ovn.tenant_mtu} bytes do not fit into {network.name}: {room} remain",
+                    why="small packets pass and large ones vanish: ping works, TCP hangs",
+                    remedy=f"write {network.name} mtu {ovn.tenant_mtu + network.mtu - room}, or ovn.tenant_mtu: {room}",
+                )
+            elif room < 1500 and not ovn.tenant_mtu and layout.profile.production:
+                yield Finding(
+                    name="tenant-mtu-below-1500",
+                    severity="warning",
+                    where=(f"networks.{network.name}.mtu",),
+                    what=f"tenants' networks get {room} bytes",
+                    why="guests and pods in them that assume 1500 need fragmentation or lose packets",
+                    remedy=f"write mtu {1500 + network.mtu - room} or more, if the switches carry it",
+                )
+    kubernetes = draft.plan.kubernetes
+    if kubernetes.cni.mtu < MIN_POD_MTU:
+        network = (layout.by_purpose("cluster") or [layout.management])[0]
+        yield Finding(
+            name="mtu-below-encapsulation",
+            severity="error",
+            where=(f"networks.{network.name}.mtu", "kubernetes.cni"),
+            what=f"pods get {kubernetes.cni.mtu} bytes: {network.mtu} less {VXLAN_OVERHEAD} of encapsulation",
+            why=f"less than {MIN_POD_MTU} bytes breaks software that relies on the least IPv6 allows",
+            remedy=f"write mtu {MIN_POD_MTU + VXLAN_OVERHEAD} or more, or cni_backend: host-gw",
+        )

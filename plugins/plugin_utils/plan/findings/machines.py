@@ -1,0 +1,205 @@
+"""Machines: every role has one, every identity is used once, and what is written about one applies to one."""
+
+from __future__ import annotations
+
+import difflib
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from ..draft import Draft
+from ..model.machines import ROLES, Hardware
+from ..types import Finding, Role
+
+
+def check(draft: Draft) -> Iterator[Finding]:
+    """Yield findings about roles, identities, racks and hardware."""
+    yield from _roles(draft)
+    yield from _identities(draft)
+    yield from _references(draft)
+    yield from _hardware(draft)
+    yield from _mixed(draft)
+    yield from _controllers(draft)
+
+
+def _roles(draft: Draft) -> Iterator[Finding]:
+    site = draft.site
+    needed: dict[Role, tuple[str, str]] = {
+        "control": ("machines", "the API, etcd and the virtual IP live on control hosts")
+    }
+    if not site.supply.registry:
+        needed["seed"] = (
+            "supply.registry",
+            "the seed serves images and packages: nothing above it reaches the internet",
+        )
+    if "nova" in site.openstack.services:
+        needed["hypervisor"] = ("openstack.services", "nova has nowhere to start a server")
+    if site.storage.backend in ("cephadm", "rook"):
+        needed["storage"] = ("storage.backend", f"{site.storage.backend} runs Ceph on storage hosts")
+    for role, (key, why) in needed.items():
+        if not draft.layout.with_role(role):
+            count = 3 if role in ("control", "storage") and draft.layout.profile.production else 1
+            remedy = f"write machines.{role}: {{count: {count}}}"
+            yield Finding(
+                name="role-without-machine",
+                severity="error",
+                where=tuple(dict.fromkeys((key, "machines"))),
+                what=f"no machine has the role {role}",
+                why=why,
+                remedy=f"{remedy}, or supply.registry" if role == "seed" else remedy,
+            )
+
+
+def _identities(draft: Draft) -> Iterator[Finding]:
+    macs: list[tuple[str, str]] = []
+    serials: list[tuple[str, str]] = []
+    bmcs: list[tuple[str, str]] = []
+    keys = {member.name: member.key for member in draft.layout.members}
+    for host in draft.plan.hosts.values():
+        key = keys[host.name]
+        macs += [(port.mac, key) for port in host.interfaces if port.mac]
+        if host.serial:
+            serials.append((host.serial, key))
+        if host.bmc:
+            macs += [(host.bmc["mac"], key)] if host.bmc["mac"] else []
+            bmcs += [(host.bmc["address"], key)] if host.bmc["address"] else []
+    yield from _used_twice("duplicate-mac", "MAC address", macs, "a machine that boots is known by it")
+    yield from _used_twice("duplicate-serial", "serial number", serials, "a discovered machine is matched by it")
+    yield from _used_twice(
+        "duplicate-bmc", "management controller", bmcs, "the wrong machine would be powered off or erased"
+    )
+
+
+def _used_twice(name: str, noun: str, pairs: Iterable[tuple[str, str]], why: str) -> Iterator[Finding]:
+    found: dict[str, list[str]] = {}
+    for value, key in pairs:
+        found.setdefault(value, []).append(key)
+    for value, keys in found.items():
+        if len(keys) > 1:
+            yield Finding(
+                name=name,
+                severity="error",
+                where=tuple(dict.fromkeys(keys)),
+                what=f"the {noun} {value!a} is written for {len(keys)} machines",
+                why=why,
+                remedy="correct all but one of them",
+            )
+
+
+def _references(draft: Draft) -> Iterator[Finding]:
+    names = {member.name for member in draft.layout.members}
+    hardware, racks = draft.layout.hardware, draft.site.racks
+    for group_name, group in draft.site.machines.items():
+        base = f"machines.{group_name}"
+        members = [member.name for member in draft.layout.members if member.group == group_name]
+        for name, own in group.machines.items():
+            if name not in names or name not in members:
+                yield _unknown("unknown-machine", f"{base}.machines.{name}", "machine of this group", name, members)
+            if own.hardware and own.hardware not in hardware:
+                yield _unknown(
+                    "unknown-hardware", f"{base}.machines.{name}.hardware", "hardware", own.hardware, hardware
+                )
+            if racks and own.rack and own.rack not in racks:
+                yield _unknown("unknown-rack", f"{base}.machines.{name}.rack", "rack", own.rack, racks)
+        if group.hardware and group.hardware not in hardware:
+            yield _unknown("unknown-hardware", f"{base}.hardware", "hardware profile", group.hardware, hardware)
+        for rack in [group.rack] if group.rack else (group.racks or []):
+            if racks and rack not in racks:
+                yield _unknown("unknown-rack", base, "rack", rack, racks)
+    for name in sorted(names & {"all", "ungrouped", "kubernetes", "localhost", *ROLES}):
+        yield Finding(
+            name="reserved-name",
+            severity="error",
+            where=("machines",),
+            what=f"a machine is called {name}",
+            why="a group of the inventory has that name (or Ansible itself): a play for one would run on the other",
+            remedy=f"call it {name}-1",
+        )
+    numbers = Counter(number for number in draft.layout.racks.values() if number is not None)
+    spread = {rack for group in draft.site.machines.values() if group.per_rack for rack in group.racks or racks}
+    for number, _count in ((n, c) for n, c in numbers.items() if c > 1):
+        same = [name for name, value in draft.layout.racks.items() if value == number and name in spread]
+        if len(same) > 1:
+            yield Finding(
+                name="duplicate-rack-number",
+                severity="error",
+                where=tuple(f"racks.{name}" for name in same),
+                what=f"{' and '.join(same)} both have the number {number}",
+                why="a rack's number is its block of addresses: their machines would get the same ones",
+                remedy="write `number` for one of them",
+            )
+
+
+def _unknown(name: str, key: str, noun: str, value: str, known: Iterable[str]) -> Finding:
+    choices = list(known)
+    close = difflib.get_close_matches(value, choices, n=1)
+    listed = ", ".join(choices[:8]) + (", ..." if len(choices) > 8 else "")
+    return Finding(
+        name=name,
+        severity="error",
+        where=(key,),
+        what=f"there is no {noun} {value}",
+        why="what is written there would have no effect, or the wrong one",
+        remedy=f"did you mean {close[0]}?" if close else f"one of: {listed or 'none is defined'}",
+    )
+
+
+def _hardware(draft: Draft) -> Iterator[Finding]:
+    """Requirement A2: what is written about a machine must be at least what its role needs under the profile."""
+    layout, seen = draft.layout, set()
+    for host in draft.plan.hosts.values():
+        has = layout.hardware.get(host.hardware)
+        for role in host.roles:
+            expected = layout.profile.hardware[role]
+            if has is None or host.hardware == expected or (host.hardware, role) in seen:
+                continue
+            seen.add((host.hardware, role))
+            lacking = _lacking(has, layout.hardware[expected])
+            if lacking:
+                yield Finding(
+                    name="hardware-too-small",
+                    severity="error" if layout.profile.production else "warning",
+                    where=(f"hardware.{host.hardware}", "machines"),
+                    what=f"{host.hardware} of {host.name} has {', '.join(lacking)} (profile {draft.site.profile}, {role})",
+                    why="the sizes of services follow from the profile: on less they run out of memory or time out",
+                    remedy="use larger machines, or the profile edge or lab",
+                )
+
+
+def _lacking(has: Hardware, needs: Hardware) -> list[str]:
+    found = []
+    if has.cores < needs.cores:
+        found.append(f"{has.cores} of {needs.cores} cores")
+    if has.memory_gb < needs.memory_gb:
+        found.append(f"{has.memory_gb} of {needs.memory_gb} GiB")
+    if has.nic_gbps < needs.nic_gbps:
+        found.append(f"{has.nic_gbps} of {needs.nic_gbps} Gbit/s")
+    if needs.nvme and not has.nvme:
+        found.append("no NVMe")
+    return found
+
+
+def _mixed(draft: Draft) -> Iterator[Finding]:
+    for host in draft.layout.with_role("hypervisor"):
+        if {"control", "worker"}.intersection(host.roles):
+            yield Finding(
+                name="tenants-on-infrastructure",
+                severity="error" if draft.layout.profile.production else "info",
+                where=(next(member.key for member in draft.layout.members if member.name == host.name),),
+                what=f"{host.name} runs tenants' servers beside the control plane",
+                why="a tenant that fills the machine, or breaks out of a guest, has the cloud (A6)",
+                remedy="give hypervisors machines of their own",
+            )
+            return
+
+
+def _controllers(draft: Draft) -> Iterator[Finding]:
+    lost = [host.name for host in draft.plan.hosts.values() if host.bmc and not host.bmc["address"]]
+    if lost and not draft.layout.by_purpose("oob"):
+        yield Finding(
+            name="bmc-without-address",
+            severity="error",
+            where=("machines", "networks"),
+            what=f"{len(lost)} machines have a management controller without an address, {lost[0]} first",
+            why="nobody can power them on",
+            remedy="write a network with purpose oob, or an address for each",
+        )

@@ -1,0 +1,89 @@
+"""Planes: traffic that must be apart is apart, and who needs a plane is on it (N1, N3, N7)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from ..draft import Draft
+from ..types import Finding, Purpose
+
+
+def check(draft: Draft) -> Iterator[Finding]:
+    """Yield findings about missing and shared planes and about bridge mappings."""
+    yield from _shared(draft)
+    yield from _provider(draft)
+    yield from _mappings(draft)
+    for name, network in draft.layout.written.items():
+        if network.vlan_range and draft.plan.networks[name].purpose != "provider":
+            yield Finding(
+                name="vlan-range-without-provider",
+                severity="error",
+                where=(f"networks.{name}.vlan_range",),
+                what=f"{name} is a {draft.plan.networks[name].purpose} network, and tenants are to draw VLANs from it",
+                why="tenants would be bridged onto a plane of the infrastructure",
+                remedy="write the range on a provider network",
+            )
+
+
+def _shared(draft: Draft) -> Iterator[Finding]:
+    layout = draft.layout
+    carried: dict[Purpose, str] = {}
+    if layout.with_role("hypervisor"):
+        carried["tunnel"] = "tenants' tunnels"
+        carried["provider"] = "external traffic"
+    if draft.site.storage.backend != "none":
+        carried["storage"] = "storage traffic"
+    missing = {purpose: words for purpose, words in carried.items() if not layout.by_purpose(purpose)}
+    if not missing:
+        return
+    together = len(missing) == len(carried) and len(carried) > 1
+    yield Finding(
+        name="one-plane-for-everything" if together else "plane-missing",
+        severity="error" if layout.profile.production else "warning",
+        where=("networks",),
+        what=f"{' and '.join(missing.values())} would share {layout.management.name} with management and the API",
+        why="a busy or broken tenant, or a recovering disk, then takes down the control of the cloud with it",
+        remedy=f"write networks for: {', '.join(missing)}",
+    )
+
+
+def _provider(draft: Draft) -> Iterator[Finding]:
+    both = [host.name for host in draft.layout.with_role("hypervisor") if "control" in host.roles]
+    if both and draft.layout.by_purpose("provider"):
+        production = draft.layout.profile.production
+        yield Finding(
+            name="provider-network-on-control-host",
+            severity="error" if production else "warning",
+            where=("machines",),
+            what=f"the provider network ends on {both[0]}, which is a control host",
+            why="a wire that strangers reach is one bridge away from the control plane (N7)",
+            remedy="keep hypervisors and control hosts apart"
+            if production
+            else "filter it at the switch; a larger site keeps them apart",
+        )
+
+
+def _mappings(draft: Draft) -> Iterator[Finding]:
+    mappings = draft.site.ovn.bridge_mappings
+    providers = [network.name for network in draft.layout.by_purpose("provider")]
+    for physical, network in mappings.items():
+        if network not in providers:
+            yield Finding(
+                name="bridge-mapping-without-network",
+                severity="error",
+                where=(f"ovn.bridge_mappings.{physical}",),
+                what=f"{physical} is mapped to {network}, which is no provider network",
+                why="ovn-controller would patch tenants onto a bridge that leads nowhere, or onto the infrastructure",
+                remedy=f"one of: {', '.join(providers) or 'none is written: add a network with purpose provider'}",
+            )
+    for network, count in Counter(mappings.values()).items():
+        if count > 1:
+            yield Finding(
+                name="bridge-mapping-twice",
+                severity="error",
+                where=tuple(f"ovn.bridge_mappings.{name}" for name, target in mappings.items() if target == network),
+                what=f"{network} has {count} physical networks",
+                why="a bridge has one owner, or two of them hand out the same VLAN (N3)",
+                remedy="keep one of them",
+            )

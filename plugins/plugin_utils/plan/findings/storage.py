@@ -1,0 +1,71 @@
+"""Storage: what is called production survives a disk and a machine (C1, C6)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from ..draft import Draft
+from ..types import Finding
+
+
+def check(draft: Draft) -> Iterator[Finding]:
+    """Yield findings about volumes, pools and the size of the storage cluster."""
+    written, production = draft.site.storage, draft.layout.profile.production
+    if draft.plan.kubernetes.storage_backend == "local" and production:
+        yield Finding(
+            name="hostpath-in-production",
+            severity="error",
+            where=("storage.volumes", "profile"),
+            what="persistent volumes are directories on one host, in a site of profile region",
+            why="a volume is gone with its host, and a test on such volumes proves nothing about others (C6)",
+            remedy="write storage.backend: cephadm, rook or external; or profile: edge",
+        )
+    if draft.plan.kubernetes.storage_backend == "ceph-rbd" and written.backend == "none":
+        yield Finding(
+            name="volumes-without-backend",
+            severity="error",
+            where=("storage.volumes", "storage.backend"),
+            what="volumes are to be RBD images, and there is no Ceph",
+            why="every claim would stay pending",
+            remedy="write storage.backend, or volumes: local",
+        )
+    if written.backend in ("cephadm", "rook"):
+        yield from _cluster(draft)
+    names = Counter(pool.name or purpose for purpose, pool in written.pools.items())
+    for name, count in names.items():
+        if count > 1:
+            yield Finding(
+                name="one-pool-for-everything",
+                severity="error" if production else "warning",
+                where=tuple(f"storage.pools.{p}" for p, pool in written.pools.items() if (pool.name or p) == name),
+                what=f"{count} purposes share the pool {name}",
+                why="quota, copies, caching and keys are a pool's: one purpose that fills it stops all (C1)",
+                remedy="give each purpose a pool of its own",
+            )
+
+
+def _cluster(draft: Draft) -> Iterator[Finding]:
+    written, production = draft.site.storage, draft.layout.profile.production
+    hosts = draft.layout.with_role("storage")
+    if 0 < len(hosts) < 3 and production:
+        yield Finding(
+            name="laptop-ceph",
+            severity="error",
+            where=("machines.storage",),
+            what=f"Ceph on {len(hosts)} host{'s' if len(hosts) > 1 else ''}, in a site of profile region",
+            why="with fewer than three hosts the loss of one stops writes or loses data",
+            remedy="write three storage hosts, or profile: edge",
+        )
+    sizes = {"storage.replicas": written.replicas}
+    sizes |= {f"storage.pools.{name}.replicas": pool.replicas for name, pool in written.pools.items() if pool.replicas}
+    for key, replicas in sizes.items():
+        if replicas < 3 and production:
+            yield Finding(
+                name="too-few-replicas",
+                severity="error" if replicas == 1 else "warning",
+                where=(key,),
+                what=f"{replicas} cop{'ies' if replicas > 1 else 'y'} of each object",
+                why="one lost disk loses data" if replicas == 1 else "during a repair one more lost disk loses data",
+                remedy="write 3",
+            )
