@@ -1,0 +1,1 @@
+"""Private parts of the module ``kubeadm_node``: what runs on a managed host, standard library only."""

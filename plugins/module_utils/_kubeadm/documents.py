@@ -1,0 +1,273 @@
+"""The text of every file the module writes, from the node's specification alone.
+
+kubeadm, the kubelet and the API server read YAML, of which JSON is a part: a host then needs no YAML library.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from .spec import CRI_SOCKET, Join, Node, taint
+
+SITE_DIR = "/etc/kubernetes/site"
+AUDIT_LOG_DIR = "/var/log/kubernetes"
+KUBEADM_API = "kubeadm.k8s.io/v1beta4"
+
+# The kubelet is held back until kubeadm has written its configuration: without it, it would only die and be restarted.
+KUBELET_UNIT = """\
+[Unit]
+Description=kubelet, the node agent of Kubernetes
+Documentation=https://kubernetes.io/docs/
+Wants=network-online.target containerd.service
+After=network-online.target containerd.service
+ConditionPathExists=/var/lib/kubelet/config.yaml
+StartLimitIntervalSec=0
+
+[Service]
+EnvironmentFile=-/var/lib/kubelet/kubeadm-flags.env
+ExecStart=/usr/local/bin/kubelet \\
+  --bootstrap-kubeconfig=/etc/kubernetes/bootstrap-kubelet.conf \\
+  --kubeconfig=/etc/kubernetes/kubelet.conf \\
+  --config=/var/lib/kubelet/config.yaml \\
+  --config-dir=/etc/kubernetes/kubelet.conf.d \\
+  $KUBELET_KUBEADM_ARGS
+Restart=always
+RestartSec=2
+
+[Install]
+WantedBy=multi-user.target
+"""
+
+
+def to_text(*documents: Mapping[str, Any]) -> str:
+    """Write documents as one YAML stream of JSON."""
+    return "---\n".join(json.dumps(document, indent=2, sort_keys=True) + "\n" for document in documents)
+
+
+def init_config(node: Node) -> str:
+    """Return the configuration of ``kubeadm init`` and of its phases on a control host."""
+    init = {
+        "apiVersion": KUBEADM_API,
+        "kind": "InitConfiguration",
+        # kubeadm always makes a token; nobody uses this one, so it lives for a minute instead of a day.
+        "bootstrapTokens": [{"ttl": "1m0s"}],
+        "localAPIEndpoint": {"advertiseAddress": node.address, "bindPort": node.cluster.api_port},
+        "nodeRegistration": _registration(node),
+    }
+    proxy = {
+        "apiVersion": "kubeproxy.config.k8s.io/v1alpha1",
+        "kind": "KubeProxyConfiguration",
+        "mode": "nftables",
+        # The table's size is the host's business (host role): kube-proxy's pod may not write it everywhere.
+        "conntrack": {"maxPerCore": 0},
+    }
+    return to_text(init, _cluster(node), proxy)
+
+
+def join_config(node: Node, join: Join) -> str:
+    """Return the configuration of ``kubeadm join``. Holds the token: mode 0600, removed after the join."""
+    document: dict[str, Any] = {
+        "apiVersion": KUBEADM_API,
+        "kind": "JoinConfiguration",
+        "nodeRegistration": _registration(node),
+        "discovery": {
+            "bootstrapToken": {
+                "apiServerEndpoint": node.cluster.endpoint,
+                "token": join.token,
+                "caCertHashes": [join.ca_hash],
+            },
+            "tlsBootstrapToken": join.token,
+        },
+    }
+    if node.control:
+        document["controlPlane"] = {
+            "localAPIEndpoint": {"advertiseAddress": node.address, "bindPort": node.cluster.api_port},
+            "certificateKey": join.certificate_key or "",
+        }
+    return to_text(document)
+
+
+def reset_config(node: Node, *, leave_etcd: bool) -> str:
+    """Return the configuration of ``kubeadm reset``; with ``leave_etcd`` it does not look for an etcd to leave."""
+    return to_text(
+        {
+            "apiVersion": KUBEADM_API,
+            "kind": "ResetConfiguration",
+            "criSocket": CRI_SOCKET,
+            "force": True,
+            "ignorePreflightErrors": list(node.cluster.ignore_preflight),
+            "skipPhases": ["remove-etcd-member"] if leave_etcd else [],
+            "timeouts": {"kubernetesAPICall": "10s", "etcdAPICall": "20s"},
+        }
+    )
+
+
+def api_server_arguments(node: Node) -> dict[str, str]:
+    """Return the flags of the API server that differ from kubeadm's own."""
+    arguments = {"profiling": "false"}
+    if node.cluster.audit:
+        arguments |= {
+            "audit-policy-file": f"{SITE_DIR}/audit.yaml",
+            "audit-log-path": f"{AUDIT_LOG_DIR}/audit.log",
+            "audit-log-maxage": "30",  # days
+            "audit-log-maxbackup": "10",  # files
+            "audit-log-maxsize": "100",  # MB a file
+        }
+    if node.cluster.encrypt_secrets:
+        arguments["encryption-provider-config"] = f"{SITE_DIR}/encryption.yaml"
+    return arguments
+
+
+def certificate_names(node: Node) -> tuple[str, ...]:
+    """Return the names and addresses the API is called by from outside, beside the host's own."""
+    return (node.cluster.endpoint_name, node.cluster.endpoint_address, "localhost", "127.0.0.1")
+
+
+def audit_policy() -> str:
+    """Return what the API server records: who did what to which object; bodies only where they hold no secret."""
+    quiet_users = ["system:kube-proxy", "system:kube-scheduler", "system:kube-controller-manager", "system:apiserver"]
+    reading = ["get", "list", "watch"]
+    secretive = [
+        {"group": "", "resources": ["secrets", "configmaps", "serviceaccounts/token"]},
+        {"group": "authentication.k8s.io", "resources": ["tokenreviews"]},
+    ]
+    return to_text(
+        {
+            "apiVersion": "audit.k8s.io/v1",
+            "kind": "Policy",
+            "omitStages": ["RequestReceived"],
+            "rules": [
+                {"level": "None", "users": quiet_users, "verbs": reading},
+                {"level": "None", "userGroups": ["system:nodes"], "verbs": reading},
+                {"level": "None", "nonResourceURLs": ["/healthz*", "/livez*", "/readyz*", "/version", "/openapi*"]},
+                {"level": "None", "resources": [{"group": "coordination.k8s.io", "resources": ["leases"]}]},
+                {"level": "None", "resources": [{"group": "", "resources": ["events"]}]},
+                {"level": "Metadata", "resources": secretive},
+                {"level": "Metadata", "verbs": reading},
+                {"level": "Request", "verbs": ["create", "update", "patch", "delete", "deletecollection"]},
+                {"level": "Metadata"},
+            ],
+        }
+    )
+
+
+def encryption_config(key: str) -> str:
+    """Return the API server's encryption at rest: Secrets with ``key`` (base64, 32 bytes). Holds a secret."""
+    return to_text(
+        {
+            "apiVersion": "apiserver.config.k8s.io/v1",
+            "kind": "EncryptionConfiguration",
+            "resources": [
+                {
+                    "resources": ["secrets"],
+                    # identity reads what was written before; nothing is written with it.
+                    "providers": [{"secretbox": {"keys": [{"name": "site-1", "secret": key}]}}, {"identity": {}}],
+                }
+            ],
+        }
+    )
+
+
+def kubelet_settings(node: Node) -> str:
+    """Return the site's kubelet settings: a drop-in over what kubeadm writes, so that they can change later."""
+    return to_text(
+        {
+            "apiVersion": "kubelet.config.k8s.io/v1beta1",
+            "kind": "KubeletConfiguration",
+            "cgroupDriver": "systemd",
+            "clusterDNS": [node.cluster.dns_address],
+            "clusterDomain": node.cluster.dns_domain,
+            "rotateCertificates": True,
+            **node.cluster.kubelet,
+        }
+    )
+
+
+def containerd_config(node: Node) -> str:
+    """Return containerd's configuration (version 2, what containerd 1.7 and 2 both read)."""
+    cri = 'plugins."io.containerd.grpc.v1.cri"'
+    return f"""\
+# Written by groundup.cloud.kubeadm_node.
+version = 2
+
+[{cri}]
+  sandbox_image = {json.dumps(node.sandbox_image)}
+  # A host that may not lower its own score may not lower a container's either; elsewhere this changes nothing.
+  restrict_oom_score_adj = true
+
+  [{cri}.cni]
+    bin_dir = "/opt/cni/bin"
+    conf_dir = "/etc/cni/net.d"
+
+  [{cri}.containerd]
+    default_runtime_name = "runc"
+
+  [{cri}.containerd.runtimes.runc]
+    runtime_type = "io.containerd.runc.v2"
+
+    [{cri}.containerd.runtimes.runc.options]
+      SystemdCgroup = true
+
+  [{cri}.registry]
+    config_path = "/etc/containerd/certs.d"
+"""
+
+
+def registry_hosts(registry: str) -> str:
+    """Return containerd's ``hosts.toml`` of the site's registry, which speaks plain HTTP inside the site."""
+    return f"""\
+# Written by groundup.cloud.kubeadm_node.
+server = "http://{registry}"
+
+[host."http://{registry}"]
+  capabilities = ["pull", "resolve"]
+"""
+
+
+def crictl_config() -> str:
+    """Return crictl's configuration, so that an operator on the host need not name the socket."""
+    return f"runtime-endpoint: {CRI_SOCKET}\nimage-endpoint: {CRI_SOCKET}\n"
+
+
+def _registration(node: Node) -> dict[str, Any]:
+    return {
+        "name": node.name,
+        "criSocket": CRI_SOCKET,
+        "taints": [taint(text) for text in node.taints],
+        "kubeletExtraArgs": [{"name": "node-ip", "value": node.address}],
+        "ignorePreflightErrors": list(node.cluster.ignore_preflight),
+        "imagePullPolicy": "IfNotPresent",
+        "imagePullSerial": False,
+    }
+
+
+def _cluster(node: Node) -> dict[str, Any]:
+    cluster = node.cluster
+    volumes: list[dict[str, Any]] = []
+    if cluster.audit or cluster.encrypt_secrets:
+        volumes.append({"name": "site", "hostPath": SITE_DIR, "mountPath": SITE_DIR, "readOnly": True})
+    if cluster.audit:
+        volumes.append({"name": "audit-log", "hostPath": AUDIT_LOG_DIR, "mountPath": AUDIT_LOG_DIR})
+    return {
+        "apiVersion": KUBEADM_API,
+        "kind": "ClusterConfiguration",
+        "clusterName": cluster.name,
+        "kubernetesVersion": f"v{cluster.version}",
+        "controlPlaneEndpoint": cluster.endpoint,
+        "imageRepository": cluster.image_repository,
+        "networking": {
+            "podSubnet": cluster.pod_cidr,
+            "serviceSubnet": cluster.service_cidr,
+            "dnsDomain": cluster.dns_domain,
+        },
+        "apiServer": {
+            "certSANs": list(dict.fromkeys(certificate_names(node))),
+            "extraArgs": [{"name": k, "value": v} for k, v in sorted(api_server_arguments(node).items())],
+            "extraVolumes": [volume | {"pathType": "DirectoryOrCreate"} for volume in volumes],
+        },
+        "controllerManager": {"extraArgs": [{"name": "profiling", "value": "false"}]},
+        "scheduler": {"extraArgs": [{"name": "profiling", "value": "false"}]},
+        "etcd": {"local": {"dataDir": "/var/lib/etcd"}},
+    }

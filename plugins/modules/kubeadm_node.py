@@ -1,0 +1,231 @@
+#!/usr/bin/python
+"""A host as a Kubernetes node, converged whole."""
+
+from __future__ import annotations
+
+from typing import Any
+
+DOCUMENTATION = r"""
+module: kubeadm_node
+short_description: Make a host a Kubernetes node with kubeadm, and keep it one
+description:
+  - One call installs the node's programs (by digest, from the site's file server), configures containerd and the kubelet,
+    and initialises the cluster on the host that may, joins it on the others, or converges a node that is a member.
+  - What the host is now is recognised from kubeadm's own files. There are no marker files, so a run that was killed
+    at any moment is finished by the next one. An init or join that did not come to its end is reset first, then done.
+  - A host that belongs to another cluster is refused and never reset.
+  - A host that is prepared and has no O(join) yet is left with C(joins) true. Its invitation comes from
+    M(groundup.cloud.kubeadm_access).
+  - Certificates of the control plane that end within 30 days are renewed. An upgrade of Kubernetes is refused here.
+options:
+  name:
+    description: Name of the node.
+    type: str
+    required: true
+  role:
+    description: Role of the node.
+    type: str
+    choices: [control, worker]
+    required: true
+  initialise:
+    description: Whether this host makes the cluster when there is none.
+    type: bool
+    default: false
+  address:
+    description: Address of the host that the kubelet, etcd and the API server use.
+    type: str
+    required: true
+  taints:
+    description: Taints the node registers with, as C(key=value:Effect).
+    type: list
+    elements: str
+    default: []
+  site:
+    description: Name of the site, which is the name of the cluster.
+    type: str
+    required: true
+  cluster:
+    description: The plan's C(kubernetes).
+    type: dict
+    required: true
+  registry:
+    description: Host and port of the site's registry, which speaks plain HTTP.
+    type: str
+    required: true
+  sandbox_image:
+    description: Image that holds a pod's namespaces.
+    type: str
+    required: true
+  images:
+    description: Images to fetch before the host joins, so that it is Ready soon after.
+    type: list
+    elements: str
+    default: []
+  downloads:
+    description: Programs of the node. The action plugin adds them from the supply's record.
+    type: list
+    elements: dict
+    default: []
+    suboptions:
+      url:
+        description: Where the file is.
+        type: str
+        required: true
+      sha256:
+        description: SHA-256 of the file, in hexadecimal.
+        type: str
+        required: true
+      path:
+        description: Where it goes. For an archive, the directory it is unpacked into, without directories of its own.
+        type: str
+        required: true
+      archive:
+        description: Whether the file is a tar archive.
+        type: bool
+        default: false
+  encryption_key:
+    description: Key of the encryption of Secrets at rest, 32 bytes in base64. For control hosts.
+    type: str
+  expected_ca:
+    description:
+      - SHA-256 of the CA certificate of the cluster, once there is one. Then the cluster is never made anew.
+      - The action plugin takes it from the kubeconfig in the site's state directory.
+    type: str
+  join:
+    description: The invitation. With it a prepared host joins, and nothing else is looked at.
+    type: dict
+    suboptions:
+      token:
+        description: Bootstrap token.
+        type: str
+        required: true
+      ca_hash:
+        description: Pin of the CA's public key, as C(sha256:...).
+        type: str
+        required: true
+      certificate_key:
+        description: Key of the certificates in the cluster. For control hosts.
+        type: str
+attributes:
+  check_mode:
+    description: Says what would be done and changes nothing, on a fresh host and on a member.
+    support: full
+  diff_mode:
+    description: Shows files line by line, secrets never.
+    support: full
+author:
+  - The groundup.cloud developers (@groundup-cloud)
+"""
+
+EXAMPLES = r"""
+- name: Every host of the cluster is a node or ready to become one
+  groundup.cloud.kubeadm_node:
+    name: "{{ groundup_host.name }}"
+    role: "{{ 'control' if 'control' in groundup_host.roles else 'worker' }}"
+    initialise: "{{ groundup_host.name == groundup_site.kubernetes.first_control }}"
+    address: "{{ groundup_host.address }}"
+    taints: "{{ groundup_host.node_taints }}"
+    site: "{{ groundup_site.site }}"
+    cluster: "{{ groundup_site.kubernetes }}"
+    registry: "{{ groundup_site.supply.registry }}"
+    sandbox_image: "{{ groundup_site.supply.images.pause }}"
+"""
+
+RETURN = r"""
+membership:
+  description: What the host is now, C(blank), C(partial) or C(member).
+  type: str
+  returned: success
+actions:
+  description: What was done, in order, or in check mode what would be.
+  type: list
+  elements: str
+  returned: success
+joins:
+  description: Whether the host is prepared and waits for an invitation.
+  type: bool
+  returned: success
+ca:
+  description: SHA-256 of the CA certificate of the cluster the host is a member of.
+  type: str
+  returned: success
+certificates:
+  description: Days each certificate of the host has left, by file name.
+  type: dict
+  returned: success
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.converge import converge
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.errors import NodeError
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.host import Host
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Cluster, Download, Join, Node, Paths
+
+DOWNLOAD_SPEC = {
+    "url": {"type": "str", "required": True},
+    "sha256": {"type": "str", "required": True},
+    "path": {"type": "str", "required": True},
+    "archive": {"type": "bool", "default": False},
+}
+JOIN_SPEC = {
+    "token": {"type": "str", "required": True, "no_log": True},
+    "ca_hash": {"type": "str", "required": True},
+    "certificate_key": {"type": "str", "no_log": True},
+}
+ARGUMENT_SPEC = {
+    "name": {"type": "str", "required": True},
+    "role": {"type": "str", "choices": ["control", "worker"], "required": True},
+    "initialise": {"type": "bool", "default": False},
+    "address": {"type": "str", "required": True},
+    "taints": {"type": "list", "elements": "str", "default": []},
+    "site": {"type": "str", "required": True},
+    "cluster": {"type": "dict", "required": True},
+    "registry": {"type": "str", "required": True},
+    "sandbox_image": {"type": "str", "required": True},
+    "images": {"type": "list", "elements": "str", "default": []},
+    "downloads": {"type": "list", "elements": "dict", "default": [], "options": DOWNLOAD_SPEC},
+    "encryption_key": {"type": "str", "no_log": True},
+    "expected_ca": {"type": "str"},
+    "join": {"type": "dict", "options": JOIN_SPEC},
+}
+
+
+def node_of(parameters: dict[str, Any]) -> Node:
+    """Turn the module's parameters into a node. Raises KeyError for a field that ``cluster`` lacks."""
+    return Node(
+        name=parameters["name"],
+        control=parameters["role"] == "control",
+        initialise=parameters["initialise"],
+        address=parameters["address"],
+        taints=tuple(parameters["taints"]),
+        cluster=Cluster.from_plan(parameters["site"], parameters["cluster"]),
+        registry=parameters["registry"],
+        sandbox_image=parameters["sandbox_image"],
+        images=tuple(parameters["images"]),
+        downloads=tuple(Download(**download) for download in parameters["downloads"]),
+        encryption_key=parameters["encryption_key"],
+    )
+
+
+def main() -> None:
+    """Run the module."""
+    module = AnsibleModule(argument_spec=ARGUMENT_SPEC, supports_check_mode=True)
+    parameters = module.params
+    try:
+        outcome = converge(
+            node_of(parameters),
+            host=Host(name=parameters["name"]),
+            paths=Paths(),
+            join=Join(**parameters["join"]) if parameters["join"] else None,
+            expected_ca=parameters["expected_ca"],
+            check=module.check_mode,
+        )
+    except KeyError as error:
+        module.fail_json(msg=f"the option cluster lacks {error}: give the plan's kubernetes as it is")
+    except NodeError as error:
+        module.fail_json(msg=str(error))
+    module.exit_json(**outcome.result())
+
+
+if __name__ == "__main__":
+    main()
