@@ -15,9 +15,8 @@ requirements:
   - Enabled in C(callbacks_enabled).
 options:
   timeline_file:
-    description: File to write the same figures to, as JSON. Empty writes none.
+    description: File to write the same figures to, as JSON. None is written when this is not set.
     type: path
-    default: ""
     env:
       - name: GROUNDUP_TIMELINE
     ini:
