@@ -1,0 +1,1 @@
+../../groundup-lib/files/db-init.py

@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+"""Makes the domains of the site's values and gives each its configuration (LDAP and the like) through the API.
+
+Usage: domains.py FILE      FILE: {domain: {section: {option: value}}}. The OS_* variables are the administrator's.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import urllib.error
+import urllib.parse
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+NOT_FOUND = 404
+
+
+class Keystone:
+    """The few calls that are needed, with the administrator's token."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url.rstrip("/")
+        self.token: str | None = None
+
+    def call(self, method: str, path: str, body: dict[str, Any] | None = None) -> tuple[dict[str, Any], str | None]:
+        """Return the answer's body and the token in its header, if any."""
+        request = urllib.request.Request(  # noqa: S310 - the API's own URL
+            self.url + path,
+            method=method,
+            data=None if body is None else json.dumps(body).encode(),
+            headers={"Content-Type": "application/json", **({"X-Auth-Token": self.token} if self.token else {})},
+        )
+        with urllib.request.urlopen(request, timeout=60) as answer:  # noqa: S310
+            return json.load(answer), answer.headers.get("X-Subject-Token")
+
+    def login(self) -> None:
+        """Get a token scoped to the administrator's project."""
+        env = os.environ
+        user = {"name": env["OS_USERNAME"], "password": env["OS_PASSWORD"], "domain": {"name": env["OS_USER_DOMAIN_NAME"]}}
+        project = {"name": env["OS_PROJECT_NAME"], "domain": {"name": env["OS_PROJECT_DOMAIN_NAME"]}}
+        identity = {"methods": ["password"], "password": {"user": user}}
+        _, self.token = self.call("POST", "/auth/tokens", {"auth": {"identity": identity, "scope": {"project": project}}})
+
+    def domain(self, name: str) -> str:
+        """Return the id of domain ``name``, made when it is missing."""
+        found, _ = self.call("GET", f"/domains?name={urllib.parse.quote(name)}")
+        if not found["domains"]:
+            found = {"domains": [self.call("POST", "/domains", {"domain": {"name": name, "enabled": True}})[0]["domain"]]}
+        return str(found["domains"][0]["id"])
+
+    def configure(self, domain: str, config: dict[str, Any]) -> None:
+        """Put ``config`` in place of the configuration of the domain with id ``domain``, or over it."""
+        try:
+            self.call("GET", f"/domains/{domain}/config")
+            method = "PATCH"
+        except urllib.error.HTTPError as error:
+            if error.code != NOT_FOUND:
+                raise
+            method = "PUT"
+        self.call(method, f"/domains/{domain}/config", {"config": config})
+
+
+def main() -> None:
+    """Do it for every domain of the file."""
+    domains = json.loads(Path(sys.argv[1]).read_text() or "{}")
+    keystone = Keystone(os.environ["OS_AUTH_URL"])
+    keystone.login()
+    for name, config in sorted(domains.items()):
+        keystone.configure(keystone.domain(name), config)
+        print(f"domain {name}: configured", flush=True)
+
+
+if __name__ == "__main__":
+    main()
