@@ -1,0 +1,98 @@
+"""Kernel parameters and modules: now, and after the next boot."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from . import files
+from .changes import Changes, HostError
+from .commands import run
+
+PROC = Path("/proc")
+SYS = Path("/sys")
+BUILTIN = Path("/lib/modules")
+
+
+def parameters(changes: Changes, wanted: Mapping[str, str], *, file: Path) -> None:
+    """Set the kernel parameters ``wanted`` where they differ, and keep them in ``file`` for the next boot.
+
+    Raises HostError for one that does not exist or cannot be written here.
+    """
+    text = "".join(f"{name} = {value}\n" for name, value in sorted(wanted.items()))
+    if text:
+        files.place(changes, file, f"# Written by groundup.cloud from the site file.\n{text}")
+    else:
+        files.remove(changes, file)
+    for name, value in sorted(wanted.items()):
+        _parameter(changes, name, value)
+
+
+def _parameter(changes: Changes, name: str, value: str) -> None:
+    path = PROC / "sys" / _path(name)
+    try:
+        current = path.read_text(encoding="ascii")
+    except OSError as error:
+        raise HostError(
+            f"kernel parameter {name} cannot be read",
+            where=str(path),
+            why=f"{error.strerror}: the module it belongs to may not be loaded",
+            remedy="add the module to hosts.kernel_modules of the site file, or take the parameter out of hosts.sysctl",
+        ) from None
+    if current.split() == value.split():
+        return
+    changes.diff(what=name, before=f"{' '.join(current.split())}\n", after=f"{value}\n")
+    if not changes.add(f"{name} = {value}"):
+        return
+    try:
+        path.write_text(f"{value}\n", encoding="ascii")
+    except OSError as error:
+        raise HostError(
+            f"kernel parameter {name} cannot be set to {value}",
+            where=str(path),
+            why=f"{error.strerror}; it is {' '.join(current.split())}, the machine's below, or takes no such value",
+            remedy="set it on the machine below, or take it out of hosts.sysctl of the site file",
+        ) from None
+
+
+def _path(name: str) -> str:
+    """Return where the parameter is, by the rule of sysctl(8): the first separator decides what the other one means."""
+    first = next((letter for letter in name if letter in "./"), ".")
+    return name if first == "/" else name.translate(str.maketrans("./", "/."))
+
+
+def modules(changes: Changes, wanted: Iterable[str], *, file: Path) -> None:
+    """Load the kernel modules ``wanted``, now and at boot; those built in need neither. Raises HostError."""
+    needed = [name for name in sorted(set(wanted)) if not _built_in(name)]
+    if needed:
+        lines = "".join(f"{name}\n" for name in needed)
+        files.place(changes, file, f"# Written by groundup.cloud from the site file.\n{lines}")
+    else:
+        files.remove(changes, file)
+    loaded = {line.split()[0] for line in (files.read(PROC / "modules") or "").splitlines()}
+    for name in needed:
+        if _canonical(name) not in loaded and changes.add(f"kernel module {name}: loaded"):
+            run(["modprobe", "--", name], remedy="install the kernel's modules, or take it out of hosts.kernel_modules")
+
+
+def _built_in(name: str) -> bool:
+    canonical = _canonical(name)
+    loadable = {line.split()[0] for line in (files.read(PROC / "modules") or "").splitlines()}
+    if canonical in loadable:
+        return False
+    listed = files.read(BUILTIN / platform.release() / "modules.builtin") or ""
+    built = {_canonical(Path(line).name.partition(".ko")[0]) for line in listed.splitlines()}
+    filesystems = {line.split()[-1] for line in (files.read(PROC / "filesystems") or "").splitlines()}
+    # A kernel without any modules has no modules.builtin either; it shows what it has in other ways.
+    signs = (SYS / "module" / canonical, PROC / "sys/net/bridge/bridge-nf-call-iptables")
+    return (
+        canonical in built
+        or canonical in filesystems
+        or signs[0].exists()
+        or (canonical == "br_netfilter" and signs[1].exists())
+    )
+
+
+def _canonical(name: str) -> str:
+    return name.replace("-", "_")

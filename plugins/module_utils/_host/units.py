@@ -1,0 +1,79 @@
+"""systemd units: enabled, running, and running what their files say.
+
+A run that is killed between replacing a file and reloading its unit must be made good by the next one, which finds the
+file as wanted. So a mark in /run is set before the file is replaced and taken away after the reload; a reboot clears
+it, rightly, because then the unit starts with the new file.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from . import files
+from .changes import Changes
+from .commands import run
+
+MARKS = Path("/run/groundup")
+
+
+def properties(unit: str, *names: str) -> dict[str, str]:
+    """Return properties of ``unit`` as systemd shows them; those of a unit that does not exist are there, too."""
+    text = run(["systemctl", "show", "--property", ",".join(names), "--", unit])
+    return dict(line.split("=", 1) for line in text.splitlines() if "=" in line)
+
+
+class Unit:
+    """One unit and the files it runs by."""
+
+    def __init__(self, changes: Changes, name: str, *, on_change: Literal["reload", "restart"] = "restart") -> None:
+        """Name the unit, and what makes it take up changed files."""
+        self._changes = changes
+        self._name = name
+        self._on_change = on_change
+        self._mark = MARKS / f"{name}.changed"
+        self._stale = self._mark.exists()
+
+    def place(self, path: Path, content: str, **how: object) -> None:
+        """Like `files.place`, for a file this unit runs by."""
+        self._stale |= files.place(self._changes, path, content, before=self._set_mark, **how)  # type: ignore[arg-type]
+
+    def changed(self) -> None:
+        """Note that something this unit runs by was changed by other means."""
+        self._stale = True
+
+    def running(self) -> None:
+        """Make the unit enabled and active, with what its files say now."""
+        state = properties(self._name, "ActiveState", "UnitFileState")
+        if state.get("UnitFileState") == "disabled" and self._changes.add(f"{self._name}: enabled"):
+            run(["systemctl", "enable", "--quiet", "--", self._name])
+        if state.get("ActiveState") not in ("active", "reloading", "activating"):
+            if self._changes.add(f"{self._name}: started"):
+                run(["systemctl", "start", "--", self._name], remedy=f"journalctl -u {self._name} -n 50")
+        elif self._stale and self._changes.add(f"{self._name}: {self._on_change}ed"):
+            run(["systemctl", self._on_change, "--", self._name], remedy=f"journalctl -u {self._name} -n 50")
+        if not self._changes.check:
+            self._mark.unlink(missing_ok=True)
+
+    def refreshed(self) -> None:
+        """Make the unit take up changed files if it runs; whether it should run is not ours to say."""
+        if self._stale:
+            state = properties(self._name, "ActiveState")
+            if state.get("ActiveState") == "active" and self._changes.add(f"{self._name}: {self._on_change}ed"):
+                run(["systemctl", self._on_change, "--", self._name], remedy=f"journalctl -u {self._name} -n 50")
+            if not self._changes.check:
+                self._mark.unlink(missing_ok=True)
+
+    def stopped(self) -> None:
+        """Make the unit disabled and inactive; one that does not exist is."""
+        state = properties(self._name, "ActiveState", "UnitFileState", "LoadState")
+        if state.get("LoadState") == "not-found":
+            return
+        enabled = state.get("UnitFileState") == "enabled"
+        active = state.get("ActiveState") in ("active", "reloading", "activating")
+        if (enabled or active) and self._changes.add(f"{self._name}: stopped"):
+            run(["systemctl", "disable", "--quiet", "--now", "--", self._name])
+
+    def _set_mark(self) -> None:
+        MARKS.mkdir(mode=0o755, parents=True, exist_ok=True)
+        self._mark.touch()

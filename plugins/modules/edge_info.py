@@ -1,0 +1,186 @@
+#!/usr/bin/python
+"""Says how the edge of a site is, seen from one control host."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: edge_info
+short_description: Whether the virtual IP and the listeners of the edge serve
+description:
+  - Waits until the virtual IP takes connections on every port, checks the certificate it shows for every name, and asks
+    HAProxy on this host for its listeners and servers. Fails when a port does not answer in time or shows a certificate
+    the host does not trust.
+options:
+  address:
+    description: The virtual IP.
+    type: str
+    required: true
+  ports:
+    description: TCP ports that must take connections.
+    type: list
+    elements: int
+    default: [6443]
+  tls_port:
+    description: Port that must show a trusted certificate for every one of O(names).
+    type: int
+    default: 443
+  names:
+    description: Public names.
+    type: list
+    elements: str
+    default: []
+  timeout:
+    description: Seconds to wait for the address, which needs four after keepalived started.
+    type: int
+    default: 20
+attributes:
+  check_mode:
+    description: Reads only.
+    support: full
+author:
+  - The groundup.cloud developers (@groundup-cloud)
+"""
+
+EXAMPLES = r"""
+- name: Edge
+  groundup.cloud.edge_info:
+    address: 10.90.0.2
+    names: [identity.lab.test]
+"""
+
+RETURN = r"""
+holds_address:
+  description: Whether this host holds the virtual IP now.
+  type: bool
+  returned: success
+listeners:
+  description: State of each frontend of this host's HAProxy.
+  type: dict
+  returned: success
+  sample: {kubernetes: OPEN, public: OPEN}
+servers:
+  description: State of each server behind it, by backend.
+  type: dict
+  returned: success
+  sample: {kubernetes: {control-1: UP}}
+"""
+
+import csv
+import json
+import socket
+import ssl
+import time
+from typing import Any
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.groundup.cloud.plugins.module_utils._host.changes import HostError
+from ansible_collections.groundup.cloud.plugins.module_utils._host.commands import run
+
+ADMIN_SOCKET = "/run/haproxy/admin.sock"
+PATIENCE = 3.0  # seconds for one connection
+
+
+def wait_for_port(address: str, port: int, *, until: float) -> None:
+    """Return when ``address`` takes a connection on ``port``. Raises HostError at ``until`` (monotonic seconds)."""
+    while True:
+        try:
+            socket.create_connection((address, port), timeout=PATIENCE).close()
+        except OSError as error:
+            if time.monotonic() > until:
+                raise HostError(
+                    f"the edge does not answer on port {port}",
+                    where=f"{address}:{port}, asked from this host",
+                    why=f"{error}: no host holds the address, or HAProxy does not listen there",
+                    remedy="journalctl -u keepalived -u haproxy on the control hosts",
+                ) from None
+            time.sleep(0.2)
+        else:
+            return
+
+
+def check_certificate(address: str, port: int, name: str, *, until: float) -> None:
+    """Return when ``address`` shows a certificate for ``name`` that this host trusts. Raises HostError."""
+    context = ssl.create_default_context()
+    try:
+        with (
+            socket.create_connection((address, port), timeout=max(PATIENCE, until - time.monotonic())) as raw,
+            context.wrap_socket(raw, server_hostname=name),
+        ):
+            return
+    except (OSError, ssl.SSLError) as error:
+        raise HostError(
+            f"no trusted TLS connection to {name}",
+            where=f"{address}:{port}, asked from this host",
+            why=str(error),
+            remedy="run the playbooks secrets, host and kubernetes: certificate, trust store and edge, in this order",
+        ) from None
+
+
+def holds(address: str) -> bool:
+    """Return whether an interface of this host has ``address``."""
+    found = json.loads(run(["ip", "-json", "address", "show"]))
+    return any(entry.get("local") == address for link in found for entry in link.get("addr_info", []))
+
+
+def statistics() -> tuple[dict[str, str], dict[str, dict[str, str]]]:
+    """Return the state of each listener and each server, as this host's HAProxy has it. Raises HostError."""
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.settimeout(PATIENCE)
+        try:
+            connection.connect(ADMIN_SOCKET)
+            connection.sendall(b"show stat\n")
+            text = b"".join(iter(lambda: connection.recv(65536), b"")).decode()
+        except OSError as error:
+            raise HostError(
+                "HAProxy does not say how it is",
+                where=ADMIN_SOCKET,
+                why=str(error),
+                remedy="systemctl status haproxy; journalctl -u haproxy -n 50",
+            ) from None
+    return parse(text)
+
+
+def parse(text: str) -> tuple[dict[str, str], dict[str, dict[str, str]]]:
+    """Return listeners and servers from the CSV of HAProxy's ``show stat``."""
+    listeners: dict[str, str] = {}
+    servers: dict[str, dict[str, str]] = {}
+    for row in csv.DictReader(text.removeprefix("# ").splitlines()):
+        if row["svname"] == "FRONTEND":
+            listeners[row["pxname"]] = row["status"]
+        elif row["svname"] != "BACKEND":
+            servers.setdefault(row["pxname"], {})[row["svname"]] = row["status"]
+    return listeners, servers
+
+
+def look(wanted: dict[str, Any]) -> dict[str, Any]:
+    """Return what the module returns. Raises HostError."""
+    until = time.monotonic() + wanted["timeout"]
+    for port in wanted["ports"]:
+        wait_for_port(wanted["address"], port, until=until)
+    for name in wanted["names"]:
+        check_certificate(wanted["address"], wanted["tls_port"], name, until=until)
+    listeners, servers = statistics()
+    return {"changed": False, "holds_address": holds(wanted["address"]), "listeners": listeners, "servers": servers}
+
+
+def main() -> None:
+    """Read the options, look, report."""
+    module = AnsibleModule(
+        argument_spec={
+            "address": {"type": "str", "required": True},
+            "ports": {"type": "list", "elements": "int", "default": [6443]},
+            "tls_port": {"type": "int", "default": 443},
+            "names": {"type": "list", "elements": "str", "default": []},
+            "timeout": {"type": "int", "default": 20},
+        },
+        supports_check_mode=True,
+    )
+    try:
+        result = look(module.params)
+    except HostError as error:
+        module.fail_json(msg=str(error))
+    module.exit_json(**result)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,145 @@
+#!/usr/bin/python
+"""Converges the edge of a site on one control host: HAProxy, and keepalived for the virtual IP."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: edge_node
+short_description: HAProxy and the virtual IP on a control host
+description:
+  - Installs HAProxy and keepalived when they are missing, writes what they run by, and has them running with it.
+  - A new configuration is checked by the program itself before it replaces the old one, and is taken up by a reload, so
+    that open connections stay.
+options:
+  haproxy_config:
+    description: The whole of C(haproxy.cfg).
+    type: str
+    required: true
+  keepalived_config:
+    description:
+      - The whole of C(keepalived.conf), with C(@PASSWORD@) in the place of the password.
+      - Empty when the address is the host's own and needs no keepalived, which is then stopped.
+    type: str
+    default: ""
+  password:
+    description: What the keepalived of each host proves itself with.
+    type: str
+    required: true
+  certificate:
+    description: Certificate of the public names, in PEM. Empty when nothing here terminates TLS.
+    type: str
+    default: ""
+  private_key:
+    description: Private key of O(certificate), in PEM.
+    type: str
+    default: ""
+attributes:
+  check_mode:
+    description: Predicts. A new configuration is not checked by the program when what it refers to is not there yet.
+    support: full
+  diff_mode:
+    description: Shows every file but those that hold secrets.
+    support: full
+author:
+  - The groundup.cloud developers (@groundup-cloud)
+"""
+
+EXAMPLES = r"""
+- name: Edge
+  groundup.cloud.edge_node:
+    haproxy_config: "{{ lookup('ansible.builtin.template', 'haproxy.cfg.j2') }}"
+    keepalived_config: "{{ lookup('ansible.builtin.template', 'keepalived.conf.j2') }}"
+    password: "{{ lookup('groundup.cloud.secret', 'keepalived/auth') }}"
+    certificate: "{{ lookup('groundup.cloud.state_file', 'pki/edge.crt') }}"
+    private_key: "{{ lookup('groundup.cloud.secret', 'pki/edge-key') }}"
+"""
+
+RETURN = r"""
+changes:
+  description: What was done, or in check mode would be, a line each.
+  type: list
+  elements: str
+  returned: success
+"""
+
+from pathlib import Path
+from typing import Any
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.groundup.cloud.plugins.module_utils._host import files, kernel, packages
+from ansible_collections.groundup.cloud.plugins.module_utils._host.changes import Changes, HostError
+from ansible_collections.groundup.cloud.plugins.module_utils._host.commands import run
+from ansible_collections.groundup.cloud.plugins.module_utils._host.units import Unit
+
+HAPROXY = Path("/etc/haproxy/haproxy.cfg")
+PEM = Path("/etc/haproxy/tls/edge.pem")
+KEEPALIVED = Path("/etc/keepalived/keepalived.conf")
+ALIVE = Path("/usr/local/lib/groundup/edge-alive")
+SYSCTL = Path("/etc/sysctl.d/90-groundup-edge.conf")
+
+# Keepalived asks this every two seconds; bash can speak to a socket without starting anything else.
+ALIVE_SCRIPT = """\
+#!/bin/bash
+# Written by groundup.cloud: succeeds while this host's HAProxy answers.
+exec 3<>/dev/tcp/127.0.0.1/8404 || exit 1
+printf 'GET /alive HTTP/1.0\\r\\n\\r\\n' >&3
+read -r _ status _ <&3
+[ "$status" = 200 ]
+"""
+
+
+def converge(changes: Changes, wanted: dict[str, Any]) -> None:
+    """Bring the host to what ``wanted`` says. Raises HostError."""
+    packages.installed(changes, ["haproxy", "keepalived"])
+    # HAProxy listens on the virtual IP also while another host holds it.
+    kernel.parameters(changes, {"net.ipv4.ip_nonlocal_bind": "1"}, file=SYSCTL)
+    haproxy = Unit(changes, "haproxy.service", on_change="reload")
+    if wanted["certificate"]:
+        pem = f"{wanted['certificate'].rstrip()}\n{wanted['private_key'].rstrip()}\n"
+        haproxy.place(PEM, pem, mode=0o600, secret=True)
+    haproxy.place(HAPROXY, wanted["haproxy_config"], valid=_haproxy_takes)
+    haproxy.running()
+    keepalived = Unit(changes, "keepalived.service", on_change="reload")
+    if wanted["keepalived_config"]:
+        files.place(changes, ALIVE, ALIVE_SCRIPT, mode=0o755)
+        text = wanted["keepalived_config"]
+        secret = text.replace("@PASSWORD@", wanted["password"])
+        keepalived.place(KEEPALIVED, secret, mode=0o600, secret=True, valid=_keepalived_takes)
+        keepalived.running()
+    else:
+        keepalived.stopped()
+
+
+def _haproxy_takes(path: Path) -> None:
+    run(
+        ["haproxy", "-c", "-q", "-f", str(path)],
+        remedy="correct the template of role edge; the old file is still in use",
+    )
+
+
+def _keepalived_takes(path: Path) -> None:
+    run(["keepalived", "-t", "-f", str(path)], remedy="correct the template of role edge; the old file is still in use")
+
+
+def main() -> None:
+    """Read the options, converge, report."""
+    module = AnsibleModule(
+        argument_spec={
+            "haproxy_config": {"type": "str", "required": True},
+            "keepalived_config": {"type": "str", "default": ""},
+            "password": {"type": "str", "required": True, "no_log": True},
+            "certificate": {"type": "str", "default": ""},
+            "private_key": {"type": "str", "default": "", "no_log": True},
+        },
+        supports_check_mode=True,
+    )
+    changes = Changes(check=module.check_mode)
+    try:
+        converge(changes, module.params)
+    except (HostError, OSError) as error:
+        module.fail_json(msg=str(error), **changes.result())
+    module.exit_json(**changes.result())
+
+
+if __name__ == "__main__":
+    main()
