@@ -23,8 +23,9 @@ from .password import PasswordSource, password_source
 
 FILE = "secrets.yml"
 LOCK = ".secrets.lock"
-# Public files that are only written once a store exists: without the store they mean that it was lost.
-MARKERS = ("kubeconfig", "ca.crt")
+PUBLIC = "secrets.pub"  # the identity of the store, for those that keep it
+# Files that are only written once a store exists: without the store they mean that it was lost.
+MARKERS = (PUBLIC, "ca.crt", "kubeconfig")
 
 
 class Store:
@@ -100,7 +101,8 @@ class Store:
     def ensure(self, names: Iterable[str]) -> tuple[str, ...]:
         """Generate a value for each of ``names`` that has none; return the new names, sorted. Raises SecretsError."""
         wanted = sorted({check_name(name) for name in names})
-        if all(name in self._values for name in wanted):
+        complete = all(name in self._values for name in wanted)
+        if complete and _holds(self._directory / PUBLIC, self._public()):
             return ()
         if not self._write:
             return self._generate(wanted)
@@ -110,6 +112,8 @@ class Store:
             new = self._generate(wanted)
             if new:
                 self._save()
+            # After the store, never before it: without the store this file means that the store was lost.
+            write_atomic(self._directory / PUBLIC, self._public(), mode=0o644)
         return new
 
     def resolve(self, values: Any) -> Any:
@@ -165,6 +169,9 @@ class Store:
                 remedy=f"restore {FILE} from your backup; if the site is really gone, remove {self._directory}",
             )
 
+    def _public(self) -> bytes:
+        return f"{self._identity}\n".encode()
+
     def _save(self) -> None:
         password = self._source.create()
         text = yaml.safe_dump({"version": 1, "identity": self._identity, "secrets": self._values}, sort_keys=True)
@@ -191,6 +198,10 @@ def _parse(text: bytes, path: Path) -> tuple[str, dict[str, str]]:
         why="it must be a mapping of version 1 with identity and secrets, every secret a string",
         remedy="look at it with `ansible-vault view`, quote what is not a string, or restore it from your backup",
     )
+
+
+def _holds(path: Path, content: bytes) -> bool:
+    return path.is_file() and path.read_bytes() == content
 
 
 def open_store(site: str, *, write: bool = True) -> Store:

@@ -70,7 +70,7 @@ def test_store_and_password_are_for_their_owner_only_and_hold_no_value_in_clear(
     assert text.startswith("$ANSIBLE_VAULT;")
     assert not any(value in text for value in store.values())
     left = {path.name for path in directory.iterdir()}
-    assert left == {"secrets.yml", ".secrets.lock"}, "no half-written file stays behind"
+    assert left == {"secrets.yml", "secrets.pub", ".secrets.lock"}, "no half-written file stays behind"
 
 
 def test_the_file_opens_with_the_ansible_vault_command(directory: Path, source: PasswordSource) -> None:
@@ -120,7 +120,7 @@ def test_a_password_file_others_can_read_is_refused(directory: Path, source: Pas
         Store.open(directory, source)
 
 
-@pytest.mark.parametrize("marker", ["kubeconfig", "ca.crt"])
+@pytest.mark.parametrize("marker", ["kubeconfig", "ca.crt", "secrets.pub"])
 def test_a_lost_store_of_a_deployed_site_is_refused(directory: Path, source: PasswordSource, marker: str) -> None:
     Store.open(directory, source).ensure(NAMES)
     (directory / marker).touch()
@@ -149,6 +149,16 @@ def test_a_store_with_foreign_content_is_refused_without_quoting_it(
         Store.open(directory, source)
     assert "hunter2" not in str(error.value)
     assert error.value.__context__ is None or "hunter2" not in str(error.value.__context__)
+
+
+def test_the_public_identity_is_written_again_when_a_run_was_killed_before_it_was(
+    directory: Path, source: PasswordSource
+) -> None:
+    store = Store.open(directory, source)
+    store.ensure(NAMES)
+    (directory / "secrets.pub").unlink()
+    assert Store.open(directory, source).ensure(NAMES) == ()
+    assert (directory / "secrets.pub").read_text() == f"{store.identity}\n"
 
 
 def test_check_mode_gives_values_to_work_with_and_writes_nothing(directory: Path, source: PasswordSource) -> None:

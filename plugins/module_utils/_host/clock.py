@@ -1,0 +1,70 @@
+"""A host's time zone, and whom it asks for the time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from . import files, packages
+from .changes import Changes, HostError
+from .commands import attempt
+from .units import Unit, properties
+
+ZONES = Path("/usr/share/zoneinfo")
+LOCALTIME = Path("/etc/localtime")
+TIMEZONE = Path("/etc/timezone")
+CHRONYD = Path("/usr/sbin/chronyd")
+TIMESYNCD = Path("/usr/lib/systemd/systemd-timesyncd")
+CHRONY_SOURCES = Path("/etc/chrony/sources.d/groundup.sources")
+TIMESYNCD_SERVERS = Path("/etc/systemd/timesyncd.conf.d/groundup.conf")
+
+
+def timezone(changes: Changes, name: str) -> None:
+    """Make ``name`` the host's time zone. Raises HostError for one it does not know."""
+    if not (ZONES / name).is_file():
+        raise HostError(
+            f"the host knows no time zone {name}",
+            where=str(ZONES / name),
+            why="the file that describes it is missing",
+            remedy="correct hosts.timezone in the site file, or install the package tzdata",
+        )
+    files.link(changes, LOCALTIME, str(ZONES / name))
+    files.place(changes, TIMEZONE, f"{name}\n")
+
+
+def servers(changes: Changes, names: Sequence[str]) -> None:
+    """Have the host's time service ask ``names``; without any it keeps its own. One is installed when there is none."""
+    if names and not CHRONYD.exists() and not TIMESYNCD.exists():
+        packages.installed(changes, ["chrony"])
+    if CHRONYD.exists():
+        text = "".join(f"server {name} iburst\n" for name in names)
+        _told(changes, "chrony.service", CHRONY_SOURCES, text)
+    elif TIMESYNCD.exists():
+        text = f"[Time]\nNTP={' '.join(names)}\n" if names else ""
+        _told(changes, "systemd-timesyncd.service", TIMESYNCD_SERVERS, text)
+
+
+def _told(changes: Changes, name: str, path: Path, text: str) -> None:
+    unit = Unit(changes, name)
+    if text:
+        unit.place(path, f"# Written by groundup.cloud.\n{text}")
+    elif files.remove(changes, path):
+        unit.changed()
+    unit.refreshed()
+
+
+def state() -> dict[str, object]:
+    """Return which service keeps the time, and whether the clock is synchronised; None: somebody else keeps it.
+
+    A unit that systemd skips because of its own condition (a system container has the clock of the machine below, and
+    no right to set it) keeps no time here; then there is nothing to be in step with.
+    """
+    for path, unit in ((CHRONYD, "chrony.service"), (TIMESYNCD, "systemd-timesyncd.service")):
+        if path.exists():
+            found = properties(unit, "ActiveState", "ConditionResult", "ConditionTimestampMonotonic")
+            skipped = found.get("ConditionResult") == "no" and found.get("ConditionTimestampMonotonic") != "0"
+            if found.get("ActiveState") != "active" and skipped:
+                return {"service": unit, "synchronised": None, "why": "the machine below keeps the clock"}
+            shown = attempt(["timedatectl", "show", "--property", "NTPSynchronized", "--value"]).stdout.strip()
+            return {"service": unit, "synchronised": shown == "yes", "why": f"{unit} is {found.get('ActiveState')}"}
+    return {"service": None, "synchronised": False, "why": "no time service is installed"}

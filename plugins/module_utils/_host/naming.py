@@ -1,0 +1,59 @@
+"""A host's own name, the names it must know, and its resolver."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from . import files
+from .changes import Changes
+from .units import Unit
+
+HOSTNAME = Path("/etc/hostname")
+HOSTS = Path("/etc/hosts")
+RESOLV = Path("/etc/resolv.conf")
+RESOLVED = Path("/etc/systemd/resolved.conf.d/groundup.conf")
+
+
+def own_name(changes: Changes, name: str) -> None:
+    """Make ``name`` the host's name, now and at boot."""
+    files.place(changes, HOSTNAME, f"{name}\n")
+    if socket.gethostname() != name and changes.add(f"host name: {name}"):
+        socket.sethostname(name)
+
+
+def known_names(changes: Changes, *, name: str, fqdn: str, address: str, names: Mapping[str, str]) -> None:
+    """Write the host's own name and ``names`` (name to address) into /etc/hosts, and leave what others wrote there.
+
+    A line that gives the host's own name to a loopback address is taken out: who asks for it wants the real address.
+    """
+    own = {name, fqdn}
+    others = sorted((known, where) for known, where in names.items() if known not in own)
+    lines = [f"{address} {fqdn} {name}", *(f"{where} {known}" for known, where in others)]
+    text = files.read(HOSTS) or "127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n"
+    kept = "".join(f"{line}\n" for line in text.splitlines() if not _loopback_of(line, own))
+    files.place(changes, HOSTS, files.with_block(kept, lines))
+
+
+def _loopback_of(line: str, own: set[str]) -> bool:
+    words = line.partition("#")[0].split()
+    return (
+        bool(words) and words[0].startswith("127.") and "localhost" not in words and bool(own.intersection(words[1:]))
+    )
+
+
+def resolver(changes: Changes, servers: Sequence[str], *, domain: str) -> None:
+    """Make the host ask ``servers``; without any it keeps what it has."""
+    if RESOLV.is_symlink() and "systemd/resolve" in str(RESOLV.readlink()):
+        unit = Unit(changes, "systemd-resolved.service")
+        if servers:
+            unit.place(
+                RESOLVED, f"# Written by groundup.cloud.\n[Resolve]\nDNS={' '.join(servers)}\nDomains={domain}\n"
+            )
+        elif files.remove(changes, RESOLVED):
+            unit.changed()
+        unit.refreshed()
+    elif servers:
+        lines = [f"search {domain}", *(f"nameserver {server}" for server in servers)]
+        files.place(changes, RESOLV, "# Written by groundup.cloud.\n" + "".join(f"{line}\n" for line in lines))

@@ -1,0 +1,210 @@
+#!/usr/bin/python
+"""Converges what every host of a site has, whatever its role."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: host_baseline
+short_description: What every host of a site has, whatever its role
+description:
+  - Names, access, kernel parameters and modules, time, trust store, package sources and the size of the journal, in one
+    pass. Only what differs is touched.
+  - Refuses a host that was set up with the secrets of another site, before it changes anything.
+options:
+  site:
+    description: Name of the site.
+    type: str
+    required: true
+  store:
+    description: Identity of the site's secrets store, which the host keeps. Empty leaves it unchecked.
+    type: str
+    default: ""
+  name:
+    description: Short name of the host.
+    type: str
+    required: true
+  domain:
+    description: Domain of the site.
+    type: str
+    required: true
+  address:
+    description: Address of the host that its own name stands for.
+    type: str
+    required: true
+  names:
+    description: Further names the host must know, each with its address.
+    type: dict
+    default: {}
+  dns_servers:
+    description: Resolvers. Empty leaves the host its own.
+    type: list
+    elements: str
+    default: []
+  user:
+    description: Account the controller uses; it may become root.
+    type: str
+    default: root
+  authorized_keys:
+    description: Public ssh keys that may log in as O(user).
+    type: list
+    elements: str
+    default: []
+  sysctl:
+    description: Kernel parameters by name.
+    type: dict
+    default: {}
+  kernel_modules:
+    description: Kernel modules to load. One that is built in needs nothing.
+    type: list
+    elements: str
+    default: []
+  timezone:
+    description: Time zone.
+    type: str
+    default: Etc/UTC
+  ntp_servers:
+    description: Time servers. Empty leaves the host its own.
+    type: list
+    elements: str
+    default: []
+  ca_certificate:
+    description: Certificate of the site's CA, in PEM. Empty leaves the trust store alone.
+    type: str
+    default: ""
+  packages_url:
+    description: Mirror of the OS's packages, to be the only source. Without it the host's own sources stay.
+    type: str
+  journal_max_use:
+    description: What the journal may take of the disk.
+    type: str
+    default: 1G
+attributes:
+  check_mode:
+    description: Predicts every change.
+    support: full
+  diff_mode:
+    description: Shows every file and kernel parameter.
+    support: full
+author:
+  - The groundup.cloud developers (@groundup-cloud)
+"""
+
+EXAMPLES = r"""
+- name: Host
+  groundup.cloud.host_baseline:
+    site: lab
+    name: control-1
+    domain: lab.test
+    address: 10.90.0.11
+    sysctl: {net.ipv4.ip_forward: "1"}
+"""
+
+RETURN = r"""
+changes:
+  description: What was done, or in check mode would be, a line each.
+  type: list
+  elements: str
+  returned: success
+"""
+
+from pathlib import Path
+from typing import Any
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.groundup.cloud.plugins.module_utils._host import (
+    access,
+    clock,
+    files,
+    kernel,
+    naming,
+    sources,
+    trust,
+)
+from ansible_collections.groundup.cloud.plugins.module_utils._host.changes import Changes, HostError
+from ansible_collections.groundup.cloud.plugins.module_utils._host.units import Unit
+
+BELONGS = Path("/etc/groundup/site")
+SYSCTL = Path("/etc/sysctl.d/90-groundup.conf")
+MODULES = Path("/etc/modules-load.d/groundup.conf")
+JOURNAL = Path("/etc/systemd/journald.conf.d/groundup.conf")
+SWAPS = Path("/proc/swaps")
+
+
+def converge(changes: Changes, wanted: dict[str, Any]) -> None:
+    """Bring the host to what ``wanted`` says. Raises HostError."""
+    belongs(changes, site=wanted["site"], store=wanted["store"])
+    sources.packages_from(changes, wanted["packages_url"])
+    naming.own_name(changes, wanted["name"])
+    fqdn = f"{wanted['name']}.{wanted['domain']}"
+    naming.known_names(changes, name=wanted["name"], fqdn=fqdn, address=wanted["address"], names=wanted["names"])
+    naming.resolver(changes, wanted["dns_servers"], domain=wanted["domain"])
+    access.account(changes, wanted["user"])
+    if wanted["authorized_keys"]:
+        access.keys(changes, wanted["user"], wanted["authorized_keys"])
+    access.sshd(changes, wanted["user"])
+    kernel.modules(changes, wanted["kernel_modules"], file=MODULES)
+    kernel.parameters(changes, {name: str(value) for name, value in wanted["sysctl"].items()}, file=SYSCTL)
+    clock.timezone(changes, wanted["timezone"])
+    clock.servers(changes, wanted["ntp_servers"])
+    if wanted["ca_certificate"]:
+        trust.authority(changes, wanted["ca_certificate"], site=wanted["site"])
+    journal = Unit(changes, "systemd-journald.service")
+    limit = wanted["journal_max_use"]
+    journal.place(JOURNAL, f"# Written by groundup.cloud.\n[Journal]\nSystemMaxUse={limit}\nRuntimeMaxUse={limit}\n")
+    journal.refreshed()
+    if len((files.read(SWAPS) or "").splitlines()) > 1:
+        changes.warnings.append(
+            "swap is on: a control plane that swaps misses its deadlines; turn it off on the machine"
+        )
+
+
+def belongs(changes: Changes, *, site: str, store: str) -> None:
+    """Note whose the host is, at the first run; refuse one that is somebody else's. Raises HostError."""
+    mine = f"{site} {store}".strip()
+    theirs = (files.read(BELONGS) or "").strip()
+    if theirs and store and theirs != mine:
+        raise HostError(
+            f"the host belongs to site {theirs.split()[0]}, set up with other secrets",
+            where=str(BELONGS),
+            why=f"it says '{theirs}', and this run is for '{mine}': its services would not know this run's passwords",
+            remedy=f"run with the state directory it was set up from, or, if it is free to be used, remove {BELONGS}",
+        )
+    if store:
+        files.place(changes, BELONGS, f"{mine}\n")
+
+
+def main() -> None:
+    """Read the options, converge, report."""
+    module = AnsibleModule(
+        argument_spec={
+            "site": {"type": "str", "required": True},
+            "store": {"type": "str", "default": ""},
+            "name": {"type": "str", "required": True},
+            "domain": {"type": "str", "required": True},
+            "address": {"type": "str", "required": True},
+            "names": {"type": "dict", "default": {}},
+            "dns_servers": {"type": "list", "elements": "str", "default": []},
+            "user": {"type": "str", "default": "root"},
+            "authorized_keys": {"type": "list", "elements": "str", "default": [], "no_log": False},
+            "sysctl": {"type": "dict", "default": {}},
+            "kernel_modules": {"type": "list", "elements": "str", "default": []},
+            "timezone": {"type": "str", "default": "Etc/UTC"},
+            "ntp_servers": {"type": "list", "elements": "str", "default": []},
+            "ca_certificate": {"type": "str", "default": ""},
+            "packages_url": {"type": "str"},
+            "journal_max_use": {"type": "str", "default": "1G"},
+        },
+        supports_check_mode=True,
+    )
+    changes = Changes(check=module.check_mode)
+    try:
+        converge(changes, module.params)
+    except (HostError, OSError) as error:
+        module.fail_json(msg=str(error), **changes.result())
+    for warning in changes.warnings:
+        module.warn(warning)
+    module.exit_json(**changes.result())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,100 @@
+#!/usr/bin/python
+"""Says whether a host has what every host of a site must have."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: host_info
+short_description: Whether a host knows the names, the time and the CA of its site
+description:
+  - Asks the host as a program on it would - the resolver for names, the trust store for the CA, systemd for the clock.
+  - Fails when a name does not resolve to its address, or the CA is not trusted, and names them all.
+options:
+  names:
+    description: Names that must resolve, each with its address.
+    type: dict
+    default: {}
+  ca_certificate:
+    description: Certificate that must be trusted, in PEM. Empty asks for none.
+    type: str
+    default: ""
+attributes:
+  check_mode:
+    description: Reads only.
+    support: full
+author:
+  - The groundup.cloud developers (@groundup-cloud)
+"""
+
+EXAMPLES = r"""
+- name: Host
+  groundup.cloud.host_info:
+    names: {identity.lab.test: 10.90.0.2}
+"""
+
+RETURN = r"""
+clock:
+  description: The time service, and whether the clock is synchronised; none when the machine below keeps it.
+  type: dict
+  returned: success
+  sample: {service: chrony.service, synchronised: true, why: chrony.service is active}
+"""
+
+import socket
+from collections.abc import Mapping
+from typing import Any
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.groundup.cloud.plugins.module_utils._host import clock, trust
+from ansible_collections.groundup.cloud.plugins.module_utils._host.changes import HostError
+
+
+def unresolved(names: Mapping[str, str]) -> list[str]:
+    """Return a line for each of ``names`` that the host's resolver does not give its address."""
+    found = []
+    for name, address in sorted(names.items()):
+        try:
+            addresses = sorted({str(entry[4][0]) for entry in socket.getaddrinfo(name, None)})
+        except OSError as error:
+            found.append(f"{name}: {error.strerror}, not {address}")
+        else:
+            if address not in addresses:
+                found.append(f"{name}: {', '.join(addresses)}, not {address}")
+    return found
+
+
+def look(wanted: dict[str, Any]) -> dict[str, Any]:
+    """Return what the module returns. Raises HostError."""
+    faults = unresolved(wanted["names"])
+    if wanted["ca_certificate"] and not trust.trusted(wanted["ca_certificate"]):
+        faults.append("the site's CA is not in the trust store")
+    if faults:
+        raise HostError(
+            "; ".join(faults),
+            where="the host's resolver and trust store",
+            why="later layers reach each other by these names, over TLS",
+            remedy="run the playbook groundup.cloud.host",
+        )
+    return {"changed": False, "clock": clock.state()}
+
+
+def main() -> None:
+    """Read the options, look, report."""
+    module = AnsibleModule(
+        argument_spec={
+            "names": {"type": "dict", "default": {}},
+            "ca_certificate": {"type": "str", "default": ""},
+        },
+        supports_check_mode=True,
+    )
+    try:
+        result = look(module.params)
+    except HostError as error:
+        module.fail_json(msg=str(error))
+    if result["clock"]["synchronised"] is False:
+        module.warn(f"the clock is not synchronised: {result['clock']['why']}")
+    module.exit_json(**result)
+
+
+if __name__ == "__main__":
+    main()
