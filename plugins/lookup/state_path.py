@@ -1,0 +1,47 @@
+"""Lookup of the site's state directory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible.plugins.lookup import LookupBase
+from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
+
+DOCUMENTATION = r"""
+name: state_path
+short_description: Where the controller keeps a thing of the site
+description:
+  - Returns paths in the site's state directory. Nothing is read, and the path need not exist.
+options:
+  _terms:
+    description: Paths below the state directory. An empty one is the directory itself.
+    required: true
+  site:
+    description: Name of the site. Default is that of the inventory.
+    type: str
+author:
+  - The groundup.cloud developers (@groundup-cloud)
+"""
+
+EXAMPLES = r"""
+- name: The site's ssh key
+  ansible.builtin.debug:
+    msg: "{{ lookup('groundup.cloud.state_path', 'ssh/id_ed25519') }}"
+"""
+
+RETURN = r"""
+_raw:
+  description: Absolute paths.
+  type: list
+  elements: str
+"""
+
+
+class LookupModule(LookupBase):  # type: ignore[misc]
+    """Only names a place."""
+
+    def run(self, terms: list[str], variables: dict[str, Any] | None = None, **options: Any) -> list[str]:
+        """Return the absolute paths of ``terms``."""
+        self.set_options(var_options=variables, direct=options)
+        directory = state_dir(self.get_option("site") or (variables or {})["groundup_site"]["site"])
+        return [str(directory / term) if term else str(directory) for term in terms]

@@ -1,0 +1,134 @@
+"""A set of hosts brought up, all at once, and a lab taken down, whatever is left of it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from . import machine, network, rootfs, runtime
+from .errors import LabError
+from .model import Host
+from .names import Lab
+from .spec import DEVICES, bounding_set, capabilities, device_nodes, spec
+
+Item = TypeVar("Item")
+
+RUNNING, ABSENT, DEAD, REWIRED, UNPLUGGED = "running", "absent", "dead", "rewired", "unplugged"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """What every host of the set has in common."""
+
+    image: Path
+    volumes: tuple[str, ...]
+    account: rootfs.Account
+    nameservers: tuple[str, ...]
+    timeout: float  # seconds from start to ssh
+
+
+def state_of(lab: Lab, host: Host, links: Mapping[str, Mapping[str, object]]) -> str:
+    """Return how ``host`` is: ``running`` as planned, or why it has to be started.
+
+    ``absent``: never made. ``dead``: its processes ended, killed from outside or with the machine. ``rewired``: the plan
+    changed what it is plugged into. ``unplugged``: an interface of it is gone.
+    """
+    home = lab.home(host.name)
+    if not (home / "prepared").exists():
+        return ABSENT
+    if runtime.init_pid(lab, host.name) is None:
+        return DEAD
+    if _wiring(home) != host.wiring():
+        return REWIRED
+    return RUNNING if network.wired(lab, host, links) else UNPLUGGED
+
+
+def bring_up(lab: Lab, hosts: Sequence[Host], wish: Wish) -> None:
+    """Start ``hosts``, at the same time, and wait until each lets its user in. Raises LabError naming all that failed."""
+    machine.remember()
+    lab.run.mkdir(mode=0o700, parents=True, exist_ok=True)
+    _in_parallel(hosts, lambda host: _bring_up(lab, host, wish))
+
+
+def bring_down(lab: Lab, hosts: Sequence[str]) -> None:
+    """End ``hosts``, at the same time, and remove all they kept. Raises LabError naming all that failed."""
+    _in_parallel(hosts, lambda host: _bring_down(lab, host))
+
+
+def known(lab: Lab) -> list[str]:
+    """Return the names of the lab's hosts of which anything is left on this machine."""
+    mark = len(lab.id(""))
+    names = {name[mark:] for name in network.namespaces(lab.site)}
+    if lab.runc.is_dir():
+        names |= {path.name[mark:] for path in lab.runc.iterdir()}
+    if lab.root.is_dir():
+        names |= {path.name for path in lab.root.iterdir() if path.is_dir()}
+    names |= {path.name for path in machine.groups(lab.cgroup) if str(path.parent).endswith(lab.cgroup)}
+    return sorted(names)
+
+
+def clear(lab: Lab) -> list[str]:
+    """Remove what a lab leaves beside its hosts; return the kernel settings that were put back. Raises LabError."""
+    machine.kill_group(lab.cgroup)
+    machine.remove_groups(lab.cgroup)
+    network.remove_namespaces(lab.site)
+    for place in (lab.root, lab.run):
+        machine.unmount(place)
+        if place.exists():
+            shutil.rmtree(place)
+    return machine.put_back()
+
+
+def _bring_up(lab: Lab, host: Host, wish: Wish) -> None:
+    home = lab.home(host.name)
+    home.mkdir(mode=0o755, parents=True, exist_ok=True)
+    runtime.stop(lab, host.name)
+    if not (home / "prepared").exists():
+        machine.unmount(home)
+        shutil.rmtree(home / "upper", ignore_errors=True)  # an unfinished first start begins again
+    rootfs.mount(lab, host.name, wish.image)
+    rootfs.prepare(lab, host, volumes=wish.volumes, account=wish.account, nameservers=wish.nameservers)
+    netns = network.wire(lab, host)
+    modules = Path("/lib/modules") / os.uname().release
+    config = spec(
+        lab,
+        host,
+        volumes=wish.volumes,
+        netns=netns,
+        caps=capabilities(bounding_set(Path("/proc/self/status").read_text())),
+        devices=device_nodes(DEVICES),
+        kernel_modules=modules.parent if modules.is_dir() else None,
+    )
+    runtime.start(lab, host.name, config)
+    (home / "wiring").write_text(host.wiring())
+    runtime.wait_for_login(lab, host, port=wish.account.port, timeout=wish.timeout)
+
+
+def _bring_down(lab: Lab, host: str) -> None:
+    runtime.stop(lab, host)
+    network.unwire(lab, host)
+    machine.unmount(lab.home(host))
+    if lab.home(host).exists():
+        shutil.rmtree(lab.home(host))
+
+
+def _wiring(home: Path) -> str | None:
+    try:
+        return (home / "wiring").read_text()
+    except FileNotFoundError:
+        return None
+
+
+def _in_parallel(items: Sequence[Item], work: Callable[[Item], None]) -> None:
+    if not items:
+        return
+    with ThreadPoolExecutor(max_workers=min(len(items), 16)) as pool:
+        futures = [pool.submit(work, item) for item in items]
+    faults = [str(error) for future in futures if (error := future.exception()) is not None]
+    if faults:
+        raise LabError("\n".join(faults))

@@ -1,0 +1,218 @@
+"""What containers can change on this machine beyond their own namespaces, and how it is put back."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import shutil
+import signal
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from .errors import LabError
+from .names import CGROUP, RUN
+
+SYSCTL = Path("/proc/sys")
+# The settings every container shares with the machine; net/ belongs to each network namespace.
+SHARED = ("dev", "fs", "kernel", "vm")
+# Not settings but counters, commands, or another namespace's own.
+VOLATILE = frozenset(
+    {
+        *("kernel/ns_last_pid", "kernel/tainted", "kernel/cad_pid", "kernel/hostname", "kernel/domainname"),
+        *("vm/drop_caches", "vm/compact_memory", "vm/stat_refresh"),
+    }
+)
+VOLATILE_BELOW = ("kernel/random/", "fs/binfmt_misc/", "fs/mqueue/")
+CGROUPS = Path("/sys/fs/cgroup")
+
+
+@contextlib.contextmanager
+def locked(directory: Path) -> Iterator[None]:
+    """Hold ``directory``, made when missing, for this process alone."""
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+# --- kernel settings ---------------------------------------------------------------------------------------------------
+
+
+def settings(root: Path = SYSCTL) -> dict[str, str]:
+    """Return every machine-wide kernel setting below ``root`` that can be written, by its path."""
+    found = {}
+    for top in SHARED:
+        for path in (root / top).rglob("*"):
+            name = str(path.relative_to(root))
+            if name in VOLATILE or name.startswith(VOLATILE_BELOW) or not path.is_file():
+                continue
+            if path.stat().st_mode & 0o600 == 0o600:
+                with contextlib.suppress(OSError):  # some answer only in some states of the machine
+                    found[name] = path.read_text().rstrip("\n")
+    return found
+
+
+def restore(before: Mapping[str, str], root: Path = SYSCTL) -> list[str]:
+    """Give every setting its value of ``before``; return what was changed. Raises LabError for those that refuse."""
+    changed: set[str] = set()
+    for _ in range(2):  # setting one of a pair (dirty_ratio, dirty_bytes) changes the other
+        now = settings(root)
+        different = {name: value for name, value in before.items() if now.get(name, value) != value}
+        for name, value in different.items():
+            with contextlib.suppress(OSError):  # what still differs is reported below
+                (root / name).write_text(value + "\n")
+                changed.add(name)
+    now = settings(root)
+    refused = [f"{name} = {now[name]}, was {value}" for name, value in before.items() if now.get(name, value) != value]
+    if refused:
+        raise LabError("kernel settings that could not be put back: " + "; ".join(refused))
+    return sorted(changed)
+
+
+# --- the record of the machine as it was before any lab ----------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Baseline:
+    """This machine before its first lab."""
+
+    boot: str  # which start of the machine it was: a restart resets all of this by itself
+    settings: dict[str, str]
+    namespaces: bool  # whether /run/netns was there
+
+
+def remember() -> None:
+    """Record the machine as it is, unless that was done since it started."""
+    with locked(RUN):
+        if _recorded() is None:
+            netns = Path("/run/netns")
+            baseline = {"boot": _boot(), "settings": settings(), "namespaces": netns.is_dir() and _is_mount(netns)}
+            temporary = RUN / ".machine.json"
+            temporary.write_text(json.dumps(baseline))
+            temporary.replace(RUN / "machine.json")
+
+
+def put_back() -> list[str]:
+    """Undo what labs changed on this machine, if no lab is left on it; return the settings that were changed."""
+    changed: list[str] = []
+    if not RUN.is_dir():
+        return changed
+    with locked(RUN):
+        if any(populated(f"/{CGROUP}/{path.name}") for path in RUN.iterdir() if path.is_dir()):
+            return changed
+        baseline = _recorded()
+        if baseline is not None:
+            changed = restore(baseline.settings)
+            if not baseline.namespaces:
+                _forget_namespaces_directory()
+        if not any(path.is_dir() for path in RUN.iterdir()):
+            shutil.rmtree(RUN)
+        else:  # a lab that is down but not destroyed: it records the machine again when it comes back
+            (RUN / "machine.json").unlink(missing_ok=True)
+    remove_groups(f"/{CGROUP}", only_if_empty=True)
+    return changed
+
+
+def _recorded() -> Baseline | None:
+    with contextlib.suppress(FileNotFoundError, ValueError, TypeError):
+        baseline = Baseline(**json.loads((RUN / "machine.json").read_text()))
+        return baseline if baseline.boot == _boot() else None
+    return None
+
+
+def _boot() -> str:
+    return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+
+
+def _forget_namespaces_directory() -> None:
+    """`ip netns add` mounts /run/netns on itself for good; take it away when nothing else has come to use it."""
+    path = Path("/run/netns")
+    if path.is_dir() and not any(path.iterdir()):
+        if _is_mount(path):
+            unmount(path)
+        path.rmdir()
+
+
+# --- mounts ------------------------------------------------------------------------------------------------------------
+
+
+def mounts_below(path: Path) -> list[Path]:
+    """Return the mount points at and below ``path``, those on top first."""
+    found = []
+    for line in Path("/proc/self/mountinfo").read_text().splitlines():
+        point = Path(line.split()[4].encode().decode("unicode_escape"))  # proc(5): spaces as \040
+        if point == path or path in point.parents:
+            found.append(point)
+    return found[::-1]
+
+
+def unmount(path: Path) -> None:
+    """Take every mount at and below ``path`` away, also one that something still holds open. Raises LabError."""
+    from .run import run
+
+    for point in mounts_below(path):
+        run("umount", "--lazy", str(point))
+
+
+def _is_mount(path: Path) -> bool:
+    return path in mounts_below(path)
+
+
+# --- control groups ----------------------------------------------------------------------------------------------------
+
+
+def groups(path: str, root: Path = CGROUPS) -> list[Path]:
+    """Return the directories of the control group ``path`` and of all below it, in every hierarchy, deepest first."""
+    tops = [root / path.lstrip("/"), *(top / path.lstrip("/") for top in root.iterdir() if top.is_dir())]
+    found = [directory for top in tops if top.is_dir() for directory in (top, *_below(top))]
+    return sorted(set(found), key=lambda directory: len(directory.parts), reverse=True)
+
+
+def populated(path: str, root: Path = CGROUPS) -> set[int]:
+    """Return the processes in the control group ``path`` and all below it."""
+    pids: set[int] = set()
+    for directory in groups(path, root):
+        with contextlib.suppress(OSError):  # gone meanwhile
+            pids.update(int(pid) for pid in (directory / "cgroup.procs").read_text().split())
+    return pids - {0}
+
+
+def kill_group(path: str, *, timeout: float = 10) -> set[int]:
+    """End every process of the control group ``path``; return them. Raises LabError when one stays."""
+    killed: set[int] = set()
+    deadline = time.monotonic() + timeout
+    while pids := populated(path):
+        if time.monotonic() > deadline:
+            raise LabError(f"processes of control group {path} do not end: {sorted(pids)}")
+        for pid in pids:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        killed |= pids
+        time.sleep(0.05)
+    return killed
+
+
+def remove_groups(path: str, *, only_if_empty: bool = False) -> None:
+    """Remove the control group ``path`` and all below it, or it alone if nothing is below it. Raises LabError."""
+    deadline = time.monotonic() + 5
+    while found := groups(path):
+        if only_if_empty and any(_below(directory) for directory in found):
+            return
+        for directory in found:
+            with contextlib.suppress(OSError):  # the kernel lets go of a group a moment after its last process
+                directory.rmdir()
+        if time.monotonic() > deadline:
+            raise LabError(f"control groups that cannot be removed: {', '.join(map(str, groups(path)))}")
+        if groups(path):
+            time.sleep(0.05)
+
+
+def _below(directory: Path) -> list[Path]:
+    return [path for path in directory.rglob("*") if path.is_dir()]

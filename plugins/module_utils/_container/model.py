@@ -1,0 +1,99 @@
+"""The part of the plan a lab needs, read from the plan's own words (``groundup_site.networks``, ``groundup_host``)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from ipaddress import ip_interface
+from typing import Any
+
+from .errors import LabError
+
+# Planes whose traffic a userspace switch forwards: checksums the kernel left to a card that is not there would be lost.
+UNOFFLOADED = frozenset({"tunnel", "provider"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Network:
+    """One plane: a bridge."""
+
+    name: str
+    purpose: str
+    cidr: str
+    gateway: str | None  # this machine's address on the bridge
+    mtu: int
+
+    @property
+    def gateway_interface(self) -> str | None:
+        """The gateway with its prefix length: ``10.90.0.1/24``."""
+        return f"{self.gateway}/{self.cidr.partition('/')[2]}" if self.gateway else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interface:
+    """A host's way onto one network: a veth pair."""
+
+    name: str
+    network: str
+    address: str | None
+    prefix: int
+    mtu: int
+    mac: str | None
+    gateway: str | None  # default route of the host, on one interface at most
+    offload: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Host:
+    """One machine: a container."""
+
+    name: str
+    fqdn: str
+    address: str
+    interfaces: tuple[Interface, ...]
+
+    def wiring(self) -> str:
+        """Return a digest of what the machine is plugged into: a running host with another digest starts again."""
+        return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()
+
+
+def networks_of(plan: Mapping[str, Mapping[str, Any]]) -> dict[str, Network]:
+    """Read the plan's ``networks``. Raises LabError."""
+    fields = ("name", "purpose", "cidr", "gateway", "mtu")
+    return {name: Network(**_fields(network, fields, f"networks.{name}")) for name, network in plan.items()}
+
+
+def hosts_of(plan: Sequence[Mapping[str, Any]], networks: Mapping[str, Network]) -> list[Host]:
+    """Read the plan's hosts. Raises LabError when one is on no network or on one the site has not."""
+    return [_host(host, networks) for host in plan]
+
+
+def _host(plan: Mapping[str, Any], networks: Mapping[str, Network]) -> Host:
+    where = f"hosts.{plan.get('name', '?')}"
+    said = _fields(plan, ("name", "fqdn", "address", "interfaces"), where)
+    interfaces = tuple(_interface(item, networks, f"{where}.interfaces") for item in said["interfaces"])
+    if said["address"] not in {interface.address for interface in interfaces}:
+        raise LabError(f"{where}: no interface carries the host's address {said['address']}, so nothing could reach it")
+    return Host(name=said["name"], fqdn=said["fqdn"], address=said["address"], interfaces=interfaces)
+
+
+def _interface(plan: Mapping[str, Any], networks: Mapping[str, Network], where: str) -> Interface:
+    said = _fields(plan, ("name", "network", "address", "prefix", "mtu", "mac"), where)
+    network = networks.get(said["network"])
+    if network is None:
+        raise LabError(f"{where}: {said['name']} is on network {said['network']!r}, which the site does not have")
+    if said["address"]:
+        ip_interface(f"{said['address']}/{said['prefix']}")
+    routed = network.purpose == "management" and bool(said["address"])
+    return Interface(
+        **said, gateway=network.gateway if routed else None, offload=network.purpose not in UNOFFLOADED
+    )
+
+
+def _fields(plan: Mapping[str, Any], names: Sequence[str], where: str) -> dict[str, Any]:
+    missing = [name for name in names if name not in plan]
+    if missing:
+        raise LabError(f"{where}: the plan says no {', '.join(missing)}; pass it as the inventory plugin gives it")
+    return {name: plan[name] for name in names}

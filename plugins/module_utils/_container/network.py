@@ -1,0 +1,167 @@
+"""Bridges, network namespaces and the veth pairs between them."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from .errors import LabError
+from .machine import mounts_below
+from .model import Host, Interface, Network
+from .names import Lab, id_prefix, link_alias, link_name, link_prefix, mac
+from .run import run, run_json
+
+NETNS = Path("/run/netns")
+
+
+def links() -> dict[str, dict[str, Any]]:
+    """Return this machine's links by name, as `ip` describes them, addresses included."""
+    return {link["ifname"]: link for link in run_json("ip", "-j", "addr", "show")}
+
+
+def bridge_faults(site: str, network: Network, present: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Return what is not as planned with the bridge of ``network``; nothing when all is well."""
+    link = present.get(link_name(site, network.name))
+    if link is None:
+        return ["missing"]
+    faults = []
+    if link["mtu"] != network.mtu:
+        faults.append(f"mtu {link['mtu']}, not {network.mtu}")
+    if "UP" not in link["flags"]:
+        faults.append("down")
+    addresses = {f"{item['local']}/{item['prefixlen']}" for item in link["addr_info"] if item["family"] == "inet"}
+    wanted = {network.gateway_interface} if network.gateway else set()
+    if addresses != wanted:
+        faults.append(f"address {', '.join(sorted(addresses)) or 'none'}, not {network.gateway_interface or 'none'}")
+    return faults
+
+
+def make_bridge(site: str, network: Network, present: Mapping[str, Mapping[str, Any]]) -> None:
+    """Make or correct the bridge of ``network``. Ports that are on it stay on it. Raises LabError."""
+    name = link_name(site, network.name)
+    steps = []
+    if name not in present:
+        _refuse_overlap(name, network, present)
+        steps.append(f"link add {name} address {mac(site, network.name)} type bridge mcast_snooping 0")
+    steps += [
+        f"link set {name} mtu {network.mtu} alias {link_alias(site, network.name)} addrgenmode none up",
+        f"addr flush dev {name}",
+    ]
+    if network.gateway_interface:
+        steps.append(f"addr add {network.gateway_interface} dev {name}")
+    run("ip", "-batch", "-", stdin="\n".join(steps) + "\n")
+
+
+def _refuse_overlap(name: str, network: Network, present: Mapping[str, Mapping[str, Any]]) -> None:
+    for other, link in present.items():
+        if other != name and any(item["local"] == network.gateway for item in link["addr_info"]):
+            raise LabError(
+                f"network {network.name}: {network.gateway} is already an address of this machine, on {other} "
+                f"({link.get('ifalias', 'not a lab')}); two labs need different networks"
+            )
+
+
+def namespaces(site: str) -> set[str]:
+    """Return the names of the site's network namespaces, dead entries left by a restart of the machine included."""
+    return {path.name for path in NETNS.glob(f"{id_prefix(site)}*")} if NETNS.is_dir() else set()
+
+
+def wired(lab: Lab, host: Host, present: Mapping[str, Mapping[str, Any]]) -> bool:
+    """Say whether each interface of ``host`` is plugged into its bridge.
+
+    Addresses are given when the host is made; from then on its own operating system owns them.
+    """
+    if lab.id(host.name) not in namespaces(lab.site):
+        return False
+    for interface in host.interfaces:
+        link = present.get(link_name(lab.site, host.name, interface.name), {})
+        if link.get("master") != link_name(lab.site, interface.network) or "UP" not in link.get("flags", ()):
+            return False
+    return True
+
+
+def wire(lab: Lab, host: Host) -> Path:
+    """Make the network namespace of ``host`` with all its interfaces, and return its path. Raises LabError."""
+    unwire(lab, host.name)
+    name = lab.id(host.name)
+    run("ip", "netns", "add", name)
+    outer, inner = [], ["link set lo up"]
+    for interface in host.interfaces:
+        link = link_name(lab.site, host.name, interface.name)
+        address = interface.mac or mac(lab.site, host.name, interface.name)
+        outer += [
+            f"link add {link} mtu {interface.mtu} type veth"
+            f" peer name {interface.name} mtu {interface.mtu} address {address} netns {name}",
+            f"link set {link} master {link_name(lab.site, interface.network)} addrgenmode none"
+            f" alias {link_alias(lab.site, host.name, interface.name)} up",
+        ]
+        inner += _inner(interface)
+    run("ip", "-batch", "-", stdin="\n".join(outer) + "\n")
+    run("ip", "-n", name, "-batch", "-", stdin="\n".join(inner) + "\n")
+    for interface in host.interfaces:
+        if not interface.offload:
+            off = ("tx", "off", "sg", "off", "tso", "off", "gso", "off", "gro", "off")
+            run("ethtool", "-K", link_name(lab.site, host.name, interface.name), *off)
+            run("ip", "netns", "exec", name, "ethtool", "-K", interface.name, *off)
+    return NETNS / name
+
+
+def _inner(interface: Interface) -> list[str]:
+    steps = [f"link set {interface.name} up"]
+    if interface.address:
+        steps.append(f"addr add {interface.address}/{interface.prefix} brd + dev {interface.name}")
+    if interface.gateway:
+        # Services' virtual addresses need a route before the packet filter sees them, even where it leads nowhere.
+        steps.append(f"route add default via {interface.gateway} dev {interface.name}")
+    return steps
+
+
+def unwire(lab: Lab, host: str) -> None:
+    """Remove the network namespace of ``host``, and with it its interfaces."""
+    _remove_namespace(lab.id(host))
+
+
+def remove_links(site: str) -> list[str]:
+    """Remove every link of ``site`` from this machine; return their names."""
+    mine = sorted(name for name in links() if name.startswith(link_prefix(site)))
+    for name in mine:
+        _remove_link(name)
+    return mine
+
+
+def remove_namespaces(site: str) -> list[str]:
+    """Remove every network namespace of ``site``; return their names."""
+    names = sorted(namespaces(site))
+    for name in names:
+        _remove_namespace(name)
+    return names
+
+
+def drop_connections(addresses: Iterable[str]) -> None:
+    """End this machine's TCP connections to ``addresses``: a multiplexed ssh would wait minutes for hosts that are gone."""
+    for address in addresses:
+        run("ss", "-K", "dst", address)
+
+
+def _remove_link(name: str) -> None:
+    try:
+        run("ip", "link", "delete", name)
+    except LabError:
+        if name in links():  # the other end of a pair may have taken it along
+            raise
+
+
+def _remove_namespace(name: str) -> None:
+    path = NETNS / name
+    if not path.exists():
+        return
+    try:
+        run("ip", "netns", "delete", name)
+    except LabError:
+        # Where /run is on disk, a restart of the machine leaves a plain file that nothing is mounted on.
+        if mounts_below(path):
+            raise
+        with contextlib.suppress(FileNotFoundError):
+            path.unlink()

@@ -1,0 +1,89 @@
+"""The processes of a host: started by runc, ended by runc, found again by their number and start time."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from .errors import LabError
+from .machine import kill_group, remove_groups
+from .model import Host
+from .names import Lab
+from .run import run
+
+
+def init_pid(lab: Lab, host: str) -> int | None:
+    """Return the process that is PID 1 of ``host``, or None when it does not run."""
+    try:
+        state = json.loads((lab.runc / lab.id(host) / "state.json").read_text())
+        pid, started = int(state["init_process_pid"]), int(state["init_process_start"])
+        status = Path(f"/proc/{pid}/stat").read_text()
+    except (OSError, ValueError, KeyError):
+        return None
+    # proc(5): the command, in brackets, may hold anything; state is field 3, start time field 22.
+    fields = status.rpartition(")")[2].split()
+    return pid if fields[0] not in "ZX" and int(fields[19]) == started else None
+
+
+def start(lab: Lab, host: str, config: Mapping[str, Any]) -> None:
+    """Start ``host`` so that it outlives this process. Raises LabError."""
+    bundle = lab.home(host)
+    (bundle / "config.json").write_text(json.dumps(config, indent=1))
+    lab.runc.mkdir(mode=0o700, parents=True, exist_ok=True)
+    console = bundle / "console.log"
+    command = ("runc", "--root", str(lab.runc), "run", "--detach", "--bundle", str(bundle), lab.id(host))
+    with console.open("w") as output:
+        # The container inherits these streams: a pipe would end with this process.
+        done = subprocess.run(
+            command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, check=False, start_new_session=True
+        )
+    if done.returncode:
+        raise LabError(f"{host}: runc could not start it: {_tail(console)}")
+
+
+def stop(lab: Lab, host: str) -> None:
+    """End every process of ``host`` and forget it, whatever is left of it. Raises LabError."""
+    record = lab.runc / lab.id(host)
+    if record.exists():
+        with contextlib.suppress(LabError):  # a half-written record: the control group finds its processes below
+            run("runc", "--root", str(lab.runc), "delete", "--force", lab.id(host))
+        shutil.rmtree(record, ignore_errors=True)
+    kill_group(f"{lab.cgroup}/{host}")
+    remove_groups(f"{lab.cgroup}/{host}")
+
+
+def wait_for_login(lab: Lab, host: Host, *, port: int, timeout: float) -> None:
+    """Wait until ssh of ``host`` answers and its boot is far enough to let users in. Raises LabError."""
+    deadline = time.monotonic() + timeout
+    console = lab.home(host.name) / "console.log"
+    while True:
+        pid = init_pid(lab, host.name)
+        if pid is None:
+            raise LabError(f"{host.name}: its PID 1 ended while it booted: {_tail(console)}")
+        if _banner(host.address, port) and not Path(f"/proc/{pid}/root/run/nologin").exists():
+            return
+        if time.monotonic() > deadline:
+            raise LabError(
+                f"{host.name}: no ssh at {host.address}:{port} within {timeout:g} s of its start; look with"
+                f" `runc --root {lab.runc} exec {lab.id(host.name)} systemctl list-jobs`"
+            )
+        time.sleep(0.1)
+
+
+def _banner(address: str, port: int) -> bool:
+    try:
+        with socket.create_connection((address, port), timeout=1) as connection:
+            return connection.recv(4) == b"SSH-"
+    except OSError:
+        return False
+
+
+def _tail(path: Path) -> str:
+    return " | ".join(path.read_text(errors="replace").splitlines()[-5:]) or "nothing was said"

@@ -1,0 +1,113 @@
+#!/usr/bin/python
+# Copyright: (c) 2026, The groundup.cloud developers
+# Apache License 2.0 (see LICENSE)
+"""The networks of a lab: a bridge of this machine for each."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: lab_network
+short_description: Bridges of this machine that stand for the networks of a lab
+version_added: 0.1.0
+author: The groundup.cloud developers
+description:
+  - Makes a bridge for each network of a site whose machines are system containers. A network's gateway address is given to
+    its bridge, so that the controller reaches the hosts from there.
+  - Bridges are named after the site, in at most 15 characters; their alias says in words which network they are.
+  - Nothing is routed or translated; hosts reach this machine and each other, and nothing else.
+options:
+  site:
+    description: Name of the site.
+    type: str
+    required: true
+  networks:
+    description: The plan's networks, as P(groundup.cloud.site#inventory) gives them in C(groundup_site.networks).
+    type: dict
+    default: {}
+  state:
+    description: V(absent) removes every link of the site from this machine, also those of networks the plan no longer has.
+    type: str
+    choices: [present, absent]
+    default: present
+attributes:
+  check_mode:
+    support: full
+    description: Predicts what would be made, corrected or removed.
+  diff_mode:
+    support: full
+    description: Shows, for each bridge, what is not as planned.
+"""
+
+EXAMPLES = r"""
+- name: The site's networks
+  groundup.cloud.lab_network:
+    site: "{{ groundup_site.site }}"
+    networks: "{{ groundup_site.networks }}"
+"""
+
+RETURN = r"""
+bridges:
+  description: Bridge of each network, by the network's name.
+  returned: when O(state=present)
+  type: dict
+  sample: {management: gu57e6fd-1e0b1c}
+removed:
+  description: Links that were removed.
+  returned: when O(state=absent)
+  type: list
+  elements: str
+"""
+
+from typing import Any
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.groundup.cloud.plugins.module_utils._container import network
+from ansible_collections.groundup.cloud.plugins.module_utils._container.errors import LabError
+from ansible_collections.groundup.cloud.plugins.module_utils._container.model import networks_of
+from ansible_collections.groundup.cloud.plugins.module_utils._container.names import link_name, link_prefix
+
+
+def present(site: str, plan: dict[str, Any], *, check: bool) -> dict[str, Any]:
+    """Make or correct the bridges and return the module's result. Raises LabError."""
+    networks = networks_of(plan)
+    links = network.links()
+    faults = {name: found for name, item in networks.items() if (found := network.bridge_faults(site, item, links))}
+    if not check:
+        for name in faults:
+            network.make_bridge(site, networks[name], links)
+    return {
+        "changed": bool(faults),
+        "bridges": {name: link_name(site, name) for name in networks},
+        "diff": {"before": {name: "; ".join(found) for name, found in faults.items()}, "after": dict.fromkeys(faults, "")},
+    }
+
+
+def absent(site: str, *, check: bool) -> dict[str, Any]:
+    """Remove the site's links and return the module's result. Raises LabError."""
+    mine = sorted(name for name in network.links() if name.startswith(link_prefix(site)))
+    if not check:
+        network.remove_links(site)
+    return {"changed": bool(mine), "removed": mine, "diff": {"before": {"links": mine}, "after": {"links": []}}}
+
+
+def main() -> None:
+    """Entry point of the module."""
+    module = AnsibleModule(
+        argument_spec={
+            "site": {"type": "str", "required": True},
+            "networks": {"type": "dict", "default": {}},
+            "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
+        },
+        supports_check_mode=True,
+    )
+    site, check = module.params["site"], module.check_mode
+    try:
+        if module.params["state"] == "absent":
+            module.exit_json(**absent(site, check=check))
+        module.exit_json(**present(site, module.params["networks"], check=check))
+    except LabError as error:
+        module.fail_json(msg=str(error))
+
+
+if __name__ == "__main__":
+    main()
