@@ -1,0 +1,73 @@
+"""Command line of supply: build, list, verify, graph, publish, resolve."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from ..errors import GroundupError
+from . import ensure, file_tree, load_lock, publish_images
+from .lock import DEFAULT_PATH
+from .report import check, graph, rebuild_and_compare, record_digests, table
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one command; return the exit status: 0 done, 1 an error that was explained."""
+    options = _parser().parse_args(arguments)
+    names = options.names or None
+    try:
+        if options.command == "build":
+            ensure(names, progress=_show, rebuild=options.rebuild, source=options.source)
+        elif options.command == "list":
+            _show(table(load_lock(), names))
+        elif options.command == "graph":
+            _show(graph(load_lock(), names))
+        elif options.command == "verify" and options.rebuild:
+            return 0 if rebuild_and_compare(load_lock(), names, progress=_show) else 1
+        elif options.command == "verify":
+            return 0 if check(load_lock(), names, progress=_show) else 1
+        elif options.command == "resolve":
+            record_digests(DEFAULT_PATH, names, progress=_show)
+        elif options.command == "publish":
+            publish_images(options.registry, names, tls_verify=not options.plain_http, progress=_show)
+        elif options.command == "files":
+            file_tree(options.destination, names, progress=_show)
+    except GroundupError as error:
+        sys.stderr.write(f"supply: {error}\n")
+        return 1
+    return 0
+
+
+def _show(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="supply", description="The artifacts of supply.lock.")
+    commands = parser.add_subparsers(dest="command", required=True)
+
+    def command(name: str, text: str) -> argparse.ArgumentParser:
+        return commands.add_parser(name, help=text, description=text)
+
+    build = command("build", "make what the cache lacks")
+    build.add_argument("--rebuild", action="store_true", help="make the named artifacts again, whatever the cache holds")
+    build.add_argument("--source", choices=["build", "upstream"], default="build", help="build, or fetch what is published")
+    command("list", "a table of artifacts: version, size, digest, time and CPU of their build")
+    command("graph", "what needs what, as a Graphviz document")
+    verify = command("verify", "read every stored artifact again and compare digests")
+    verify.add_argument("--rebuild", action="store_true", help="build the named artifacts twice and compare digests")
+    command("resolve", "fetch what is published and record its digest in the lock, where none is")
+    publish = command("publish", "put images into an OCI registry")
+    publish.add_argument("--registry", required=True, help="address:port")
+    publish.add_argument("--plain-http", action="store_true", help="the registry speaks plain HTTP")
+    files = command("files", "lay out files as <artifact>/<version>/<file>")
+    files.add_argument("--destination", type=Path, required=True)
+    for each in commands.choices.values():
+        each.add_argument("names", nargs="*", help="artifacts or groups; none: all")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,51 @@
+"""What makes artifacts: one module per builder, found by its name in the lock, each with an instance called ``BUILDER``.
+
+A builder reads ``entry.inputs`` and the artifacts in ``context.needs``, and leaves its result where the kind wants it:
+``context.output`` is a file for the kinds ``root`` and ``image``, an empty directory for ``files``.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, cast
+
+from ...errors import GroundupError
+
+if TYPE_CHECKING:
+    from ..context import Context
+    from ..lock import Entry
+
+
+class Builder(Protocol):
+    """The interface of a builder.
+
+    Attributes:
+        version: raise it when the output for the same entry changes: it is part of every key.
+    """
+
+    version: int
+
+    def sources(self, entry: Entry) -> tuple[Path, ...]:
+        """Return files and directories of this collection that decide the output; they are part of the key."""
+
+    def build(self, entry: Entry, context: Context) -> None:
+        """Make the artifact, whole, or raise."""
+
+
+def builder_of(entry: Entry) -> Builder:
+    """Return the builder of ``entry``. Raises GroundupError when the lock names one that does not exist."""
+    name = f"{__name__}.{entry.builder}"
+    try:
+        module = importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name != name:
+            raise
+        raise GroundupError(
+            f"artifact {entry.name}: there is no builder {entry.builder!r}",
+            where="supply.lock",
+            why="without it the artifact cannot be made",
+            remedy="name one of the modules in plugin_utils/supply/builders",
+        ) from None
+    return cast("Builder", module.BUILDER)

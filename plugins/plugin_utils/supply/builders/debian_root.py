@@ -1,0 +1,75 @@
+"""Root file systems of Debian packages: the host's operating system, and the roots that builds run in.
+
+Inputs: ``packages`` (names), ``disable`` (systemd units that a role enables later), ``files`` (directory of this
+collection whose tree is laid over the root), ``dpkg`` ("full", or "lean": without documentation and translations).
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from .. import machine
+from ..context import Context
+from ..lock import Entry
+from ..sbom import debian_components
+from ..tarball import pack_command
+
+_FILES = Path(__file__).parents[1] / "rootfs"
+# What belongs to one host, or to the machine that built it, is not part of an image of many hosts.
+_NOT_SHIPPED = (
+    "etc/apt/sources.list", "etc/apt/apt.conf.d/99mmdebstrap", "etc/hostname", "etc/resolv.conf", "etc/machine-id", "var/lib/dbus/machine-id",
+    "etc/ssl/private/ssl-cert-snakeoil.key", "etc/ssl/certs/ssl-cert-snakeoil.pem",
+)  # fmt: skip
+_LEAN = ("usr/share/doc/*", "usr/share/man/*", "usr/share/locale/*", "usr/share/info/*", "usr/share/lintian/*")
+
+
+class DebianRoot:
+    """``mmdebstrap`` at the pinned suite, on the machine's own mirrors."""
+
+    version = 1
+
+    def sources(self, entry: Entry) -> tuple[Path, ...]:
+        """The files laid over the root."""
+        return (_FILES / entry.inputs["files"],) if "files" in entry.inputs else ()
+
+    def build(self, entry: Entry, context: Context) -> None:
+        """Install the packages, take away what is of one host, pack."""
+        inputs, suite = entry.inputs, context.lock.pins.suite
+        root = context.scratch / "root"
+        command = ["mmdebstrap", "--mode=root", "--variant=minbase", f"--include={','.join(inputs['packages'])}"]
+        command += [f"--aptopt={line}" for line in machine.apt_options()]
+        if inputs.get("dpkg") == "lean":
+            command += [f"--dpkgopt=path-exclude=/{pattern}" for pattern in _LEAN]
+            command.append("--dpkgopt=path-include=/usr/share/doc/*/copyright")
+        context.say("installing packages")
+        environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "SOURCE_DATE_EPOCH": str(context.lock.pins.epoch)}
+        environment |= machine.environment() | {"TMPDIR": str(context.scratch)}
+        context.run([*command, suite, root, *machine.apt_lines(suite)], env=environment)
+        self._settle(root, entry, context)
+        context.components.extend(debian_components(root, suite))
+        context.say("packing")
+        self._pack(root, context)
+
+    def _settle(self, root: Path, entry: Entry, context: Context) -> None:
+        for name in _NOT_SHIPPED:
+            (root / name).unlink(missing_ok=True)
+        for key in (root / "etc/ssh").glob("ssh_host_*"):
+            key.unlink()
+        for directory in ("var/cache/apt", "var/lib/apt/lists", "var/log"):
+            for path in (root / directory).rglob("*"):
+                if path.is_file():
+                    path.unlink()
+        (root / "etc/machine-id").touch()
+        if "files" in entry.inputs:
+            shutil.copytree(_FILES / entry.inputs["files"], root, dirs_exist_ok=True)
+        if disable := entry.inputs.get("disable"):
+            context.run(["systemctl", f"--root={root}", "disable", *disable])
+
+    def _pack(self, root: Path, context: Context) -> None:
+        plain = context.scratch / "root.tar"
+        context.run(pack_command(root, plain, epoch=context.lock.pins.epoch, exclude=("./dev/*",)))
+        context.run(["zstd", "-q", "-T0", "-3", "-o", context.output, plain])
+
+
+BUILDER = DebianRoot()

@@ -1,0 +1,97 @@
+"""Commands inside a build root: own mount and process namespaces, the host's network, a writable layer per build.
+
+The root is an unpacked ``root`` artifact and stays untouched: what a build writes goes into an overlay in its scratch
+directory. All mounts live in the command's own mount namespace, so a killed build leaves none behind.
+"""
+
+from __future__ import annotations
+
+import shlex
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from . import machine
+from .process import Meter, run
+from .tarball import pack_command
+
+_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+
+class Chroot:
+    """A build root with a writable layer.
+
+    Attributes:
+        upper: what the build has added or changed, as a directory tree.
+    """
+
+    def __init__(self, *, lower: Path, scratch: Path, log: Path, meter: Meter, stop: threading.Event | None) -> None:
+        """Prepare the layer in ``scratch``, which must be on a file system that overlayfs accepts."""
+        self._lower, self._log, self._meter, self._stop = lower, log, meter, stop
+        self.upper, self._work, self._merged = scratch / "upper", scratch / "work", scratch / "merged"
+        for directory in (self.upper, self._work, self._merged):
+            directory.mkdir(parents=True, exist_ok=True)
+
+    def run(
+        self,
+        command: Sequence[str],
+        *,
+        env: Mapping[str, str] | None = None,
+        binds: Mapping[str, Path] | None = None,
+        cwd: str = "/",
+        network: bool = True,
+    ) -> None:
+        """Run ``command`` inside.
+
+        Args:
+            command: program and arguments, as seen inside; no shell unless it is named.
+            env: variables beside PATH, HOME and the machine's registry settings.
+            binds: path inside -> path of this machine, writable; made when missing.
+            cwd: working directory inside.
+            network: False takes the network away: for steps that must not depend on it.
+        """
+        variables = {"PATH": _PATH, "HOME": "/root", "LANG": "C.UTF-8", "DEBIAN_FRONTEND": "noninteractive"}
+        variables |= (machine.environment() if network else {}) | dict(env or {})
+        mounts = {"/etc/ssl/certs": Path("/etc/ssl/certs"), "/etc/resolv.conf": Path("/etc/resolv.conf")}
+        if (pip := machine.pip_configuration()) is not None:
+            mounts["/etc/pip.conf"] = pip
+        script = self._script({**mounts, **(binds or {})}, cwd)
+        namespaces = ["--mount", "--pid", "--ipc", "--fork", "--kill-child=KILL", "--propagation=private"]
+        run(
+            ["unshare", *namespaces, *([] if network else ["--net"]), "--", "/bin/sh", "-euc", script, "sh", *command],
+            log=self._log, meter=self._meter, what=f"{command[0]} in the build root", env=variables, stop=self._stop,
+        )  # fmt: skip
+
+    def pack(self, archive: Path, *, epoch: int, exclude: Sequence[str] = ()) -> None:
+        """Pack the root with all that was written into it as an uncompressed tar, without what only builds need.
+
+        Args:
+            epoch: time stamp of every file, seconds since 1970.
+            exclude: further patterns to leave out, each beginning with ``./``.
+        """
+        left_out = ("./dev/*", "./proc/*", "./sys/*", "./tmp/*", "./etc/pip.conf", "./root/.cache", *exclude)
+        script = f'{self._mount()}\nexec "$@"'
+        command = pack_command(self._merged, archive, epoch=epoch, exclude=left_out)
+        run(
+            ["unshare", "--mount", "--propagation=private", "--", "/bin/sh", "-euc", script, "sh", *command],
+            log=self._log, meter=self._meter, what="packing a build root", stop=self._stop,
+        )  # fmt: skip
+
+    def _mount(self) -> str:
+        options = f"lowerdir={self._lower},upperdir={self.upper},workdir={self._work}"
+        return f"mount -t overlay overlay -o {shlex.quote(options)} {shlex.quote(str(self._merged))}"
+
+    def _script(self, binds: Mapping[str, Path], cwd: str) -> str:
+        root = shlex.quote(str(self._merged))
+        lines = [
+            self._mount(),
+            f"mount -t proc proc {root}/proc",
+            f"mount --rbind /dev {root}/dev",
+            f"mount -t tmpfs tmpfs {root}/dev/shm",
+        ]
+        for inside, outside in binds.items():
+            target, source = shlex.quote(f"{self._merged}{inside}"), shlex.quote(str(outside))
+            make = f"mkdir -p {target}" if outside.is_dir() else f"mkdir -p $(dirname {target}); [ -e {target} ] || : > {target}"
+            lines += [make, f"mount --bind {source} {target}"]
+        lines.append(f'exec chroot {root} /bin/sh -c \'cd "$1"; shift; exec "$@"\' sh {shlex.quote(cwd)} "$@"')
+        return "\n".join(lines)

@@ -1,0 +1,3 @@
+module groundup.cloud/dep-check
+
+go 1.24

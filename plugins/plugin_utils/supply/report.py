@@ -1,0 +1,112 @@
+"""What is in the cache and whether it is what it should be: the table, the graph, the checks, recording digests."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import yaml
+
+from ..errors import GroundupError
+from ..files import write_atomic
+from . import upstream
+from .artifact import Artifact
+from .build import Run
+from .keys import keys
+from .lock import Lock, load_lock
+from .progress import Progress, clock
+from .store import Store
+
+
+def table(lock: Lock, names: Sequence[str] | None) -> str:
+    """Return the artifacts as a table: kind, version, state, size, seconds and CPU seconds of the build, digest."""
+    store, found = Store(), keys(lock, lock.closure(tuple(lock.artifacts)))
+    rows = [("ARTIFACT", "KIND", "VERSION", "SIZE MiB", "WALL", "CPU-s", "SHA256")]
+    cpu = wall = 0.0
+    for name in lock.select(list(names) if names else None):
+        entry, manifest = lock.artifacts[name], store.manifest(name, found[name])
+        if manifest is None:
+            rows.append((name, entry.kind, entry.version, "-", "-", "-", "not built"))
+            continue
+        cpu, wall = cpu + manifest.cpu_seconds, wall + manifest.wall_seconds
+        rows.append((
+            name, entry.kind, entry.version, f"{manifest.size / 2**20:.1f}", clock(manifest.wall_seconds),
+            f"{manifest.cpu_seconds:.0f}", manifest.sha256[:16],
+        ))  # fmt: skip
+    rows.append(("total", "", "", "", clock(wall), f"{cpu:.0f}", ""))
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows)
+
+
+def graph(lock: Lock, names: Sequence[str] | None) -> str:
+    """Return what needs what in Graphviz's language."""
+    chosen = lock.closure(lock.select(list(names) if names else None))
+    edges = [f'  "{need}" -> "{name}"' for name in chosen for need in lock.artifacts[name].needs]
+    return "\n".join(["digraph supply {", "  rankdir=LR", *(f'  "{name}"' for name in chosen), *edges, "}"])
+
+
+def check(lock: Lock, names: Sequence[str] | None, *, progress: Progress) -> bool:
+    """Read every stored artifact again; say for each whether its digest is still right; return whether all are."""
+    store, found = Store(), keys(lock, lock.closure(tuple(lock.artifacts)))
+    whole = True
+    for name in lock.select(list(names) if names else None):
+        try:
+            artifact = store.find(lock.artifacts[name], found[name], thorough=True)
+        except GroundupError as error:
+            whole = False
+            progress(f"{name}: DAMAGED\n{error}")
+        else:
+            progress(f"{name}: {'sha256 ' + artifact.sha256 if artifact else 'not built'}")
+    return whole
+
+
+def rebuild_and_compare(lock: Lock, names: Sequence[str] | None, *, progress: Progress) -> bool:
+    """Build ``names`` again and compare with what the cache held; return whether every digest is the same."""
+    chosen, store = lock.select(list(names) if names else None), Store()
+
+    def build(*, again: bool) -> dict[str, Artifact]:
+        return Run(lock, store, progress=progress, source="build", jobs=None).ensure(chosen, rebuild=again)
+
+    first, second = build(again=False), build(again=True)
+    for name in chosen:
+        same = first[name].sha256 == second[name].sha256
+        progress(f"{name}: {'the same digest twice' if same else 'DIFFERS'} {first[name].sha256} {second[name].sha256}")
+    return all(first[name].sha256 == second[name].sha256 for name in chosen)
+
+
+def record_digests(path: Path, names: Sequence[str] | None, *, progress: Progress) -> None:
+    """Fetch what is published for ``names`` and write the digests that the lock at ``path`` does not have yet."""
+    lock = load_lock(path)
+    for name in lock.select(list(names) if names else None):
+        entry = lock.artifacts[name]
+        if entry.upstream is None:
+            continue
+        with tempfile.TemporaryDirectory() as scratch:
+            for key, digest in upstream.resolve(entry, scratch=Path(scratch)).items():
+                _replace_null(path, ("artifacts", name, "upstream", *_split(key)), digest)
+                progress(f"{name}: {key} {digest}")
+
+
+def _split(key: str) -> tuple[str, ...]:
+    """``files.<name>.digest`` or ``digest``; a file's name may hold dots."""
+    head, _, rest = key.partition(".")
+    return (head, rest.removesuffix(".digest"), "digest") if rest else (head,)
+
+
+def _replace_null(path: Path, keys_to: tuple[str, ...], value: str) -> None:
+    """Put ``value`` where the YAML file says null, and leave every other byte, comments too, as it is."""
+    text = path.read_text(encoding="utf-8")
+    node = yaml.compose(text, Loader=yaml.SafeLoader)
+    for key in keys_to:
+        pairs = node.value if isinstance(node, yaml.MappingNode) else []
+        node = next((held for name, held in pairs if name.value == key), None)
+    if not isinstance(node, yaml.ScalarNode) or node.tag != "tag:yaml.org,2002:null" or node.start_mark.index == node.end_mark.index:
+        raise GroundupError(
+            f"the lock has no `null` to replace at {'.'.join(keys_to)}",
+            where=str(path),
+            why="the digest would be lost",
+            remedy=f"write it there by hand: {value}",
+        )
+    changed = text[: node.start_mark.index] + value + text[node.end_mark.index :]
+    write_atomic(path, changed.encode(), mode=0o644)

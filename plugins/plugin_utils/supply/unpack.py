@@ -1,0 +1,45 @@
+"""Root file systems as directories: unpacked once per digest, never written to afterwards."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from ..errors import GroundupError
+from ..files import locked
+from ..paths import cache_dir
+from .artifact import Artifact, file_digest
+
+
+def unpacked(artifact: Artifact) -> Path:
+    """Return the directory with the unpacked content of an artifact of kind ``root``; unpack it when it is not there.
+
+    Raises GroundupError when the archive is not what was stored.
+    """
+    home = cache_dir() / "unpacked"
+    home.mkdir(parents=True, exist_ok=True)
+    final = home / f"{artifact.name}-{artifact.sha256[:16]}"
+    if final.is_dir():
+        return final
+    with locked(home / f".{artifact.name}.lock"):
+        if final.is_dir():
+            return final
+        for remains in home.glob(f".{artifact.name}-*.partial"):
+            shutil.rmtree(remains)
+        if file_digest(artifact.path) != artifact.sha256:
+            raise GroundupError(
+                f"artifact {artifact.name} in the cache is damaged: its digest is not {artifact.sha256[:12]}",
+                where=str(artifact.path),
+                why="hosts and builds would start from a changed file system",
+                remedy=f"supply build --rebuild {artifact.name}",
+            )
+        place = Path(tempfile.mkdtemp(prefix=f".{artifact.name}-", suffix=".partial", dir=home))
+        place.chmod(0o755)
+        subprocess.run(
+            ["tar", "--extract", "--zstd", "--numeric-owner", "--xattrs", "--xattrs-include=*", "-f", artifact.path, "-C", place],
+            check=True, capture_output=True,
+        )  # fmt: skip
+        place.rename(final)
+    return final

@@ -1,0 +1,126 @@
+"""Artifacts as their projects publish them: fetched by URL or OCI reference, and accepted only with the locked digest."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import subprocess
+import tarfile
+import urllib.request
+from pathlib import Path
+
+from ..errors import GroundupError
+from .context import Context
+from .lock import Entry, Upstream, UpstreamFile
+
+_TIMEOUT = 60  # seconds without an answer
+
+
+def obtain(entry: Entry, context: Context) -> None:
+    """Fetch the artifact into ``context.output``. Raises GroundupError: nothing locked, unreachable, or another digest."""
+    published = _published(entry)
+    if published.reference:
+        if published.digest is None:
+            raise _unrecorded(entry, published.reference)
+        context.say(f"copying {published.reference}")
+        repository = published.reference.rpartition(":")[0]
+        context.run([
+            "skopeo", "--insecure-policy", "copy", "--preserve-digests", *_plain(published.reference),
+            f"docker://{repository}@{published.digest}", f"oci-archive:{context.output}:{entry.image}",
+        ])  # fmt: skip
+        return
+    for name, file in published.files.items():
+        if file.digest is None:
+            raise _unrecorded(entry, file.url)
+        context.say(f"fetching {file.url}")
+        found = download(file.url, context.scratch / "download")
+        if found != file.digest:
+            raise GroundupError(
+                f"artifact {entry.name} {entry.version}: {file.url} has digest {found}, the lock says {file.digest}",
+                where=f"supply.lock: artifacts.{entry.name}.upstream.files.{name}",
+                why="the published file is not the one that was locked",
+                remedy="find out why it changed; when it is meant, record the new digest in the lock",
+            )
+        _place(file, context.scratch / "download", context.output / name)
+
+
+def resolve(entry: Entry, *, scratch: Path) -> dict[str, str]:
+    """Fetch what the entry publishes and return key path below ``upstream`` -> digest, for digests not recorded yet."""
+    published = _published(entry)
+    if published.reference:
+        return {} if published.digest else {"digest": _registry_digest(published.reference)}
+    return {
+        f"files.{name}.digest": download(file.url, scratch / "download")
+        for name, file in published.files.items()
+        if file.digest is None
+    }
+
+
+def download(url: str, destination: Path) -> str:
+    """Fetch ``url`` into ``destination`` and return its digest. Raises GroundupError when it cannot be had."""
+    total = hashlib.sha256()
+    try:
+        request = urllib.request.Request(url, headers={"User-Agent": "groundup.cloud"})  # noqa: S310 - the lock names it
+        with urllib.request.urlopen(request, timeout=_TIMEOUT) as source, destination.open("wb") as target:  # noqa: S310
+            while chunk := source.read(1 << 20):
+                total.update(chunk)
+                target.write(chunk)
+    except OSError as error:
+        raise GroundupError(
+            f"{url} cannot be fetched: {error}",
+            where="supply.lock",
+            why="with source upstream nothing is built",
+            remedy="reach it (proxy, CA bundle), or use `supply: {source: build}` in the site file",
+        ) from error
+    return f"sha256:{total.hexdigest()}"
+
+
+def _registry_digest(reference: str) -> str:
+    command = ["skopeo", "inspect", "--format", "{{.Digest}}", *_plain(reference, flag="--tls-verify=false"), f"docker://{reference}"]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    if result.returncode != 0:
+        raise GroundupError(
+            f"{reference} cannot be inspected: {result.stderr.strip()}",
+            where="supply.lock",
+            why="its digest is not known without it",
+            remedy="reach the registry (proxy, CA bundle), then run the same command again",
+        )
+    return result.stdout.strip()
+
+
+def _plain(reference: str, *, flag: str = "--src-tls-verify=false") -> list[str]:
+    """Registries on this very machine speak plain HTTP; all others must present a certificate."""
+    return [flag] if reference.startswith(("127.0.0.1:", "localhost:")) else []
+
+
+def _place(file: UpstreamFile, download: Path, target: Path) -> None:
+    if file.member is None:
+        shutil.move(download, target)
+    else:
+        with tarfile.open(download) as archive:
+            source = archive.extractfile(file.member)
+            if source is None:
+                raise KeyError(file.member)
+            with target.open("wb") as stream:
+                shutil.copyfileobj(source, stream)
+    target.chmod(0o755)
+
+
+def _published(entry: Entry) -> Upstream:
+    if entry.upstream is None:
+        raise GroundupError(
+            f"artifact {entry.name} {entry.version} is not published anywhere the lock knows of",
+            where=f"supply.lock: artifacts.{entry.name}",
+            why="with source upstream nothing is built",
+            remedy="add an `upstream` to the entry, or use `supply: {source: build}` in the site file",
+        )
+    return entry.upstream
+
+
+def _unrecorded(entry: Entry, address: str) -> GroundupError:
+    return GroundupError(
+        f"artifact {entry.name} {entry.version}: no digest is recorded for {address}",
+        where=f"supply.lock: artifacts.{entry.name}.upstream",
+        why="what is fetched without a digest may be anything",
+        remedy=f"where it can be reached: supply resolve {entry.name}",
+    )
