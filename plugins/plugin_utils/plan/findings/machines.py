@@ -159,7 +159,7 @@ def _hardware(draft: Draft) -> Iterator[Finding]:
                     name="hardware-too-small",
                     severity="error" if layout.profile.production else "warning",
                     where=(f"hardware.{host.hardware}", "machines"),
-                    what=f"{host.hardware} of {host.name} has {', '.join(lacking)} (profile {draft.site.profile}, {role})",
+                    what=f"{host.hardware} of {host.name} has {', '.join(lacking)} ({role}, {draft.site.profile})",
                     why="the sizes of services follow from the profile: on less they run out of memory or time out",
                     remedy="use larger machines, or the profile edge or lab",
                 )

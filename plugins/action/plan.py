@@ -1,0 +1,74 @@
+"""Action of module groundup.cloud.plan: the plan of a site, shown, judged and written down."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from ansible.plugins.action import ActionBase
+from ansible_collections.groundup.cloud.plugins.plugin_utils.files import write_atomic
+from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, SiteError, load_site, make_plan, to_json
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.report import count, summary, table
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.topology import topology_svg
+
+ARGUMENTS = {
+    "site_file": {"type": "path", "required": True},
+    "output": {"type": "path"},
+    "strict": {"type": "bool", "default": False},
+}
+
+
+class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
+    """Plans a site; fails on findings that must stop every layer."""
+
+    _requires_connection = False
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Return the findings, what was written, and whether the site may be built."""
+        result: dict[str, Any] = super().run(tmp, task_vars)
+        _, arguments = self.validate_argument_spec(ARGUMENTS)
+        try:
+            plan = make_plan(load_site(arguments["site_file"]))
+        except SiteError as error:
+            return {**result, "failed": True, "msg": str(error), "findings": [], "hosts": 0}
+        counted = count(plan.findings)
+        refused = counted["error"] + (counted["warning"] if arguments["strict"] else 0)
+        if plan.findings:
+            self._display.display(table(plan.findings))
+        result |= {
+            "findings": [asdict(finding) for finding in plan.findings],
+            "hosts": len(plan.hosts),
+            "counts": counted,
+            "changed": False,
+            "files": [],
+        }
+        # A plan that may not be built must not replace the one in force; in a directory of one's own it is for reading.
+        if arguments["output"] or not refused:
+            directory = Path(arguments["output"]) if arguments["output"] else state_dir(plan.site)
+            try:
+                result |= self._write(plan, directory)
+            except OSError as error:
+                return {**result, "failed": True, "msg": f"{error.filename or directory}: {error.strerror}"}
+        result["msg"] = f"{plan.site}: {len(plan.hosts)} hosts, {summary(plan.findings)}"
+        if refused:
+            result["failed"] = True
+            result["msg"] += ". Correct the site file: nothing is built from this plan"
+        return result
+
+    def _write(self, plan: Plan, directory: Path) -> dict[str, Any]:
+        """Write what differs from what is there, or only say so in check mode."""
+        diffs, changed = [], False
+        wanted = {directory / "plan.json": to_json(plan), directory / "topology.svg": topology_svg(plan)}
+        for path, text in wanted.items():
+            before = path.read_text() if path.is_file() else ""
+            if before == text:
+                continue
+            changed = True
+            if path.suffix == ".json":  # the picture's text says the same to nobody
+                diffs.append({"before_header": str(path), "after_header": str(path), "before": before, "after": text})
+            if not self._task.check_mode:
+                directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+                write_atomic(path, text.encode(), mode=0o644)
+        return {"changed": changed, "files": [str(path) for path in wanted], **({"diff": diffs} if diffs else {})}

@@ -1,0 +1,72 @@
+# Documentation of the action plugin of the same name, which does the work on the controller.
+DOCUMENTATION = r"""
+module: plan
+short_description: Plan a site and judge it, without touching a machine
+version_added: 0.1.0
+description:
+  - Reads the site file, decides everything that can be decided from it, and shows what it noticed as a table.
+  - Writes C(plan.json), the whole plan, and C(topology.svg), a picture of it, each only when it differs.
+  - Fails when there are findings of severity C(error). It then leaves the state directory as it is.
+  - Runs on the controller and contacts nothing.
+options:
+  site_file:
+    description: Path of the site file.
+    type: path
+    required: true
+  output:
+    description: Directory to write to, made when missing. The default is the site's state directory.
+    type: path
+  strict:
+    description: Whether warnings fail too.
+    type: bool
+    default: false
+attributes:
+  check_mode:
+    description: Shows and judges as ever, says what would be written, and writes nothing.
+    support: full
+  diff_mode:
+    description: Shows the difference to the files that are there.
+    support: full
+author:
+  - The groundup.cloud developers (@groundup-cloud)
+"""
+
+EXAMPLES = r"""
+- name: Judge the site
+  groundup.cloud.plan:
+    site_file: "{{ groundup_site_file }}"
+
+- name: Draw it for a review
+  groundup.cloud.plan:
+    site_file: inventories/region/site.yml
+    output: /tmp/review
+    strict: true
+"""
+
+RETURN = r"""
+findings:
+  description: What the plan noticed, errors first.
+  type: list
+  elements: dict
+  returned: always
+  sample:
+    - name: cidr-overlap
+      severity: error
+      where: [networks.storage.cidr, networks.tunnel.cidr]
+      what: 10.0.1.0/24 and 10.0.1.0/25 share addresses
+      why: "a packet to a shared address takes one of two ways, by chance of routes: both planes fail in part"
+      remedy: give each plane a network of its own
+counts:
+  description: Findings by severity.
+  type: dict
+  returned: when the site file can be planned
+hosts:
+  description: How many hosts the site has.
+  type: int
+  returned: always
+files:
+  description: The files that hold, or in check mode would hold, the plan.
+  type: list
+  elements: str
+  returned: when written
+"""
