@@ -39,16 +39,24 @@ class Keystone:
     def login(self) -> None:
         """Get a token scoped to the administrator's project."""
         env = os.environ
-        user = {"name": env["OS_USERNAME"], "password": env["OS_PASSWORD"], "domain": {"name": env["OS_USER_DOMAIN_NAME"]}}
+        user = {
+            "name": env["OS_USERNAME"],
+            "password": env["OS_PASSWORD"],
+            "domain": {"name": env["OS_USER_DOMAIN_NAME"]},
+        }
         project = {"name": env["OS_PROJECT_NAME"], "domain": {"name": env["OS_PROJECT_DOMAIN_NAME"]}}
         identity = {"methods": ["password"], "password": {"user": user}}
-        _, self.token = self.call("POST", "/auth/tokens", {"auth": {"identity": identity, "scope": {"project": project}}})
+        _, self.token = self.call(
+            "POST", "/auth/tokens", {"auth": {"identity": identity, "scope": {"project": project}}}
+        )
 
     def domain(self, name: str) -> str:
         """Return the id of domain ``name``, made when it is missing."""
         found, _ = self.call("GET", f"/domains?name={urllib.parse.quote(name)}")
         if not found["domains"]:
-            found = {"domains": [self.call("POST", "/domains", {"domain": {"name": name, "enabled": True}})[0]["domain"]]}
+            found = {
+                "domains": [self.call("POST", "/domains", {"domain": {"name": name, "enabled": True}})[0]["domain"]]
+            }
         return str(found["domains"][0]["id"])
 
     def configure(self, domain: str, config: dict[str, Any]) -> None:

@@ -100,7 +100,10 @@ def main() -> None:
     print(f"{secret}: {verb}: {'changed' if change(secret, verb) else 'keys are there already'}", flush=True)
     if verb == "rotate" and "credential" in secret:
         wait = float(os.environ.get("MIGRATE_WAIT", "120"))
-        print(f"waiting {wait:.0f} s until every pod sees the new key, then encrypting stored credentials with it", flush=True)
+        print(
+            f"waiting {wait:.0f} s until every pod sees the new key, then encrypting stored credentials with it",
+            flush=True,
+        )
         time.sleep(wait)
         subprocess.run(["keystone-manage", "credential_migrate"], check=True)
 

@@ -1,0 +1,26 @@
+#!/bin/bash
+# Probes of one Galera member. readiness: it is part of the primary component and in step with it. liveness: the server
+# answers and Galera takes queries; a member that receives a copy of the data answers nobody, and is left alone.
+set -euo pipefail
+
+status() {
+  mariadb --defaults-file=/etc/mysql/admin_user.cnf --protocol=socket --socket=/var/run/mysqld/mysqld.sock \
+    --connect-timeout=5 --skip-column-names --batch --execute "SHOW STATUS WHERE Variable_name = '$1'" | cut -f2
+}
+
+case ${1:-} in
+  readiness)
+    [ "$(status wsrep_cluster_status)" = Primary ] || { echo "not in the primary component"; exit 1; }
+    [ "$(status wsrep_local_state_comment)" = Synced ] || { echo "not in step with the cluster"; exit 1; }
+    ;;
+  liveness)
+    # Still looking for its cluster, or being filled: start.py and the server end by themselves when that fails.
+    [ ! -e /tmp/waiting ] || exit 0
+    [ ! -e /var/lib/mysql/sst_in_progress ] || exit 0
+    [ "$(status wsrep_ready)" = ON ] || { echo "Galera takes no queries"; exit 1; }
+    ;;
+  *)
+    echo "usage: $0 readiness|liveness" >&2
+    exit 2
+    ;;
+esac

@@ -1,0 +1,19 @@
+{{/* Option files. Later files win: the chart's, the site's, what has to be so, and last the member's own (start.py). */}}
+{{- define "mariadb.etc" -}}
+{{- $database := .Values.conf.database -}}
+{{- $files := dict
+      "my.cnf" (tpl $database.my .)
+      "00-base.cnf" (tpl (index $database "00_base") .)
+      "99-force.cnf" (tpl (index $database "99_force") .) -}}
+{{- with $database.config_override }}{{ $_ := set $files "20-override.cnf" . }}{{ end -}}
+{{- $files | toYaml -}}
+{{- end }}
+
+{{/* A client's option file. In: user, host, port. */}}
+{{- define "mariadb.client" -}}
+[client]
+user = {{ .user.username }}
+password = "{{ .user.password }}"
+host = {{ .host }}
+port = {{ .port }}
+{{ end }}

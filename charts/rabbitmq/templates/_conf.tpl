@@ -1,0 +1,26 @@
+{{/*
+rabbitmq.conf: what the values say (maps are flattened to dotted keys), the listeners, and the names of all members.
+Members are listed by name: who belongs to the cluster follows from the values and needs no word with the Kubernetes API.
+*/}}
+{{- define "rabbitmq.conf" -}}
+{{- include "rabbitmq.flat" (dict "prefix" "" "map" .root.Values.conf.rabbitmq) -}}
+listeners.tcp.1 = {{ .root.Values.conf.bind_address }}:{{ .amqp }}
+management.tcp.port = {{ .http }}
+load_definitions = /var/lib/rabbitmq/definitions.json
+cluster_formation.peer_discovery_backend = classic_config
+{{- $at := . }}
+{{- range $ordinal := until (int .root.Values.pod.replicas.server) }}
+cluster_formation.classic_config.nodes.{{ add1 $ordinal }} = rabbit@{{ $at.name }}-{{ $ordinal }}.{{ $at.domain }}
+{{- end }}
+{{ end }}
+
+{{- define "rabbitmq.flat" -}}
+{{- $prefix := .prefix -}}
+{{- range $key, $value := .map -}}
+{{- if kindIs "map" $value -}}
+{{- include "rabbitmq.flat" (dict "prefix" (printf "%s%s." $prefix $key) "map" $value) -}}
+{{- else if not (kindIs "invalid" $value) -}}
+{{ $prefix }}{{ $key }} = {{ include "groundup.conf.value" $value }}
+{{ end -}}
+{{- end -}}
+{{- end }}
