@@ -9,7 +9,7 @@ DOCUMENTATION = r"""
 module: kubeadm_node
 short_description: Make a host a Kubernetes node with kubeadm, and keep it one
 description:
-  - One call installs the node's programs (by digest, from the site's file server), configures containerd and the kubelet,
+  - One call installs the node's programs by digest from the site's file server, configures containerd and the kubelet,
     and initialises the cluster on the host that may, joins it on the others, or converges a node that is a member.
   - What the host is now is recognised from kubeadm's own files. There are no marker files, so a run that was killed
     at any moment is finished by the next one. An init or join that did not come to its end is reset first, then done.
@@ -62,7 +62,7 @@ options:
     elements: str
     default: []
   downloads:
-    description: Programs of the node. The action plugin adds them from the supply's record.
+    description: Programs of the node, from the site's file server.
     type: list
     elements: dict
     default: []
@@ -72,9 +72,8 @@ options:
         type: str
         required: true
       sha256:
-        description: SHA-256 of the file, in hexadecimal.
+        description: SHA-256 of the file, in hexadecimal. Default is what the server publishes in C(<url>.sha256).
         type: str
-        required: true
       path:
         description: Where it goes. For an archive, the directory it is unpacked into, without directories of its own.
         type: str
@@ -163,7 +162,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec impor
 
 DOWNLOAD_SPEC = {
     "url": {"type": "str", "required": True},
-    "sha256": {"type": "str", "required": True},
+    "sha256": {"type": "str"},
     "path": {"type": "str", "required": True},
     "archive": {"type": "bool", "default": False},
 }

@@ -106,14 +106,15 @@ def _fetch(download: Download, *, host: Host, paths: Paths, outcome: Outcome, ch
     # An archive leaves its own digest beside what was unpacked from it: its members cannot tell which one they are of.
     stamp = _stamp(download, paths)
     found = (stamp.read_text() if stamp.exists() else None) if download.archive else host.sha256(target)
-    if found == download.sha256:
+    expected = download.sha256 or host.published_digest(download.url)
+    if found == expected:
         return False
     before = f"sha256 {found}\n" if found else ""
-    outcome.note(f"fetch {download.path}", name=download.path, before=before, after=f"sha256 {download.sha256}\n")
+    outcome.note(f"fetch {download.path}", name=download.path, before=before, after=f"sha256 {expected}\n")
     if not check:
-        host.fetch(download, target)
+        host.fetch(download, target, sha256=expected)
         if download.archive:
-            host.write(stamp, download.sha256.encode(), 0o644)
+            host.write(stamp, expected.encode(), 0o644)
     return True
 
 

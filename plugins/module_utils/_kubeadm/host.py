@@ -6,6 +6,7 @@ import fcntl
 import hashlib
 import io
 import os
+import re
 import subprocess
 import tarfile
 import tempfile
@@ -21,6 +22,7 @@ from .spec import Download
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 BLOCK = 1 << 20  # bytes
+DIGEST = re.compile(r"[0-9a-f]{64}\b")
 LOCK_WAIT = 600.0  # seconds: longer than any init or join takes
 
 
@@ -121,7 +123,32 @@ class Host:
         except (FileNotFoundError, NotADirectoryError):
             return None
 
-    def fetch(self, download: Download, path: Path) -> None:
+    def published_digest(self, url: str) -> str:
+        """Return the SHA-256 the file server publishes beside ``url``. Raises NodeError."""
+        beside = f"{url}.sha256"
+        try:
+            with urllib.request.urlopen(beside, timeout=60) as response:  # noqa: S310
+                text = response.read(4096).decode("ascii", errors="replace")
+        except (urllib.error.URLError, OSError) as error:
+            raise self._unreachable(beside, error) from error
+        if not (found := DIGEST.match(text)):
+            raise NodeError(
+                f"{beside} does not begin with a SHA-256",
+                where=f"host {self.name}",
+                why="a program is installed only when its digest is known",
+                remedy="publish the artifacts again (playbooks groundup.cloud.supply and groundup.cloud.seed)",
+            )
+        return found.group()
+
+    def _unreachable(self, url: str, error: Exception) -> NodeError:
+        return NodeError(
+            f"cannot fetch {url}: {error}",
+            where=f"host {self.name}",
+            why="the node's programs come from the site's file server and from nowhere else",
+            remedy="verify the seed layer (playbook groundup.cloud.seed, tag verify), then run this again",
+        )
+
+    def fetch(self, download: Download, path: Path, *, sha256: str) -> None:
         """Download a file to ``path``, or unpack an archive into it, mode 0755. Raises NodeError on another digest."""
         path.parent.mkdir(parents=True, exist_ok=True)
         digest = hashlib.sha256()
@@ -134,26 +161,21 @@ class Host:
                     while block := response.read(BLOCK):
                         digest.update(block)
                         stream.write(block)
-                self._check_digest(download, digest.hexdigest())
+                self._check_digest(download, found=digest.hexdigest(), expected=sha256)
                 if download.archive:
                     stream.seek(0)
                     self._unpack(stream, path)
                     return
             Path(temporary).replace(path)
         except (urllib.error.URLError, OSError) as error:
-            raise NodeError(
-                f"cannot fetch {download.url}: {error}",
-                where=f"host {self.name}, {path}",
-                why="the node's programs come from the site's file server and from nowhere else",
-                remedy="verify the seed layer (playbook groundup.cloud.seed, tag verify), then run this again",
-            ) from error
+            raise self._unreachable(download.url, error) from error
         finally:
             Path(temporary).unlink(missing_ok=True)
 
-    def _check_digest(self, download: Download, found: str) -> None:
-        if found != download.sha256:
+    def _check_digest(self, download: Download, *, found: str, expected: str) -> None:
+        if found != expected:
             raise NodeError(
-                f"{download.url} has SHA-256 {found}, expected {download.sha256}",
+                f"{download.url} has SHA-256 {found}, expected {expected}",
                 where=f"host {self.name}, {download.path}",
                 why="a program that is not the one in the supply lock is never installed",
                 remedy="publish the artifacts again (playbooks groundup.cloud.supply and groundup.cloud.seed)",

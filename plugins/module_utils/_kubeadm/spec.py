@@ -62,7 +62,7 @@ class Download:
     """One file a node needs from the site's file server."""
 
     url: str
-    sha256: str  # of what is downloaded
+    sha256: str | None  # of what is downloaded; None: what the server says in the file `<url>.sha256`
     path: str  # where it goes; of an archive, the directory it is unpacked into
     archive: bool  # a tar archive, compressed or not
 

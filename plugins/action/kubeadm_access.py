@@ -1,0 +1,23 @@
+"""Action of module groundup.cloud.kubeadm_access: keeps the kubeconfig on the controller, out of every result."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible.plugins.action import ActionBase
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kubernetes.access import differs, keep, kubeconfig_path
+
+
+class ActionModule(ActionBase):  # type: ignore[misc]
+    """Runs the module on a control host and takes the kubeconfig out of its result."""
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Return the module's result without the kubeconfig's content."""
+        result: dict[str, Any] = super().run(tmp, task_vars)
+        result |= self._execute_module(task_vars=task_vars)
+        content, site = result.pop("content", None), str(self._task.args["site"])
+        if content and not result.get("failed"):
+            write = differs if self._task.check_mode else keep
+            result["changed"] = bool(result.get("changed")) | write(site, content)
+        result["kubeconfig"] = str(kubeconfig_path(site))
+        return result

@@ -1,0 +1,28 @@
+"""Action of module groundup.cloud.kubeadm_node: adds which cluster the controller already knows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible.errors import AnsibleActionFail
+from ansible.plugins.action import ActionBase
+from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kubernetes.access import load
+
+
+class ActionModule(ActionBase):  # type: ignore[misc]
+    """Runs the module on the host with ``expected_ca`` from the site's kubeconfig."""
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Return the module's result."""
+        result: dict[str, Any] = super().run(tmp, task_vars)
+        arguments = dict(self._task.args)
+        if not arguments.get("expected_ca") and arguments.get("site"):
+            try:
+                access = load(str(arguments["site"]))
+            except GroundupError as error:
+                raise AnsibleActionFail(str(error)) from error
+            if access:
+                arguments["expected_ca"] = access.ca_fingerprint
+        result |= self._execute_module(module_args=arguments, task_vars=task_vars)
+        return result

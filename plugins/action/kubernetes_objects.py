@@ -1,0 +1,79 @@
+"""Action of module groundup.cloud.kubernetes_objects: runs on the controller."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ansible.errors import AnsibleActionFail
+from ansible.plugins.action import ActionBase
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.api import Api, ApiError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kubernetes.access import load
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kubernetes.objects import (
+    Applier,
+    Change,
+    in_order,
+    readable,
+    title,
+)
+
+
+class ActionModule(ActionBase):  # type: ignore[misc]
+    """Applies objects with the admin kubeconfig of the site."""
+
+    _requires_connection = False
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Return what changed, with a diff."""
+        result: dict[str, Any] = super().run(tmp, task_vars)
+        _, arguments = self.validate_argument_spec(
+            {
+                "site": {"type": "str", "required": True},
+                "objects": {"type": "list", "elements": "dict", "required": True},
+            }
+        )
+        check = bool(self._task.check_mode)
+        try:
+            items = in_order(_checked(arguments["objects"]))
+            access = load(arguments["site"])
+            if access is None and check:  # there will be a cluster, and nothing in it
+                changes = [Change(name=title(item), before="", after=readable(item)) for item in items]
+            elif access is None:
+                raise AnsibleActionFail(
+                    f"site {arguments['site']} has no cluster yet: run the playbook groundup.cloud.kubernetes first"
+                )
+            else:
+                with access.connect(timeout=30) as api:
+                    changes = _apply(api, items, check=check)
+        except (GroundupError, ApiError) as error:
+            raise AnsibleActionFail(str(error)) from error
+        return result | {
+            "changed": bool(changes),
+            "objects": [change.name for change in changes],
+            "diff": [
+                {"before_header": c.name, "after_header": c.name, "before": c.before, "after": c.after} for c in changes
+            ],
+        }
+
+
+def _checked(objects: list[Any]) -> list[Mapping[str, Any]]:
+    for item in objects:
+        if not isinstance(item, Mapping) or not all(key in item for key in ("apiVersion", "kind", "metadata")):
+            raise AnsibleActionFail(
+                "every object needs apiVersion, kind and metadata: look at the template it comes from"
+            )
+    return objects
+
+
+def _apply(api: Api, items: list[Mapping[str, Any]], *, check: bool) -> list[Change]:
+    applier = Applier(api)
+    changes = []
+    for item in items:
+        try:
+            change = applier.apply(item, check=check)
+        except ApiError as error:
+            raise ApiError(f"{title(item)}: {error}", status=error.status) from error
+        if change:
+            changes.append(change)
+    return changes

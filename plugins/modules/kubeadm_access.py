@@ -1,0 +1,110 @@
+#!/usr/bin/python
+"""What a control host of a Kubernetes cluster hands out."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: kubeadm_access
+short_description: Keep the admin kubeconfig on the controller, and invite hosts to join
+description:
+  - Runs on a control host that is a member. The admin kubeconfig goes to the state directory of the site on the
+    controller (mode 0600), with the cluster's endpoint in it. It is not part of the result.
+  - When there is somebody to join, makes a bootstrap token that lives for 20 minutes and waits until it is signed in
+    C(cluster-info). For control hosts it also puts the certificates into the cluster, encrypted with a new key.
+  - Use C(no_log) on the task. The invitation is a secret.
+options:
+  name:
+    description: Name of the node it runs on, for messages.
+    type: str
+    required: true
+  site:
+    description: Name of the site.
+    type: str
+    required: true
+  server:
+    description: URL of the API in the kubeconfig.
+    type: str
+    required: true
+  api:
+    description: URL of the host's own API server.
+    type: str
+    required: true
+  workers:
+    description: Whether workers wait to join.
+    type: bool
+    default: false
+  control:
+    description: Whether control hosts wait to join.
+    type: bool
+    default: false
+attributes:
+  check_mode:
+    description: Makes no token. Says whether the kubeconfig would change.
+    support: full
+  diff_mode:
+    description: The kubeconfig is a secret and is not shown.
+    support: none
+author:
+  - The groundup.cloud developers (@groundup-cloud)
+"""
+
+EXAMPLES = r"""
+- name: An invitation for the workers that wait
+  groundup.cloud.kubeadm_access:
+    name: control-1
+    site: "{{ groundup_site.site }}"
+    server: https://{{ groundup_site.kubernetes.endpoint_address }}:6443
+    api: https://{{ groundup_host.address }}:{{ groundup_site.kubernetes.api_port }}
+    workers: true
+  no_log: true
+  register: access
+"""
+
+RETURN = r"""
+join:
+  description: The option O(groundup.cloud.kubeadm_node#module:join), or null when nobody waits or in check mode.
+  type: dict
+  returned: success
+kubeconfig:
+  description: Path of the kubeconfig on the controller.
+  type: str
+  returned: success
+"""
+
+from dataclasses import asdict
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.access import invite, kubeconfig
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.errors import NodeError
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.host import Host
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Paths
+
+
+def main() -> None:
+    """Run the module; its action plugin takes the kubeconfig out of the result."""
+    module = AnsibleModule(
+        argument_spec={
+            "name": {"type": "str", "required": True},
+            "site": {"type": "str", "required": True},
+            "server": {"type": "str", "required": True},
+            "api": {"type": "str", "required": True},
+            "workers": {"type": "bool", "default": False},
+            "control": {"type": "bool", "default": False},
+        },
+        supports_check_mode=True,
+    )
+    given = module.params
+    paths, host = Paths(), Host(name=given["name"])
+    waiting = given["workers"] or given["control"]
+    try:
+        text = kubeconfig(paths, server=given["server"], host=given["name"], may_miss=module.check_mode)
+        invitation = None
+        if waiting and text is not None and not module.check_mode:
+            invitation = invite(host=host, paths=paths, server=given["api"], control=given["control"])
+    except NodeError as error:
+        module.fail_json(msg=str(error))
+    module.exit_json(changed=waiting, content=text, join=asdict(invitation) if invitation else None)
+
+
+if __name__ == "__main__":
+    main()

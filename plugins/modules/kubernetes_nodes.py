@@ -1,0 +1,51 @@
+#!/usr/bin/python
+"""Documentation of the action plugin of the same name."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: kubernetes_nodes
+short_description: Label and taint nodes as the plan says, and wait until they are Ready
+description:
+  - One call for any number of nodes, from the controller with the admin kubeconfig of the site.
+  - Labels and taints the plan no longer has are taken off when this module put them on. Others' are left alone.
+options:
+  site:
+    description: Name of the site.
+    type: str
+    required: true
+  hosts:
+    description: The plan's hosts that are nodes, each a C(groundup_host).
+    type: list
+    elements: dict
+    required: true
+  timeout:
+    description: Seconds to wait until all of them are Ready.
+    type: int
+    default: 180
+attributes:
+  check_mode:
+    description: Says what would change and does not wait.
+    support: full
+  diff_mode:
+    description: Shows the patch of each node.
+    support: full
+author:
+  - The groundup.cloud developers (@groundup-cloud)
+"""
+
+EXAMPLES = r"""
+- name: Labels and taints
+  groundup.cloud.kubernetes_nodes:
+    site: "{{ groundup_site.site }}"
+    hosts: "{{ ansible_play_hosts | map('extract', hostvars, 'groundup_host') }}"
+  run_once: true
+"""
+
+RETURN = r"""
+nodes:
+  description: Names of the nodes that changed.
+  type: list
+  elements: str
+  returned: success
+"""

@@ -1,0 +1,51 @@
+#!/usr/bin/python
+"""Documentation of the action plugin of the same name."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: kubernetes_objects
+short_description: Apply a few Kubernetes objects, server-side
+description:
+  - Applies objects from the controller with the admin kubeconfig of the site, as field manager C(groundup), namespaces
+    and permissions first. What is there already and equal is not counted as a change.
+  - For what the cluster itself needs. Applications are releases of the rollout engine.
+options:
+  site:
+    description: Name of the site.
+    type: str
+    required: true
+  objects:
+    description: The objects, whole.
+    type: list
+    elements: dict
+    required: true
+attributes:
+  check_mode:
+    description: Asks the API server for a dry run. Before there is a cluster, everything is new.
+    support: full
+  diff_mode:
+    description: Shows each object without what the cluster itself writes.
+    support: full
+author:
+  - The groundup.cloud developers (@groundup-cloud)
+"""
+
+EXAMPLES = r"""
+- name: A namespace
+  groundup.cloud.kubernetes_objects:
+    site: "{{ groundup_site.site }}"
+    objects:
+      - apiVersion: v1
+        kind: Namespace
+        metadata:
+          name: openstack
+"""
+
+RETURN = r"""
+objects:
+  description: Kind and name of each object that changed.
+  type: list
+  elements: str
+  returned: success
+"""
