@@ -73,7 +73,7 @@ def call(method: str, secret: str, body: dict[str, Any] | None = None) -> dict[s
 
 
 def change(secret: str, verb: str) -> bool:
-    """Set up or rotate ``secret`` and return whether anything changed. Another writer's change is taken in, not lost."""
+    """Set up or rotate ``secret`` and return whether anything changed. Another writer's change is not lost."""
     while True:
         found = call("GET", secret)
         old = {int(name): base64.b64decode(value).decode() for name, value in (found.get("data") or {}).items()}

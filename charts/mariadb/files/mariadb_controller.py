@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Keeps exactly one ready Galera member labelled as the writer, and stays with it while it is ready.
 
-Service `mariadb` selects that label. The label is on a pod, never in the Service, so that what Helm manages stays as Helm
-left it.
+Service `mariadb` selects that label. The label is on a pod, never in the Service, so that what Helm manages stays as
+Helm left it.
 
 NAMESPACE, SELECTOR and WRITER_LABEL say where to look. Standard library only: it runs in the database's own image.
 """
@@ -33,8 +33,8 @@ def is_ready(pod: dict[str, Any]) -> bool:
 def choose(pods: list[dict[str, Any]], label: str) -> tuple[str | None, list[str]]:
     """Return the pod to be the writer, and the pods that wear ``label`` wrongly.
 
-    The present writer stays as long as it is ready; else the ready pod with the lowest name follows. With none ready the
-    label stays where it is.
+    The present writer stays as long as it is ready; else the ready pod with the lowest name follows. With none ready
+    the label stays where it is.
     """
     by_name = sorted(pods, key=lambda pod: str(pod["metadata"]["name"]))
     labelled = [pod for pod in by_name if pod["metadata"].get("labels", {}).get(label) == "true"]

@@ -10,8 +10,8 @@ A cluster is formed by one member with --wsrep-new-cluster. If two do it, or one
 * what it holds is the newest of all, the lowest ordinal first among equals;
 * its claim, written against the version of the ConfigMap it decided on, was accepted.
 
-A member that cannot be waited for (its volume is lost for good) has to be written off by an operator, with the annotation
-openstack.groundup.cloud/form-from: <pod> on the ConfigMap; the new cluster's former removes it.
+A member that cannot be waited for (its volume is lost for good) has to be written off by an operator, with
+the annotation openstack.groundup.cloud/form-from: <pod> on the ConfigMap; the new cluster's former removes it.
 
 Scope: one member's start. Standard library only, since it runs before everything else; the server's children
 (state transfer) are the server's own business.
@@ -52,15 +52,15 @@ class Position:
     seqno: int = -1
 
 
-class Refused(Exception):
+class RefusedError(Exception):
     """No member may form the cluster; the message says why and what to do."""
 
 
 def elect(positions: dict[str, Position], *, members: int, form_from: str | None = None) -> str | None:
     """Return the member that may form the cluster, or None while not every one of ``members`` has been heard.
 
-    ``positions`` are those of members that wait at this moment. ``form_from`` is an operator's word: that member, as soon
-    as it waits. Raises Refused when the members hold data of different clusters.
+    ``positions`` are those of members that wait at this moment. ``form_from`` is an operator's word: that member, as
+    soon as it waits. Raises RefusedError when the members hold data of different clusters.
     """
     if form_from is not None:
         return form_from if form_from in positions else None
@@ -68,9 +68,9 @@ def elect(positions: dict[str, Position], *, members: int, form_from: str | None
         return None
     clusters = {position.uuid for position in positions.values()} - {NO_CLUSTER}
     if len(clusters) > 1:
-        raise Refused(
-            f"members hold data of different clusters ({', '.join(sorted(clusters))}): an operator has to choose one with "
-            f"the annotation {FORM_FROM}"
+        raise RefusedError(
+            f"members hold data of different clusters ({', '.join(sorted(clusters))}): an operator has to choose one "
+            f"with the annotation {FORM_FROM}"
         )
     return min(positions, key=lambda pod: (-positions[pod].seqno, positions[pod].uuid == NO_CLUSTER, _ordinal(pod)))
 
@@ -268,7 +268,7 @@ def become_server(env: dict[str, str], *, join: list[str] | None) -> None:
 
 
 def decide(env: dict[str, str], held: Position) -> list[str] | None:
-    """Return the members to join, or None when this member is the one to form the cluster. Waits as long as it takes."""
+    """Return the members to join, or None when this member is to form the cluster. Waits as long as it takes."""
     members, me = int(env["MEMBERS"]), env["POD_NAME"]
     if members == 1:
         return None
@@ -291,7 +291,7 @@ def decide(env: dict[str, str], held: Position) -> list[str] | None:
                 continue
             state.change(found, {f"member.{me}": json.dumps({**asdict(held), "beat": beat})})
             word = f"waiting for {chosen}" if chosen else f"waiting to hear from {members - len(waiting)} more members"
-        except (Refused, OSError) as error:
+        except (RefusedError, OSError) as error:
             word = str(error)
         if word != said:
             print(word, flush=True)

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Prepares a RabbitMQ node's cookie and accounts, lets the first member of a new cluster go first, and becomes the server.
+"""Prepares a RabbitMQ node's cookie and accounts, lets a new cluster's first member go first, and becomes the server.
 
-The accounts are written as definitions the server reads at every start, so that a changed password holds after a restart.
+The accounts are written as definitions the server reads at every start, so that a changed password holds after a
+restart.
 """
 
 from __future__ import annotations
