@@ -12,7 +12,7 @@ from .commands import run
 from .units import Unit
 
 KEYS = Path("/etc/ssh/authorized_keys.d")
-SSHD = Path("/etc/ssh/sshd_config.d/10-groundup.conf")
+SSHD = Path("/etc/ssh/sshd_config.d/20-groundup.conf")
 SUDOERS = Path("/etc/sudoers.d/groundup")
 
 # Beside ours, a user's own file still counts: it is the operator's way in on the day the site's key is lost.

@@ -76,15 +76,21 @@ def link(changes: Changes, path: Path, target: str) -> bool:
 
 def with_block(text: str, lines: Iterable[str]) -> str:
     """Return ``text`` with our block at its end replaced by ``lines``; what others wrote is kept as it is."""
+    kept = outside_block(text)
+    while kept and not kept[-1].strip():
+        kept.pop()
+    return "".join(f"{line}\n" for line in [*kept, BEGIN, *lines, END])
+
+
+def outside_block(text: str) -> list[str]:
+    """Return the lines of ``text`` that are not in our block."""
     kept: list[str] = []
     inside = False
     for line in text.splitlines():
         inside = (inside or line == BEGIN) and line != END
         if not inside and line != END:
             kept.append(line)
-    while kept and not kept[-1].strip():
-        kept.pop()
-    return "".join(f"{line}\n" for line in [*kept, BEGIN, *lines, END])
+    return kept
 
 
 def _owned(path: Path, mode: int) -> bool:

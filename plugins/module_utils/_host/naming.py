@@ -32,8 +32,8 @@ def known_names(changes: Changes, *, name: str, fqdn: str, address: str, names: 
     others = sorted((known, where) for known, where in names.items() if known not in own)
     lines = [f"{address} {fqdn} {name}", *(f"{where} {known}" for known, where in others)]
     text = files.read(HOSTS) or "127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n"
-    kept = "".join(f"{line}\n" for line in text.splitlines() if not _loopback_of(line, own))
-    files.place(changes, HOSTS, files.with_block(kept, lines))
+    kept = [line for line in files.outside_block(text) if line != lines[0] and not _loopback_of(line, own)]
+    files.place(changes, HOSTS, files.with_block("\n".join(kept), lines))
 
 
 def _loopback_of(line: str, own: set[str]) -> bool:
