@@ -71,6 +71,7 @@ def prepare(node: Node, *, host: Host, paths: Paths, outcome: Outcome, check: bo
         fetched = _fetch(download, host=host, paths=paths, outcome=outcome, check=check)
         if fetched and download.path.endswith("/kubelet"):
             restart.add(KUBELET)
+    _plugins(host=host, paths=paths, outcome=outcome, check=check)
     if unit_changed and not check:
         host.systemctl("daemon-reload")
     _serve(CONTAINERD, host=host, outcome=outcome, check=check, restart=CONTAINERD in restart)
@@ -80,6 +81,19 @@ def prepare(node: Node, *, host: Host, paths: Paths, outcome: Outcome, check: bo
         outcome.note(f"enable {KUBELET}")
         if not check:
             host.systemctl("enable", KUBELET)
+
+
+def _plugins(*, host: Host, paths: Paths, outcome: Outcome, check: bool) -> None:
+    """Put the OS's CNI plugins where pod networks look for them and add their own."""
+    source, target = paths.at("/usr/lib/cni"), paths.at("/opt/cni/bin")
+    missing = [p.name for p in sorted(source.iterdir()) if not (target / p.name).exists()] if source.is_dir() else []
+    if not missing:
+        return
+    names = "".join(f"{name}\n" for name in missing)
+    outcome.note("link the OS's CNI plugins", name="/opt/cni/bin", after=names)
+    if not check:
+        for name in missing:
+            host.link(target / name, f"/usr/lib/cni/{name}")
 
 
 def _write(file: File, *, host: Host, paths: Paths, outcome: Outcome, check: bool) -> bool:

@@ -189,6 +189,12 @@ class Host:
                 if content is not None:
                     self.write(directory / Path(member.name).name, content.read(), 0o755)
 
+    def link(self, path: Path, target: str) -> None:
+        """Make ``path`` a symbolic link to ``target``, in place of a broken one."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.unlink(missing_ok=True)
+        path.symlink_to(target)
+
     def rename(self, path: Path, target: Path) -> None:
         """Move a directory aside, in place of an earlier one."""
         if target.exists():
