@@ -1,0 +1,76 @@
+"""A shell, or one command, that knows a site: its names resolve, and kubectl, helm and openstack reach it.
+
+    python -m ...plugin_utils.site_shell SITE_FILE [COMMAND [ARG...]]
+
+The machine's own files stay as they are: a private mount namespace gets a hosts file of its own. Needs root for that.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+from .errors import GroundupError
+from .paths import state_dir
+from .plan import Plan, load_site, make_plan
+from .secrets import open_store
+from .supply import tool
+
+# Bind the prepared file over /etc/hosts, then become the command. $1 is the file, the rest is the command.
+_ENTER = 'mount --bind "$1" /etc/hosts && rm -f "$1" && shift && exec "$@"'
+
+
+def hosts_file(plan: Plan, machine: str) -> str:
+    """Return ``machine`` (the text of /etc/hosts) with the site's names behind it."""
+    lines = [f"{address} {name}" for name, address in sorted(plan.host.names.items())]
+    return f"{machine.rstrip()}\n\n# site {plan.site}\n" + "\n".join(lines) + "\n"
+
+
+def environment(plan: Plan, password: str) -> dict[str, str]:
+    """Return the variables that point the usual clients at the site."""
+    state = state_dir(plan.site)
+    keystone = next(endpoint for endpoint in plan.edge.endpoints if endpoint.service == "keystone")
+    return {
+        "KUBECONFIG": str(state / "kubeconfig"),
+        "OS_AUTH_URL": keystone.url,
+        "OS_USERNAME": "admin",
+        "OS_PASSWORD": password,
+        "OS_PROJECT_NAME": "admin",
+        "OS_USER_DOMAIN_NAME": "default",
+        "OS_PROJECT_DOMAIN_NAME": "default",
+        "OS_REGION_NAME": plan.openstack.region,
+        "OS_IDENTITY_API_VERSION": "3",
+        "OS_INTERFACE": "public",
+        "OS_CACERT": str(state / "ca.crt"),
+        "REQUESTS_CA_BUNDLE": str(state / "ca.crt"),
+    }
+
+
+def main(arguments: list[str]) -> int:
+    """Become the shell or the command. Returns an exit code only when that is not possible."""
+    if not arguments:
+        print(__doc__, file=sys.stderr)
+        return 2
+    try:
+        plan = make_plan(load_site(Path(arguments[0])))
+        variables = environment(plan, open_store(plan.site).get("keystone/admin"))
+        tools = {str(tool(name).parent) for name in ("helm", "kubectl")}
+    except GroundupError as error:
+        print(error, file=sys.stderr)
+        return 1
+    command = arguments[1:] or [os.environ.get("SHELL", "/bin/bash")]
+    with tempfile.NamedTemporaryFile("w", prefix="groundup-hosts-", delete=False, encoding="utf-8") as names:
+        names.write(hosts_file(plan, Path("/etc/hosts").read_text(encoding="utf-8")))
+    Path(names.name).chmod(0o644)
+    os.environ.update(variables)
+    os.environ["PATH"] = ":".join([*sorted(tools), os.environ["PATH"]])
+    if not arguments[1:]:
+        print(f"site {plan.site}: try `openstack token issue`, `kubectl get nodes`; leave with exit", file=sys.stderr)
+    wrapped = ["unshare", "--mount", "--propagation", "private", "sh", "-c", _ENTER, "site-shell", names.name]
+    return os.execvp(wrapped[0], [*wrapped, *command])  # noqa: S606  # the point of this program is to become another
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

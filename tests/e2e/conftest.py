@@ -1,0 +1,63 @@
+"""What end-to-end tests share: the site under test, its hosts over ssh, and clients outside the cluster.
+
+The site is `$SITE`, by default the lab's. Every test here is marked `lab`: it needs what `make lab` left running.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import testinfra
+from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import load_site, make_plan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import Plan
+
+ROOT = Path(__file__).resolve().parents[2]
+SITE_FILE = ROOT / os.environ.get("SITE", "inventories/lab/site.yml")
+
+
+@pytest.fixture(scope="session")
+def plan() -> Plan:
+    """The plan of the site under test."""
+    return make_plan(load_site(SITE_FILE))
+
+
+@pytest.fixture(scope="session")
+def state(plan: Plan) -> Path:
+    """The site's state directory on this machine."""
+    return state_dir(plan.site)
+
+
+@pytest.fixture(scope="session")
+def connect(plan: Plan, state: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Any]:
+    """Return a function that gives a testinfra host by name, over ssh with the site's own key and known hosts."""
+    config = tmp_path_factory.mktemp("ssh") / "config"
+    config.write_text(
+        f"Host *\n  User {plan.access.user}\n  Port {plan.access.port}\n  IdentityFile {state}/ssh/id_ed25519\n"
+        f"  IdentitiesOnly yes\n  UserKnownHostsFile {state}/ssh/known_hosts\n  StrictHostKeyChecking yes\n",
+        encoding="utf-8",
+    )
+
+    def host(name: str) -> Any:
+        return testinfra.get_host(f"ssh://{plan.hosts[name].address}", ssh_config=str(config))
+
+    return host
+
+
+@pytest.fixture(scope="session")
+def outside() -> Callable[..., Any]:
+    """Return a function that runs a client script where a user of the cloud would be, and gives the JSON it prints."""
+
+    def run(script: str) -> Any:
+        command = [str(ROOT / "ci/lab"), "shell", "python", str(ROOT / "tests/e2e/clients" / script)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+        assert done.returncode == 0, f"{script} failed\n{done.stdout}\n{done.stderr}"
+        return json.loads(done.stdout)
+
+    return run
