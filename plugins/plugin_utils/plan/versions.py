@@ -52,7 +52,7 @@ OPENSTACK: dict[str, OpenStackRelease] = {
 
 # Of the cluster, whatever the OpenStack release: image name -> version.
 CLUSTER_IMAGES: dict[str, str] = {
-    "flannel": "0.28.0",
+    "flannel": "0.28.4",
     "flannel-cni-plugin": "0.9.1",
     "local-path-provisioner": "0.0.30",
 }
