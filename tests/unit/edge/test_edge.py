@@ -1,0 +1,160 @@
+"""The edge: what HAProxy and keepalived are told, and what is read back from them."""
+
+from __future__ import annotations
+
+import re
+import socket
+import ssl
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import pytest
+from ansible_collections.groundup.cloud.plugins.module_utils._host.changes import HostError
+from ansible_collections.groundup.cloud.plugins.modules import edge_info
+from ansible_collections.groundup.cloud.plugins.plugin_utils.pki import ensure_authority, ensure_leaf
+from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import PasswordSource, Store
+
+TEMPLATES = Path(__file__).parents[3] / "roles" / "edge" / "templates"
+ADDRESSES = {"control-1": "10.0.0.11", "control-2": "10.0.0.12", "control-3": "10.0.0.13", "worker-1": "10.0.0.31"}
+KEYSTONE = {"service": "keystone", "name": "identity.lab.test", "node_port": 30500, "health_path": "/v3/"}
+
+
+def render(template: str, *, control: list[str], host: str = "control-1", public: bool = True) -> str:
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        autoescape=False,  # noqa: S701 - configuration files, not HTML
+    )
+    variables: dict[str, Any] = {
+        "edge_address": "10.0.0.2",
+        "edge_interface": "mgmt0",
+        "edge_public": public,
+        "edge_control": control,
+        "edge_nodes": [*control, "worker-1"],
+        "edge_host": {"name": host, "address": ADDRESSES[host]},
+        "edge_plan": {"router_id": 7, "endpoints": [KEYSTONE]},
+        "edge_kubernetes": {"endpoint_name": "kubernetes.lab.test", "endpoint_port": 6443, "api_port": 6444},
+        "hostvars": {name: {"groundup_host": {"address": address}} for name, address in ADDRESSES.items()},
+    }
+    return environment.get_template(template).render(variables)
+
+
+def section(text: str, title: str) -> str:
+    """Return the lines of a HAProxy section, up to the next one."""
+    found = re.search(rf"^{title}\n(?:(?: |#).*\n|\n)*", text, re.MULTILINE)
+    assert found, f"no section {title}"
+    return found[0]
+
+
+def test_the_api_goes_to_every_control_host_that_says_it_is_ready() -> None:
+    text = render("haproxy.cfg.j2", control=["control-1", "control-2"])
+    backend = section(text, "backend kubernetes")
+    assert re.findall(r" {4}server (\S+) (\S+)", backend) == [
+        ("control-1", "10.0.0.11:6444"),
+        ("control-2", "10.0.0.12:6444"),
+    ]
+    assert "uri /readyz" in backend
+    assert "bind 10.0.0.2:6443" in section(text, "frontend kubernetes")
+
+
+def test_a_public_name_goes_to_its_service_on_every_node_and_another_name_nowhere() -> None:
+    text = render("haproxy.cfg.j2", control=["control-1"])
+    frontend = section(text, "frontend public")
+    assert "use_backend keystone if { var(txn.name) -m str identity.lab.test }" in frontend
+    assert "default_backend unknown" in frontend
+    assert "set-header X-Forwarded-Proto https" in frontend
+    backend = section(text, "backend keystone")
+    assert "uri /v3/" in backend
+    assert "default-server check " in backend
+    assert re.findall(r" {4}server \S+ (\S+)", backend) == ["10.0.0.11:30500", "10.0.0.31:30500"]
+
+
+def test_without_public_names_there_is_no_listener_for_them() -> None:
+    text = render("haproxy.cfg.j2", control=["control-1"], public=False)
+    assert ":443" not in text
+    assert "keystone" not in text
+
+
+def test_hosts_prefer_the_address_in_the_order_of_the_plan_and_know_each_other() -> None:
+    control = ["control-1", "control-2", "control-3"]
+    priorities = []
+    for host in control:
+        text = render("keepalived.conf.j2", control=control, host=host)
+        found = re.search(r"priority (\d+)", text)
+        assert found
+        priorities.append(int(found[1]))
+        peers = re.search(r"unicast_peer \{\n([^}]*)\}", text)
+        assert peers
+        assert peers[1].split() == [ADDRESSES[name] for name in control if name != host]
+        assert "nopreempt" in text
+        assert "10.0.0.2/32 dev mgmt0" in text
+    assert priorities == sorted(set(priorities), reverse=True)
+
+
+def test_the_only_host_owns_the_address_from_the_start() -> None:
+    text = render("keepalived.conf.j2", control=["control-1"])
+    assert "priority 255" in text
+    assert "unicast_peer" not in text
+    assert "vrrp_script" not in text
+
+
+def test_the_password_is_not_in_the_rendered_file() -> None:
+    assert "auth_pass @PASSWORD@\n" in render("keepalived.conf.j2", control=["control-1"])
+
+
+def test_haproxys_statistics_are_read_by_listener_and_server() -> None:
+    text = (
+        "# pxname,svname,qcur,status,weight,\n"
+        "kubernetes,FRONTEND,,OPEN,,\n"
+        "kubernetes,control-1,0,UP,1,\n"
+        "kubernetes,control-2,0,DOWN,1,\n"
+        "kubernetes,BACKEND,0,UP,1,\n\n"
+    )
+    assert edge_info.parse(text) == (
+        {"kubernetes": "OPEN"},
+        {"kubernetes": {"control-1": "UP", "control-2": "DOWN"}},
+    )
+
+
+def test_a_port_nobody_listens_on_is_an_error_that_names_it() -> None:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port = listener.getsockname()[1]
+    with pytest.raises(HostError, match=f"(?s)port {port}.*keepalived"):
+        edge_info.wait_for_port("127.0.0.1", port, until=time.monotonic() + 0.3)
+
+
+@pytest.mark.parametrize(("name", "trusted"), [("identity.lab.test", True), ("volume.lab.test", False)])
+def test_a_name_must_be_in_a_certificate_the_host_trusts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, trusted: bool
+) -> None:
+    store = Store.open(tmp_path, PasswordSource(path=tmp_path / "password", ours=True))
+    authority = ensure_authority(store, tmp_path, site="lab")
+    leaf = ensure_leaf(authority, store, tmp_path, name="edge", hosts=["identity.lab.test"])
+    (tmp_path / "server.pem").write_text(leaf.pem + store.get("pki/edge-key"))
+    server = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    server.load_cert_chain(tmp_path / "server.pem")
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.crt"))
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def answer() -> None:
+            raw, _ = listener.accept()
+            try:
+                server.wrap_socket(raw, server_side=True).close()
+            except OSError:
+                raw.close()  # the client refused the certificate
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        arguments = ("127.0.0.1", listener.getsockname()[1], name)
+        if trusted:
+            edge_info.check_certificate(*arguments, until=time.monotonic() + 5)
+        else:
+            with pytest.raises(HostError, match="no trusted TLS connection to volume"):
+                edge_info.check_certificate(*arguments, until=time.monotonic() + 5)
+        thread.join()

@@ -1,0 +1,172 @@
+"""Files in one step, units that take up what a killed run left behind."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from ansible_collections.groundup.cloud.plugins.module_utils._host import files, units
+from ansible_collections.groundup.cloud.plugins.module_utils._host.changes import Changes, HostError
+from ansible_collections.groundup.cloud.plugins.module_utils._host.units import Unit
+
+
+@pytest.fixture
+def changes() -> Changes:
+    return Changes(check=False)
+
+
+class Systemd:
+    """Stands for systemctl: one unit with its state, and what was asked of it."""
+
+    def __init__(self, **state: str) -> None:
+        self.state = {"ActiveState": "active", "UnitFileState": "enabled", "LoadState": "loaded", **state}
+        self.calls: list[str] = []
+        self.broken = False
+
+    def run(self, argv: list[str], **_: object) -> str:
+        if argv[1] == "show":
+            return "".join(f"{key}={value}\n" for key, value in self.state.items())
+        self.calls.append(argv[1])
+        if self.broken:
+            raise HostError("killed", where="here", why="the test says so", remedy="none")
+        return ""
+
+
+@pytest.fixture
+def systemd(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Systemd:
+    fake = Systemd()
+    monkeypatch.setattr(units, "run", fake.run)
+    monkeypatch.setattr(units, "MARKS", tmp_path / "marks")
+    return fake
+
+
+def test_a_file_is_written_once_with_its_mode_and_shown_as_a_diff(changes: Changes, tmp_path: Path) -> None:
+    path = tmp_path / "etc" / "file"
+    assert files.place(changes, path, "one\n", mode=0o600)
+    assert (path.read_text(), path.stat().st_mode & 0o777) == ("one\n", 0o600)
+    assert changes.diffs == [{"before_header": str(path), "after_header": str(path), "before": "", "after": "one\n"}]
+    assert not files.place(changes, path, "one\n", mode=0o600)
+    assert len(changes.done) == 1
+    assert [entry.name for entry in path.parent.iterdir()] == ["file"]
+
+
+def test_a_wrong_mode_alone_is_a_change(changes: Changes, tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    files.place(changes, path, "one\n", mode=0o600)
+    path.chmod(0o644)
+    assert files.place(changes, path, "one\n", mode=0o600)
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_check_mode_says_what_would_be_and_writes_nothing(tmp_path: Path) -> None:
+    changes = Changes(check=True)
+    path = tmp_path / "file"
+    assert files.place(changes, path, "one\n")
+    assert changes.result()["changed"]
+    assert not path.exists()
+
+
+def test_a_file_its_program_refuses_never_replaces_the_old_one(changes: Changes, tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_text("good\n")
+
+    def refuse(candidate: Path) -> None:
+        assert candidate.read_text() == "bad\n"
+        raise HostError("no good", where="line 1", why="bad", remedy="write good")
+
+    with pytest.raises(HostError, match="no good"):
+        files.place(changes, path, "bad\n", valid=refuse)
+    assert path.read_text() == "good\n"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
+
+
+def test_the_content_of_a_secret_file_is_in_no_diff(changes: Changes, tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    files.place(changes, path, "password: old-value\n", secret=True)
+    files.place(changes, path, "password: new-value\n", secret=True)
+    assert "value" not in str(changes.result())
+
+
+def test_our_block_is_replaced_and_what_others_wrote_stays() -> None:
+    text = files.with_block("mine\n\ntheirs\n\n\n", ["a", "b"])
+    assert text == "mine\n\ntheirs\n# BEGIN groundup.cloud\na\nb\n# END groundup.cloud\n"
+    assert files.with_block(text + "after\n", ["c"]).splitlines() == [
+        "mine",
+        "",
+        "theirs",
+        "after",
+        "# BEGIN groundup.cloud",
+        "c",
+        "# END groundup.cloud",
+    ]
+    assert files.with_block(text, ["a", "b"]) == text
+
+
+def test_a_running_unit_is_reloaded_when_its_file_changed_and_only_then(
+    changes: Changes, systemd: Systemd, tmp_path: Path
+) -> None:
+    for content, expected in (("one\n", ["reload"]), ("one\n", ["reload"]), ("two\n", ["reload", "reload"])):
+        unit = Unit(changes, "x.service", on_change="reload")
+        unit.place(tmp_path / "file", content)
+        unit.running()
+        assert systemd.calls == expected
+
+
+def test_a_run_killed_before_the_reload_is_made_good_by_the_next(
+    changes: Changes, systemd: Systemd, tmp_path: Path
+) -> None:
+    systemd.broken = True
+    unit = Unit(changes, "x.service", on_change="reload")
+    unit.place(tmp_path / "file", "new\n")
+    with pytest.raises(HostError):
+        unit.running()
+    systemd.broken, systemd.calls = False, []
+    again = Changes(check=False)
+    unit = Unit(again, "x.service", on_change="reload")
+    unit.place(tmp_path / "file", "new\n")
+    unit.running()
+    assert (systemd.calls, again.done) == (["reload"], ["x.service: reloaded"])
+    Unit(again, "x.service", on_change="reload").running()
+    assert systemd.calls == ["reload"]
+
+
+def test_a_stopped_unit_is_enabled_and_started(changes: Changes, systemd: Systemd) -> None:
+    systemd.state |= {"ActiveState": "inactive", "UnitFileState": "disabled"}
+    Unit(changes, "x.service").running()
+    assert systemd.calls == ["enable", "start"]
+
+
+def test_a_unit_that_does_not_run_is_not_started_for_a_changed_file(
+    changes: Changes, systemd: Systemd, tmp_path: Path
+) -> None:
+    systemd.state |= {"ActiveState": "inactive"}
+    unit = Unit(changes, "x.service")
+    unit.place(tmp_path / "file", "new\n")
+    unit.refreshed()
+    assert systemd.calls == []
+
+
+def test_check_mode_leaves_units_and_marks_alone(systemd: Systemd, tmp_path: Path) -> None:
+    changes = Changes(check=True)
+    unit = Unit(changes, "x.service", on_change="reload")
+    unit.place(tmp_path / "file", "new\n")
+    unit.running()
+    assert systemd.calls == []
+    assert changes.done == [f"{tmp_path / 'file'}: written", "x.service: reloaded"]
+    assert not (tmp_path / "marks").exists()
+
+
+@pytest.mark.parametrize(
+    ("state", "calls"),
+    [
+        ({"LoadState": "not-found"}, []),
+        ({"ActiveState": "inactive", "UnitFileState": "disabled"}, []),
+        ({"ActiveState": "active", "UnitFileState": "enabled"}, ["disable"]),
+    ],
+)
+def test_a_unit_that_is_not_wanted_is_stopped_once(
+    changes: Changes, systemd: Systemd, state: dict[str, str], calls: list[str]
+) -> None:
+    systemd.state |= state
+    Unit(changes, "x.service").stopped()
+    assert systemd.calls == calls

@@ -1,0 +1,256 @@
+"""Kernel, names, access, time, trust and package sources of a host, on a file tree that stands for one."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from ansible_collections.groundup.cloud.plugins.module_utils._host import (
+    access,
+    clock,
+    kernel,
+    naming,
+    packages,
+    sources,
+    trust,
+    units,
+)
+from ansible_collections.groundup.cloud.plugins.module_utils._host.changes import Changes, HostError
+from ansible_collections.groundup.cloud.plugins.modules import host_baseline
+
+
+@pytest.fixture
+def changes() -> Changes:
+    return Changes(check=False)
+
+
+@pytest.fixture
+def proc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    root = tmp_path / "proc"
+    (root / "sys/net/ipv4").mkdir(parents=True)
+    (root / "sys/net/ipv4/ip_forward").write_text("0\n")
+    (root / "sys/net/ipv4/tcp_rmem").write_text("4096\t131072\t6291456\n")
+    (root / "modules").write_text("nf_tables 300 1 - Live 0x0\n")
+    (root / "filesystems").write_text("nodev\toverlay\n\text4\n")
+    monkeypatch.setattr(kernel, "PROC", root)
+    monkeypatch.setattr(kernel, "SYS", tmp_path / "sys")
+    monkeypatch.setattr(kernel, "BUILTIN", tmp_path / "modules")
+    return root
+
+
+def test_only_a_parameter_that_differs_is_set_and_kept_for_the_next_boot(
+    changes: Changes, proc: Path, tmp_path: Path
+) -> None:
+    wanted = {"net.ipv4.ip_forward": "1", "net.ipv4.tcp_rmem": "4096 131072 6291456"}
+    kernel.parameters(changes, wanted, file=tmp_path / "drop-in")
+    assert (proc / "sys/net/ipv4/ip_forward").read_text() == "1\n"
+    assert (proc / "sys/net/ipv4/tcp_rmem").read_text() == "4096\t131072\t6291456\n"
+    assert changes.done == [f"{tmp_path / 'drop-in'}: written", "net.ipv4.ip_forward = 1"]
+    assert "net.ipv4.ip_forward = 1\n" in (tmp_path / "drop-in").read_text()
+    again = Changes(check=False)
+    kernel.parameters(again, wanted, file=tmp_path / "drop-in")
+    assert again.done == []
+
+
+def test_a_parameter_with_a_slash_keeps_its_dots(changes: Changes, proc: Path, tmp_path: Path) -> None:
+    (proc / "sys/net/ipv4/conf/eth0.120").mkdir(parents=True)
+    (proc / "sys/net/ipv4/conf/eth0.120/rp_filter").write_text("0\n")
+    kernel.parameters(changes, {"net/ipv4/conf/eth0.120/rp_filter": "1"}, file=tmp_path / "drop-in")
+    assert (proc / "sys/net/ipv4/conf/eth0.120/rp_filter").read_text() == "1\n"
+
+
+@pytest.mark.usefixtures("proc")
+def test_a_parameter_the_kernel_lacks_is_an_error_that_names_it(changes: Changes, tmp_path: Path) -> None:
+    with pytest.raises(HostError, match=r"(?s)net\.bridge\.none.*kernel_modules"):
+        kernel.parameters(changes, {"net.bridge.none": "1"}, file=tmp_path / "drop-in")
+
+
+@pytest.mark.usefixtures("proc")
+def test_a_parameter_that_cannot_be_written_is_an_error_with_the_value_it_has(
+    changes: Changes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> int:
+        raise OSError(30, "Read-only file system")
+
+    monkeypatch.setattr(Path, "write_text", refuse)
+    with pytest.raises(HostError, match=r"(?s)ip_forward.*Read-only.*it is 0"):
+        kernel._parameter(changes, "net.ipv4.ip_forward", "1")
+
+
+@pytest.mark.usefixtures("proc")
+def test_a_module_that_is_built_in_or_loaded_is_left_alone(
+    changes: Changes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    called: list[list[str]] = []
+    monkeypatch.setattr(kernel, "run", lambda argv, **_: called.append(argv))
+    (tmp_path / "sys/module/br_netfilter").mkdir(parents=True)
+    kernel.modules(changes, ["overlay", "br_netfilter", "nf-tables"], file=tmp_path / "list")
+    assert called == []
+    assert (tmp_path / "list").read_text().splitlines()[1:] == ["nf-tables"], "a loadable one is loaded at boot, too"
+    kernel.modules(changes, ["overlay", "geneve"], file=tmp_path / "list")
+    assert called == [["modprobe", "--", "geneve"]]
+
+
+def test_a_host_knows_itself_by_its_real_address_and_keeps_what_others_wrote(
+    changes: Changes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hosts = tmp_path / "hosts"
+    monkeypatch.setattr(naming, "HOSTS", hosts)
+    hosts.write_text("127.0.0.1 localhost\n127.0.1.1 w-1.lab.test w-1\n192.0.2.9 printer\n")
+    names = {"identity.lab.test": "10.0.0.2", "w-1.lab.test": "10.0.0.9"}
+    for _ in range(2):
+        naming.known_names(changes, name="w-1", fqdn="w-1.lab.test", address="10.0.0.9", names=names)
+    assert hosts.read_text().splitlines() == [
+        "127.0.0.1 localhost",
+        "192.0.2.9 printer",
+        "# BEGIN groundup.cloud",
+        "10.0.0.9 w-1.lab.test w-1",
+        "10.0.0.2 identity.lab.test",
+        "# END groundup.cloud",
+    ]
+    assert len(changes.done) == 1
+
+
+def test_keys_taken_out_of_the_site_file_lose_their_way_in(
+    changes: Changes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(access, "KEYS", tmp_path)
+    access.keys(changes, "ops", ["ssh-ed25519 AAAA b\n", "ssh-ed25519 CCCC a"])
+    access.keys(changes, "ops", ["ssh-ed25519 CCCC a"])
+    assert (tmp_path / "ops").read_text() == "ssh-ed25519 CCCC a\n"
+
+
+@pytest.mark.parametrize(("user", "root"), [("root", "prohibit-password"), ("ops", "no")])
+def test_sshd_takes_keys_only_and_root_only_when_the_controller_is_root(
+    changes: Changes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, user: str, root: str
+) -> None:
+    monkeypatch.setattr(access, "SSHD", tmp_path / "drop-in")
+    monkeypatch.setattr(access, "run", lambda _argv, **_: "")
+    monkeypatch.setattr(units.Unit, "refreshed", lambda _: None)
+    monkeypatch.setattr(units.Unit, "_set_mark", lambda _: None)
+    access.sshd(changes, user)
+    lines = (tmp_path / "drop-in").read_text().splitlines()
+    assert f"PermitRootLogin {root}" in lines
+    assert "PasswordAuthentication no" in lines
+
+
+def test_an_unknown_time_zone_is_an_error_that_names_the_field(
+    changes: Changes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clock, "ZONES", tmp_path)
+    with pytest.raises(HostError, match=r"(?s)Mars/Olympus.*hosts\.timezone"):
+        clock.timezone(changes, "Mars/Olympus")
+
+
+@pytest.mark.parametrize(
+    ("unit", "said", "expected"),
+    [
+        ({"ActiveState": "active", "ConditionResult": "yes"}, "yes\n", True),
+        ({"ActiveState": "active", "ConditionResult": "yes"}, "no\n", False),
+        ({"ActiveState": "failed", "ConditionResult": "yes"}, "no\n", False),
+        ({"ActiveState": "inactive", "ConditionResult": "no", "ConditionTimestampMonotonic": "17"}, "no\n", None),
+        ({"ActiveState": "inactive", "ConditionResult": "no", "ConditionTimestampMonotonic": "0"}, "no\n", False),
+    ],
+)
+def test_the_clock_is_in_step_or_not_or_somebody_elses(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, unit: dict[str, str], said: str, expected: bool | None
+) -> None:
+    daemon = tmp_path / "chronyd"
+    daemon.touch()
+    monkeypatch.setattr(clock, "CHRONYD", daemon)
+    monkeypatch.setattr(clock, "properties", lambda *_: unit)
+    monkeypatch.setattr(clock, "attempt", lambda argv: subprocess.CompletedProcess(argv, 0, said, ""))
+    assert clock.state()["synchronised"] is expected
+
+
+def test_a_trust_store_a_killed_run_left_old_is_made_anew(
+    changes: Changes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bundle, links, ours = tmp_path / "bundle", tmp_path / "links", tmp_path / "ours"
+    links.mkdir()
+    ours.mkdir()
+    for name, path in (("BUNDLE", bundle), ("LINKS", links), ("OURS", ours)):
+        monkeypatch.setattr(trust, name, path)
+    monkeypatch.setattr(packages, "installed", lambda *_: False)
+    calls: list[Any] = []
+
+    def update(argv: list[str]) -> None:
+        calls.append(argv)
+        bundle.write_text((ours / "groundup-lab.crt").read_text())
+        (links / "groundup-lab.pem").touch()
+
+    (ours / "groundup-lab.crt").write_text("CERTIFICATE\n")
+    monkeypatch.setattr(trust, "run", update)
+    trust.authority(changes, "CERTIFICATE", site="lab")
+    trust.authority(changes, "CERTIFICATE", site="lab")
+    assert calls == [["update-ca-certificates"]]
+    assert changes.done == ["trust store: made anew"]
+
+
+def test_the_sites_mirror_is_the_only_source_and_the_hosts_own_come_back(
+    changes: Changes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "sources.list.d").mkdir()
+    (tmp_path / "sources.list").write_text("deb somewhere\n")
+    (tmp_path / "sources.list.d/debian.sources").write_text("Types: deb\n")
+    (tmp_path / "os-release").write_text("ID=debian\nVERSION_CODENAME=trixie\n")
+    monkeypatch.setattr(sources, "APT", tmp_path)
+    monkeypatch.setattr(sources, "OS_RELEASE", tmp_path / "os-release")
+
+    def active() -> list[str]:
+        found = [*tmp_path.glob("sources.list"), *tmp_path.glob("sources.list.d/*.sources")]
+        return sorted(path.name for path in found)
+
+    sources.packages_from(changes, "http://registry.lab.test:8080/debian")
+    assert active() == ["groundup.sources"]
+    assert "Suites: trixie\n" in (tmp_path / "sources.list.d/groundup.sources").read_text()
+    again = Changes(check=False)
+    sources.packages_from(again, "http://registry.lab.test:8080/debian")
+    assert again.done == []
+    sources.packages_from(changes, None)
+    assert active() == ["debian.sources", "sources.list"]
+
+
+def test_a_host_of_another_site_or_of_lost_secrets_is_refused_before_anything_changes(
+    changes: Changes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(host_baseline, "BELONGS", tmp_path / "site")
+    host_baseline.belongs(changes, site="lab", store="one")
+    host_baseline.belongs(changes, site="lab", store="one")
+    assert len(changes.done) == 1
+    for site, store in (("lab", "two"), ("other", "one")):
+        with pytest.raises(HostError, match=f"(?s)belongs to site lab.*{site} {store}"):
+            host_baseline.belongs(changes, site=site, store=store)
+    assert (tmp_path / "site").read_text() == "lab one\n"
+    assert len(changes.done) == 1
+
+
+def test_the_resolver_of_a_host_is_written_only_when_the_site_says_which(
+    changes: Changes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    resolv = tmp_path / "resolv.conf"
+    resolv.write_text("nameserver 192.0.2.1\n")
+    monkeypatch.setattr(naming, "RESOLV", resolv)
+    naming.resolver(changes, [], domain="lab.test")
+    assert resolv.read_text() == "nameserver 192.0.2.1\n"
+    naming.resolver(changes, ["10.0.0.1", "10.0.0.2"], domain="lab.test")
+    assert resolv.read_text().splitlines()[1:] == ["search lab.test", "nameserver 10.0.0.1", "nameserver 10.0.0.2"]
+
+
+def test_names_that_resolve_elsewhere_or_not_at_all_are_all_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    from ansible_collections.groundup.cloud.plugins.modules import host_info
+
+    def ask(name: str, _port: None) -> list[Any]:
+        if name == "gone.lab.test":
+            raise OSError(-2, "Name or service not known")
+        return [(0, 0, 0, "", ("10.0.0.1", 0))]
+
+    monkeypatch.setattr(host_info, "socket", SimpleNamespace(getaddrinfo=ask))
+    names = {"right.lab.test": "10.0.0.1", "wrong.lab.test": "10.0.0.2", "gone.lab.test": "10.0.0.3"}
+    assert host_info.unresolved(names) == [
+        "gone.lab.test: Name or service not known, not 10.0.0.3",
+        "wrong.lab.test: 10.0.0.1, not 10.0.0.2",
+    ]
