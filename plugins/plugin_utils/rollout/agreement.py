@@ -30,13 +30,13 @@ def disagreements(releases: Iterable[ReleasePlan]) -> Iterator[GateReason]:
                 continue
             who, before = first.setdefault(path, (release.name, value))
             if before != value:
-                yield _reason(release.name, path, value, who, path, before)
+                yield _reason((release.name, path, value), (who, path, before))
     yield from _members(named)
     for left, left_path, right, right_path in _SAME:
         if left in named and right in named:
             one, other = at(named[left].values, left_path), at(named[right].values, right_path)
             if one is not None and other is not None and one != other:
-                yield _reason(left, left_path, one, right, right_path, other)
+                yield _reason((left, left_path, one), (right, right_path, other))
 
 
 def leaves(values: Mapping[str, Any], path: str) -> Iterator[tuple[str, Any]]:
@@ -72,14 +72,18 @@ def _members(named: Mapping[str, ReleasePlan]) -> Iterator[GateReason]:
     for release in named.values():
         told = at(release.values, path)
         if members is not None and told is not None and told != members:
-            yield _reason(release.name, path, told, "rabbitmq", "pod.replicas.server", members)
+            yield _reason((release.name, path, told), ("rabbitmq", "pod.replicas.server", members))
 
 
-def _reason(release: str, path: str, value: Any, other: str, other_path: str, before: Any) -> GateReason:
+_Place = tuple[str, str, Any]  # release, path, value
+
+
+def _reason(one: _Place, other: _Place) -> GateReason:
+    release, path, value = one
     return GateReason(
         code="disagreement",
         release=release,
-        what=f"{path} is {_shown(value)}, but {other} has {_shown(before)} at {other_path}",
+        what=f"{path} is {_shown(value)}, but {other[0]} has {_shown(other[2])} at {other[1]}",
         why="one of the two would look for the other in the wrong place, or with the wrong password",
         remedy="set it once: drop the override in openstack.overrides",
     )

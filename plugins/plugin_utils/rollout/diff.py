@@ -178,4 +178,3 @@ def lines(diff: ReleaseDiff) -> list[str]:
 def _short(value: Any, width: int = 120) -> str:
     text = "(absent)" if value is None else repr(value)
     return text if len(text) <= width else f"{text[: width - 1]}…"
-

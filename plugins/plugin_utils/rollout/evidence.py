@@ -1,4 +1,4 @@
-"""Finds what does not come up, the most telling first: failed jobs and init containers, then volumes, then the rest (D5)."""
+"""Finds what does not come up, the most telling first: failed containers and jobs, then volumes, then the rest (D5)."""
 
 from __future__ import annotations
 

@@ -11,7 +11,17 @@ from ..plan.types import Plan, ReleasePlan
 from .agreement import disagreements
 from .manifests import images
 from .quantity import in_bytes
-from .types import FieldChange, GateReason, GateRefusedError, LiveRelease, Object, ObjectChange, ReleaseDiff, Rendered, ref_of
+from .types import (
+    FieldChange,
+    GateReason,
+    GateRefusedError,
+    LiveRelease,
+    Object,
+    ObjectChange,
+    ReleaseDiff,
+    Rendered,
+    ref_of,
+)
 
 QUORUMS = ("mariadb", "rabbitmq", "etcd")
 
@@ -38,7 +48,8 @@ def reasons(
 def decide(found: Iterable[GateReason], *, force: Iterable[str] = ()) -> tuple[GateReason, ...]:
     """Return the reasons that were accepted. Raises GateRefusedError with the table of the others, if any."""
     accepted = set(force)
-    kept, taken = [], []
+    kept: list[GateReason] = []
+    taken: list[GateReason] = []
     for reason in found:
         known = reason.code in accepted or f"{reason.code}:{reason.release}" in accepted
         (taken if known else kept).append(reason)
@@ -142,15 +153,15 @@ def _change(release: ReleasePlan, change: ObjectChange) -> Iterator[GateReason]:
 
 
 def _field(release: ReleasePlan, change: ObjectChange, field: FieldChange) -> Iterator[GateReason]:
-    if field.path.endswith("resources.requests.storage") and None not in (field.before, field.after):
-        if in_bytes(field.after) < in_bytes(field.before):
-            yield GateReason(
-                code="volume-shrink",
-                release=release.name,
-                what=f"{change.ref}: {field.path} from {field.before} to {field.after}",
-                why="a volume cannot shrink",
-                remedy=f"keep at least {field.before}",
-            )
+    storage = field.path.endswith("resources.requests.storage") and None not in (field.before, field.after)
+    if storage and in_bytes(field.after) < in_bytes(field.before):
+        yield GateReason(
+            code="volume-shrink",
+            release=release.name,
+            what=f"{change.ref}: {field.path} from {field.before} to {field.after}",
+            why="a volume cannot shrink",
+            remedy=f"keep at least {field.before}",
+        )
     quorum = release.verify in QUORUMS and change.ref.kind == "StatefulSet"
     if quorum and field.path == "spec.replicas" and isinstance(field.before, int):
         after = field.after if isinstance(field.after, int) else 0

@@ -2,13 +2,12 @@
 
 What Helm does when it is *told* to stop is written down by us when it could not do it itself:
 
-| newest record                 | was it ever deployed? | healed by                                              |
-|-------------------------------|-----------------------|--------------------------------------------------------|
-| deployed, superseded          | -                     | nothing                                                |
-| failed, pending-install       | no                    | forgetting the records: the install runs once more, with its install hooks, and adopts the objects that are there |
-| failed                        | yes                   | nothing: Helm upgrades over a failed revision          |
-| pending-upgrade, -rollback    | yes                   | marking that revision failed                           |
-| uninstalling                  | -                     | finishing the uninstall                                |
+* deployed, superseded: nothing to heal.
+* failed or pending-install, never deployed: the records are forgotten, so that the install runs once more with its
+  install hooks; it adopts the objects that are there.
+* failed, once deployed: nothing, Helm upgrades over a failed revision.
+* pending-upgrade, pending-rollback: that revision is marked failed.
+* uninstalling: the uninstall is finished.
 
 Nothing is rolled back: a Helm rollback is not an OpenStack rollback (U6), databases have moved on. Volume claims are
 never touched.

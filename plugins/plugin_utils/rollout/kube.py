@@ -261,4 +261,3 @@ def _lines(response: urllib3.BaseHTTPResponse) -> Iterator[Object]:
         for line in lines:
             if line.strip():
                 yield dict(json.loads(line))
-

@@ -138,7 +138,7 @@ def _signal_group(group: int, number: signal.Signals) -> None:
 
 @contextmanager
 def stop_on_signals(processes: Processes) -> Iterator[None]:
-    """End all children when this process gets SIGINT or SIGTERM, then let the signal do what it did before.
+    """End all children when this process gets SIGINT or SIGTERM, and raise InterruptedRolloutError.
 
     Outside the main thread signals cannot be caught; there it changes nothing.
     """

@@ -19,4 +19,5 @@ def in_bytes(quantity: Any) -> Decimal:
     try:
         return Decimal(number) * _UNITS[unit]
     except (InvalidOperation, KeyError) as error:
-        raise ValueError(f"'{quantity}' is no quantity: write a number and one of {', '.join(filter(None, _UNITS))}") from error
+        units = ", ".join(filter(None, _UNITS))
+        raise ValueError(f"'{quantity}' is no quantity: write a number and one of {units}") from error

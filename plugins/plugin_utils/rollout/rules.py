@@ -1,7 +1,7 @@
 """Which layer is at fault: a table of small rules, tried in order, the first that fits decides.
 
-A rule looks at the evidence only. What lies deeper comes first: a node that is gone explains a pod that is not ready, and
-a database that refuses a password explains a job that fails. `docs/failure-cards.md` shows every rule with its card.
+A rule looks at the evidence only. What lies deeper comes first: a node that is gone explains a pod that is not ready,
+and a database that refuses a password explains a job that fails. `docs/failure-cards.md` shows every rule with its card.
 """
 
 from __future__ import annotations
@@ -255,7 +255,7 @@ RULES: tuple[Rule, ...] = (
         "the message queue refuses the password", next_=_RABBIT, patience=120.0,
     ),
     _text_rule(
-        "api-password", "credentials", r"http 401|\b401 unauthorized|requires authentication|invalid username or password",
+        "api-password", "credentials", r"http 401|\b401 unauthorized|requires authentication|invalid username or pass",
         "Keystone refuses the password", next_=_logs, patience=120.0,
     ),
     _text_rule(
@@ -267,8 +267,8 @@ RULES: tuple[Rule, ...] = (
         "suspect: the Galera quorum", next_=_GALERA,
     ),
     _text_rule(
-        "db-unreachable", "database", r"can't connect to (mysql|mariadb|server)|lost connection to (mysql|mariadb|server)|\b2003\b|"
-        r"too many connections|server has gone away", "the database does not answer", next_=_GALERA,
+        "db-unreachable", "database",
+        r"can't connect to (mysql|mariadb|server)|lost connection to (mysql|mariadb|server)|\b2003\b|too many connections|server has gone away", "the database does not answer", next_=_GALERA,
     ),
     _text_rule(
         "mq-unreachable", "message queue",
@@ -286,7 +286,8 @@ RULES: tuple[Rule, ...] = (
         "the image does not fit the chart or the release (U2)", next_=_logs, patience=120.0,
     ),
     _text_rule(
-        "chart-missing-object", "chart", r"configmap \S+ not found|references non-existent config key|CreateContainerConfigError",
+        "chart-missing-object", "chart",
+        r"configmap \S+ not found|references non-existent config key|CreateContainerConfigError",
         "the chart refers to what it does not make", next_=_describe, patience=60.0,
     ),
     _text_rule(

@@ -1,4 +1,4 @@
-"""A picture of the cluster at one moment: workloads, their pods, claims, nodes, events. Pure; `watch` keeps it current."""
+"""A picture of the cluster at one moment: workloads, their pods, claims, nodes, events. `watch` keeps it current."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ _DNS_LABEL = ("k8s-app", "kube-dns")
 class Snapshot:
     """Objects by reference, and events by the object they are about (oldest first)."""
 
-    def __init__(self, objects: Mapping[Ref, Object], events: Mapping[Ref, tuple[EventLine, ...]] | None = None) -> None:
+    def __init__(
+        self, objects: Mapping[Ref, Object], events: Mapping[Ref, tuple[EventLine, ...]] | None = None
+    ) -> None:
         self.objects = objects
         self.events = events or {}
 
@@ -50,9 +52,9 @@ class Snapshot:
     def _dns_down(self) -> str:
         for ref, item in sorted(self.objects.items()):
             labels = (item.get("metadata") or {}).get("labels") or {}
-            if ref.kind == "Deployment" and labels.get(_DNS_LABEL[0]) == _DNS_LABEL[1]:
-                if not (item.get("status") or {}).get("availableReplicas"):
-                    return f"{ref.namespace}/{ref}"
+            serves_names = ref.kind == "Deployment" and labels.get(_DNS_LABEL[0]) == _DNS_LABEL[1]
+            if serves_names and not (item.get("status") or {}).get("availableReplicas"):
+                return f"{ref.namespace}/{ref}"
         return ""
 
 

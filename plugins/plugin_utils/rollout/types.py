@@ -15,9 +15,7 @@ ChangeKind = Literal["create", "change", "remove", "refused"]
 State = Literal[
     "waiting", "healing", "applying", "starting", "verifying", "ready", "unchanged", "failed", "not started"
 ]
-Layer = Literal[
-    "node", "image", "volume", "network", "database", "message queue", "credentials", "chart", "service"
-]
+Layer = Literal["node", "image", "volume", "network", "database", "message queue", "credentials", "chart", "service"]
 
 
 class RolloutError(GroundupError):

@@ -1,0 +1,187 @@
+"""Brings one release up: heal, upgrade, watch until it is ready, ask the service. Runs in a thread of its own."""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ..plan.types import ReleasePlan
+from .board import Board
+from .evidence import BlackBox, collect
+from .heal import heal
+from .helm import Helm, why
+from .kube import Api, ApiError
+from .options import Options
+from .process import Finished, Processes
+from .readiness import progress
+from .rules import diagnose
+from .survey import Survey
+from .types import Check, Evidence, InterruptedRolloutError, Rendered, Verification
+from .watch import ClusterView
+
+_GLANCE = 1.0  # seconds between two looks at a picture that keeps changing
+_PAUSE = 3.0  # seconds between two questions to a service that does not answer as it should
+_PASSING = re.compile(r"connection refused|etcdserver|TLS handshake timeout|unexpected EOF|leader changed|i/o timeout")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """How it ended: well without evidence, badly with."""
+
+    changed: bool
+    verification: Verification = field(default_factory=lambda: Verification(checks=()))
+    healed: str = ""
+    evidence: Evidence | None = None
+
+
+class _GivenUpError(Exception):
+    def __init__(self, evidence: Evidence) -> None:
+        super().__init__(evidence.object)
+        self.evidence = evidence
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tools:
+    """What every release is brought up with."""
+
+    api: Api
+    helm: Helm
+    view: ClusterView
+    board: Board
+    processes: Processes
+    options: Options
+    resolve: Callable[[Mapping[str, Any]], dict[str, Any]]
+    ask: Callable[[ReleasePlan], Verification]
+
+
+def bring_up(release: ReleasePlan, rendered: Rendered, survey: Survey, tools: Tools) -> Outcome:
+    """Bring ``release`` up and return how it ended. Raises InterruptedRolloutError when the run is told to stop."""
+    return _BringUp(release, rendered, survey, tools).run()
+
+
+class _BringUp:
+    def __init__(self, release: ReleasePlan, rendered: Rendered, survey: Survey, tools: Tools) -> None:
+        self.release, self.rendered, self.survey, self.tools = release, rendered, survey, tools
+        self.box = BlackBox(tools.api)
+        self.deadline = time.monotonic() + tools.options.start_timeout
+        self.first_seen: dict[tuple[str, str], float] = {}
+
+    def run(self) -> Outcome:
+        healed, changed = "", not self.survey.unchanged(self.release.name)
+        try:
+            if changed:
+                self._show("healing")
+                healed = heal(self.tools.api, self.tools.helm, self.survey.live.get(self.release.name))
+                if healed:
+                    self.tools.board.say(f"{self.release.name}: {healed}")
+                self._upgrade()
+            self._wait_until(lambda: progress(self.rendered, self.tools.view.snapshot(), hooks_done=True).complete)
+            return Outcome(changed=changed, healed=healed, verification=self._verify())
+        except _GivenUpError as given_up:
+            return Outcome(changed=changed, healed=healed, evidence=given_up.evidence)
+        except ApiError as error:
+            return Outcome(changed=changed, healed=healed, evidence=self._plain("apply", str(error)))
+
+    def _upgrade(self) -> None:
+        """Run helm and watch its hooks meanwhile. An API server that is just restarting gets a second chance."""
+        done = self._helm_once()
+        if done.code and _PASSING.search(done.stderr):
+            self.tools.board.say(f"{self.release.name}: {why(done)}; once more")
+            time.sleep(_PAUSE)
+            done = self._helm_once()
+        if done.code:
+            found = collect(self.rendered, self.tools.view.snapshot())
+            if found:
+                worst = self.box.complete(found[0])
+                raise _GivenUpError(worst)
+            raise _GivenUpError(self.box.complete(self._plain("apply", why(done))))
+        self.tools.view.refresh(self.release.namespace)
+
+    def _helm_once(self) -> Finished:
+        cancel = threading.Event()
+        with ThreadPoolExecutor(max_workers=1, thread_name_prefix=f"helm-{self.release.name}") as pool:
+            running: Future[Finished] = pool.submit(
+                self.tools.helm.upgrade,
+                self.release,
+                self.tools.resolve(self.release.values),
+                digest=self.rendered.digest,
+                timeout=self.tools.options.hook_timeout,
+                cancel=cancel,
+            )
+            running.add_done_callback(lambda _: self.tools.view.wake())
+            try:
+                self._wait_until(running.done, hooks=True)
+            finally:
+                cancel.set()
+            return running.result()
+
+    def _wait_until(self, done: Callable[[], bool], *, hooks: bool = False) -> None:
+        seen = -1
+        while not done():
+            if self.tools.processes.stopped:
+                raise InterruptedRolloutError
+            seen = self.tools.view.wait(seen, timeout=5.0)
+            self._look(hooks=hooks)
+            if time.monotonic() > self.deadline:
+                raise _GivenUpError(self._worst("it did not become ready in time"))
+            # Many changes come at once; one look at all of them is enough.
+            time.sleep(_GLANCE if not done() else 0)
+
+    def _look(self, *, hooks: bool) -> None:
+        snapshot = self.tools.view.snapshot()
+        now = progress(self.rendered, snapshot, hooks_done=not hooks)
+        trouble = f"the API cannot be watched: {self.tools.view.trouble}" if self.tools.view.trouble else ""
+        self._show("applying" if hooks else "starting", now.ready, now.total, trouble or now.waiting_for)
+        found = collect(self.rendered, snapshot)
+        self.box.record(found)
+        self._lose_patience(found)
+
+    def _lose_patience(self, found: list[Evidence]) -> None:
+        """Give up on what will not come right by itself, once it was seen for as long as its rule allows."""
+        current: dict[tuple[str, str], float] = {}
+        for evidence in found:
+            full = self.box.complete(evidence) if evidence.exit_code else evidence
+            diagnosis = diagnose(full)
+            if diagnosis.patience is None:
+                continue
+            key = (diagnosis.rule, diagnosis.object)
+            current[key] = self.first_seen.get(key, time.monotonic())
+            if time.monotonic() - current[key] >= diagnosis.patience * self.tools.options.patience:
+                raise _GivenUpError(self.box.complete(evidence))
+        self.first_seen = current
+
+    def _verify(self) -> Verification:
+        end = time.monotonic() + self.tools.options.verify_timeout
+        while True:
+            self._show("verifying")
+            verification = self.tools.ask(self.release)
+            if verification.ok:
+                return verification
+            failed = next((check for check in verification.checks if not check.ok), None)
+            self._show("verifying", waiting=f"{failed.name}: {failed.detail}" if failed else "")
+            if time.monotonic() > end:
+                raise _GivenUpError(self._plain("verify", "", checks=verification.checks))
+            if self.tools.processes.stopped:
+                raise InterruptedRolloutError
+            time.sleep(_PAUSE)
+
+    def _worst(self, message: str) -> Evidence:
+        found = collect(self.rendered, self.tools.view.snapshot())
+        if not found:
+            return self._plain("start", message)
+        worst = self.box.complete(found[0])
+        return replace(worst, message=worst.message or message)
+
+    def _plain(self, stage: Any, message: str, *, checks: tuple[Check, ...] = ()) -> Evidence:
+        return Evidence(
+            release=self.release.name, namespace=self.release.namespace, object=f"release {self.release.name}",
+            stage=stage, message=message, checks=checks, facts=self.tools.view.snapshot().facts,
+        )  # fmt: skip
+
+    def _show(self, state: Any, ready: int = 0, total: int = 0, waiting: str = "") -> None:
+        self.tools.board.update(self.release.name, state, ready=ready, total=total, waiting_for=waiting)

@@ -1,0 +1,288 @@
+"""The rollout: check, apply and verify of a whole graph of releases.
+
+    rollout = Rollout(plan=plan, api=api, helm=helm, processes=processes, secrets=store, authority=ca, say=print)
+    result = rollout.apply()
+
+Its edges (the API, helm, the secrets store, where lines are printed) are handed in. A release starts as soon as all it
+needs has verified; one that fails takes only those down that need it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Protocol
+
+from ..plan.types import Plan, ReleasePlan
+from ..secrets import Redactor
+from . import cards, gate, survey
+from .board import Board
+from .bring_up import Outcome, Tools, bring_up
+from .diff import lines
+from .graph import Graph
+from .helm import Helm
+from .kube import Api, ApiError
+from .limits import Limits, claims
+from .options import Options
+from .process import Processes, stop_on_signals
+from .survey import Survey
+from .types import Card, Check, Evidence, ReleaseReport, RolloutError, RolloutResult, State, Verification
+from .verify import VERIFIERS, Context
+from .watch import ClusterView
+
+_LOOK = 1.0  # seconds between two looks at releases under way; they report by themselves
+
+
+class Secrets(Protocol):
+    """What the rollout asks of the secrets store."""
+
+    def resolve(self, values: Any) -> Any:
+        """Return ``values`` with every reference to a secret replaced by the secret."""
+        ...
+
+    def items(self) -> Mapping[str, str]:
+        """Return all secrets by name, to keep them out of what is printed."""
+        ...
+
+
+class Rollout:
+    """All releases of a plan on one cluster.
+
+    ``api``: None when there is no cluster yet (only `check` works then). ``authority``: certificate of the site's CA.
+    ``say``: gets one line at a time, from several threads but never from two at once.
+    """
+
+    def __init__(
+        self,
+        *,
+        plan: Plan,
+        api: Api | None,
+        helm: Helm,
+        processes: Processes,
+        secrets: Secrets,
+        authority: Path,
+        say: Callable[[str], None],
+        options: Options | None = None,
+    ) -> None:
+        self._plan, self._api, self._helm, self._processes = plan, api, helm, processes
+        self._secrets, self._authority = secrets, authority
+        self._redactor = Redactor(secrets.items())
+        self._say = lambda text: say(self._redactor.text(text))
+        self._options = options or Options()
+        self._limits = Limits(self._options.limits)
+        self._releases = {release.name: release for release in plan.openstack.releases}
+        self._graph()  # a circle or an unknown need is found before anything else
+
+    def check(self) -> RolloutResult:
+        """Return what `apply` would do, with the gate's reasons; nothing is changed."""
+        with stop_on_signals(self._processes):
+            found = self._survey()
+        return self._predicted(found)
+
+    def apply(self) -> RolloutResult:
+        """Bring every release to what the plan says and return how each ended.
+
+        Raises GateRefusedError before anything is changed, RolloutError when the cluster cannot be reached,
+        InterruptedRolloutError when the run is told to stop.
+        """
+        api = self._cluster()
+        with stop_on_signals(self._processes):
+            found = self._survey()
+            if found.broken:
+                return self._predicted(found)
+            for reason in gate.decide(found.reasons, force=self._options.force):
+                self._say(f"accepted: {reason.code} {reason.release}: {reason.what}")
+            board = Board(self._releases, self._say)
+            try:
+                with ClusterView(api).running() as view:
+                    return self._roll(found, self._tools(api, view, board))
+            finally:
+                self._processes.stop()
+
+    def verify(self) -> RolloutResult:
+        """Ask every service whether it works; nothing is changed."""
+        self._cluster()
+        graph, reports, failed, facts = self._graph(), [], [], {}
+        with ThreadPoolExecutor(max_workers=8, thread_name_prefix="verify") as pool:
+            futures = {name: pool.submit(self._timed, release) for name, release in self._releases.items()}
+            answers = {name: future.result() for name, future in futures.items()}
+        for name, (verification, seconds) in answers.items():
+            state: State = "ready" if verification.ok else "failed"
+            checks = self._clean(verification.checks)
+            reports.append(ReleaseReport(name=name, state=state, changed=False, seconds=seconds, checks=checks))
+            facts.update(verification.facts)
+            if not verification.ok:
+                below = [answers[need][0] for need in reversed(graph.needs(name))]
+                failed.append(cards.make(self._unwell(name, verification, below), self._redactor))
+        return RolloutResult(releases=tuple(reports), diffs=(), reasons=(), cards=tuple(failed), facts=facts)
+
+    def _graph(self) -> Graph:
+        return Graph(self._releases.values(), seconds=self._options.seconds)
+
+    def _cluster(self) -> Api:
+        if self._api is None:
+            raise RolloutError(
+                "there is no cluster to roll out to",
+                where=f"site {self._plan.site}",
+                why="releases run on it",
+                remedy="run the kubernetes layer first: ansible-playbook groundup.cloud.kubernetes",
+            )
+        return self._api
+
+    def _survey(self) -> Survey:
+        started = time.monotonic()
+        self._say(f"rendering {len(self._releases)} releases and comparing them with what is live")
+        found = survey.make(self._plan, api=self._api, helm=self._helm, resolve=self._resolve, limits=self._limits)
+        todo = [name for name in self._releases if name in found.rendered and not found.unchanged(name)]
+        self._say(f"{len(todo)} of {len(self._releases)} releases to change, {time.monotonic() - started:.1f} s")
+        for name in todo:
+            counts = found.diffs[name].counts
+            said = ", ".join(f"{kind} {_counted(entry)}" for kind, entry in counts.items())
+            self._say(f"  {name}: {said or 'no object differs, its record does'}")
+        return found
+
+    def _predicted(self, found: Survey) -> RolloutResult:
+        """Return the result of changing nothing: a chart that does not render stops the change as a whole."""
+        made = [
+            cards.make(
+                Evidence(
+                    release=name, namespace=self._releases[name].namespace, stage="render", message=error.what,
+                    object=f"chart {self._releases[name].chart}",
+                ),
+                self._redactor,
+                affected=sorted(self._graph().dependants(name)),
+            )
+            for name, error in found.broken.items()
+        ]  # fmt: skip
+        for card in made:
+            self._say(cards.text(card))
+        reports = [
+            ReleaseReport(
+                name=name, changed=name in found.rendered and not found.unchanged(name), seconds=0.0,
+                state="failed" if name in found.broken else "unchanged" if found.unchanged(name) else "waiting",
+            )
+            for name in self._releases
+        ]  # fmt: skip
+        if found.broken:
+            reports = [
+                report if report.state == "failed" else replace(report, state="not started", changed=False)
+                for report in reports
+            ]
+        return RolloutResult(
+            releases=tuple(reports), diffs=tuple(found.diffs.values()), reasons=found.reasons,
+            cards=tuple(made), facts={},
+        )  # fmt: skip
+
+    def _roll(self, found: Survey, tools: Tools) -> RolloutResult:
+        graph = self._graph()
+        reports: dict[str, ReleaseReport] = {}
+        made: list[Card] = []
+        facts: dict[str, Any] = {}
+        started: dict[Future[Outcome], tuple[str, float]] = {}
+        with ThreadPoolExecutor(max_workers=max(1, len(self._releases)), thread_name_prefix="release") as pool:
+            try:
+                while True:
+                    for name in graph.ready():
+                        future = pool.submit(self._one, self._releases[name], found, tools)
+                        started[future] = (name, time.monotonic())
+                    if not started:
+                        break
+                    done, _ = wait(started, timeout=_LOOK, return_when=FIRST_COMPLETED)
+                    tools.board.tick()
+                    for future in done:
+                        name, since = started.pop(future)
+                        outcome = future.result()
+                        seconds = time.monotonic() - since
+                        facts.update(outcome.verification.facts)
+                        reports[name] = self._report(name, outcome, seconds)
+                        tools.board.update(name, reports[name].state)
+                        if outcome.evidence is None:
+                            graph.done(name)
+                            continue
+                        lost = graph.lost(name)
+                        for other in lost:
+                            reports[other] = ReleaseReport(name=other, state="not started", changed=False, seconds=0.0)
+                            tools.board.update(other, "not started", waiting_for=f"it needs {name}")
+                        made.append(self._card(outcome.evidence, graph, lost))
+                        tools.board.say(cards.text(made[-1]))
+            except BaseException:
+                # Threads of releases end as soon as they see that the run has stopped.
+                self._processes.stop()
+                pool.shutdown(wait=True, cancel_futures=True)
+                raise
+        return RolloutResult(
+            releases=tuple(reports[name] for name in self._releases if name in reports),
+            diffs=tuple(found.diffs.values()),
+            reasons=found.reasons,
+            cards=tuple(made),
+            facts=facts,
+        )
+
+    def _one(self, release: ReleasePlan, found: Survey, tools: Tools) -> Outcome:
+        with self._limits.hold(*claims(release)):
+            return bring_up(release, found.rendered[release.name], found, tools)
+
+    def _report(self, name: str, outcome: Outcome, seconds: float) -> ReleaseReport:
+        state: State = "failed" if outcome.evidence else "ready" if outcome.changed else "unchanged"
+        return ReleaseReport(
+            name=name, state=state, changed=outcome.changed, seconds=round(seconds, 1), healed=outcome.healed,
+            checks=self._clean(outcome.verification.checks),
+        )  # fmt: skip
+
+    def _card(self, evidence: Evidence, graph: Graph, lost: tuple[str, ...]) -> Card:
+        if evidence.stage == "verify":
+            below = [self._ask(self._releases[need]) for need in reversed(graph.needs(evidence.release))]
+            own = Verification(checks=evidence.checks)
+            evidence = replace(self._unwell(evidence.release, own, below), facts=evidence.facts)
+        return cards.make(evidence, self._redactor, affected=lost)
+
+    def _unwell(self, name: str, own: Verification, below: list[Verification]) -> Evidence:
+        """Return the evidence of a service that runs and does not work: what it stands on is asked first (R7)."""
+        checks = [check for verification in [*below, own] for check in verification.checks if not check.ok]
+        release = self._releases[name]
+        return Evidence(
+            release=name, namespace=release.namespace, object=f"release {name}", stage="verify", checks=tuple(checks)
+        )
+
+    def _tools(self, api: Api, view: ClusterView, board: Board) -> Tools:
+        return Tools(
+            api=api, helm=self._helm, view=view, board=board, processes=self._processes, options=self._options,
+            resolve=self._resolve, ask=self._ask,
+        )  # fmt: skip
+
+    def _resolve(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        return dict(self._secrets.resolve(dict(values)))
+
+    def _timed(self, release: ReleasePlan) -> tuple[Verification, float]:
+        started = time.monotonic()
+        verification = self._ask(release)
+        return verification, round(time.monotonic() - started, 1)
+
+    def _ask(self, release: ReleasePlan) -> Verification:
+        verifier = VERIFIERS.get(release.verify)
+        if verifier is None:
+            unknown = Check(name="verifier", ok=False, detail=f"there is none called {release.verify}", layer="chart")
+            return Verification(checks=(unknown,))
+        context = Context(
+            api=self._cluster(), plan=self._plan, release=release, values=self._resolve(release.values),
+            authority=self._authority,
+        )  # fmt: skip
+        try:
+            return verifier(context)
+        except ApiError as error:
+            return Verification(checks=(Check(name="api", ok=False, detail=error.what, layer="network"),))
+
+    def _clean(self, checks: tuple[Check, ...]) -> tuple[Check, ...]:
+        return tuple(replace(check, detail=self._redactor.text(check.detail)) for check in checks)
+
+
+def _counted(entry: Mapping[str, int]) -> str:
+    return "/".join(f"{count} {what}" for what, count in entry.items())
+
+
+def diff_text(result: RolloutResult, redactor: Redactor) -> str:
+    """Return the whole change as text, for ``--diff``."""
+    return "".join(f"{redactor.text(line)}\n" for diff in result.diffs for line in lines(diff))
