@@ -26,9 +26,13 @@ def node_labels(names: Iterable[str]) -> Values:
     return {name: {"node_selector_key": CONTROL_LABEL, "node_selector_value": "enabled"} for name in names}
 
 
-def anti_affinity(sizes: Sizes, *, members: int) -> Values:
-    """Return ``pod.affinity``: members keep off each other's host or rack, strictly where there is room for all."""
-    strict = sizes.spread and members > 1
+def anti_affinity(sizes: Sizes, *, members: int, quorum: bool) -> Values:
+    """Return ``pod.affinity``: members keep off each other's host or rack.
+
+    Strictly, for members of a ``quorum`` where there is room for all; others only prefer it, since a rolling update
+    brings up one more than there are hosts or racks for.
+    """
+    strict = quorum and sizes.spread and members > 1
     kind = f"{'required' if strict else 'preferred'}DuringSchedulingIgnoredDuringExecution"
     return {
         "anti": {"type": {"default": kind}, "topologyKey": {"default": sizes.topology_key}, "weight": {"default": 10}}

@@ -96,7 +96,7 @@ def values(plan: Plan, sizes: Sizes) -> Values:
         },
         "pod": {
             "replicas": {"api": sizes.api},
-            "affinity": anti_affinity(sizes, members=sizes.api),
+            "affinity": anti_affinity(sizes, members=sizes.api, quorum=False),
             "lifecycle": {
                 # The new pod answers before an old one goes, also with a single replica (U10).
                 "upgrades": {"deployments": {"rolling_update": {"max_unavailable": 0, "max_surge": 1}}},

@@ -18,7 +18,7 @@ def values(plan: Plan, sizes: Sizes) -> Values:
         "conf": {"memcached": {"memory": weight.cache_memory, "max_connections": weight.cache_connections}},
         "pod": {
             "replicas": {"server": sizes.memcached},
-            "affinity": anti_affinity(sizes, members=sizes.memcached),
+            "affinity": anti_affinity(sizes, members=sizes.memcached, quorum=False),
             "resources": {
                 "enabled": weight.resources,
                 "memcached": resources(

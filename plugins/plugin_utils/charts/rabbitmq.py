@@ -35,7 +35,7 @@ def values(plan: Plan, sizes: Sizes) -> Values:
         },
         "pod": {
             "replicas": {"server": sizes.rabbitmq},
-            "affinity": anti_affinity(sizes, members=sizes.rabbitmq),
+            "affinity": anti_affinity(sizes, members=sizes.rabbitmq, quorum=True),
             "probes": {
                 "rabbitmq": {
                     "rabbitmq": {

@@ -91,8 +91,8 @@ def sizes(plan: Plan) -> Sizes:
     Quorum services (MariaDB, RabbitMQ) take an odd number: two control hosts run one member, since two members
     survive the loss of neither.
     """
-    control = [host for host in plan.hosts.values() if host.node_labels.get(CONTROL_LABEL) == "enabled"]
-    hosts = max(1, len(control))
+    hosts = max(1, sum("control" in host.roles for host in plan.hosts.values()))
+    nodes = [host for host in plan.hosts.values() if host.node_labels.get(CONTROL_LABEL) == "enabled"]
     odd = 3 if hosts >= 3 else 1
     several = min(hosts, 3)
     wanted = plan.openstack.replicas
@@ -102,11 +102,11 @@ def sizes(plan: Plan) -> Sizes:
         "memcached": wanted.get("memcached", several),
         "api": wanted.get("api", several),
     }
-    racks = {host.node_labels.get(RACK_LABEL) for host in control} - {None}
+    racks = {host.node_labels.get(RACK_LABEL) for host in nodes} - {None}
     most = max(members["mariadb"], members["rabbitmq"])
     return Sizes(
         **members,
         topology_key=RACK_LABEL if most > 1 and len(racks) >= most else HOST_LABEL,
-        spread=1 < most <= hosts,
+        spread=1 < most <= len(nodes),
         weight=WEIGHTS[plan.profile],
     )

@@ -1,0 +1,96 @@
+"""What the contract tests share: example sites, their plans, helm, rendered charts, the facts of the real charts."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, load_site, make_plan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import ReleasePlan
+
+ROOT = Path(__file__).resolve().parents[2]
+DATA = Path(__file__).parent / "data"
+SITES = sorted(path.parent.name for path in (ROOT / "inventories").glob("*/site.yml"))
+Render = Callable[[ReleasePlan, Path], str]
+
+
+@pytest.fixture(scope="session", params=SITES)
+def plan(request: pytest.FixtureRequest) -> Plan:
+    """The plan of every example site."""
+    return make_plan(load_site(ROOT / "inventories" / request.param / "site.yml"))
+
+
+@pytest.fixture(scope="session")
+def keys() -> Any:
+    """Key paths and types of the real charts' values, by chart."""
+    return json.loads((DATA / "keys.json").read_text())
+
+
+@pytest.fixture(scope="session")
+def facts() -> Any:
+    """Objects the real charts render with default values, by chart."""
+    return json.loads((DATA / "objects.json").read_text())
+
+
+@pytest.fixture(scope="session")
+def helm() -> Path:
+    """The helm that supply provides, or one that is on the PATH."""
+    found = shutil.which("helm")
+    return Path(found) if found else supply.tool("helm")
+
+
+def plain(value: Any) -> Any:
+    """Return ``value`` with every secret's reference replaced by a word that tells which secret it is."""
+    if isinstance(value, dict):
+        if set(value) == {"$secret"}:
+            return "secret" + value["$secret"].replace("/", "").replace("-", "")
+        return {key: plain(item) for key, item in value.items()}
+    return [plain(item) for item in value] if isinstance(value, list) else value
+
+
+@pytest.fixture(scope="session")
+def render(helm: Path) -> Render:
+    """A function that renders a release with a chart and returns the text."""
+
+    def run(release: ReleasePlan, chart: Path) -> str:
+        done = subprocess.run(
+            [helm, "template", release.name, chart, "--namespace", release.namespace, "--values", "-"],
+            input=json.dumps(plain(release.values)),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    return run
+
+
+def objects(text: str) -> list[dict[str, Any]]:
+    """Return the objects in what helm rendered."""
+    return [item for item in yaml.safe_load_all(text) if item]
+
+
+@pytest.fixture(scope="session")
+def real_charts() -> Path:
+    """The directory of packaged OpenStack-Helm charts that GROUNDUP_OSH_CHARTS names."""
+    where = os.environ.get("GROUNDUP_OSH_CHARTS")
+    if not where:
+        pytest.skip("GROUNDUP_OSH_CHARTS is not set: no OpenStack-Helm charts to render (docs/charts.md)")
+    directory = Path(where)
+    if not list(directory.glob("keystone-*.tgz")):
+        pytest.skip(f"GROUNDUP_OSH_CHARTS={where} holds no keystone-*.tgz (docs/charts.md)")
+    return directory
+
+
+def chart_in(directory: Path, name: str) -> Path:
+    """Return the newest package of chart ``name`` in ``directory``."""
+    return sorted(directory.glob(f"{name}-[0-9]*.tgz"))[-1]

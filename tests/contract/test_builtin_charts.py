@@ -1,0 +1,182 @@
+"""The built-in charts render for every example site, the same twice, and look like the real ones where both speak."""
+
+from __future__ import annotations
+
+import base64
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
+
+from .conftest import ROOT, Render, objects
+
+CHARTS = ROOT / "charts"
+# Objects of the real charts that others rely on: the built-in ones have every one of them.
+CONTRACT = {
+    "mariadb": {
+        "Secret/mariadb-dbadmin-password", "Secret/mariadb-secrets", "Service/mariadb", "Service/mariadb-server",
+        "Service/mariadb-discovery", "StatefulSet/mariadb-server", "PodDisruptionBudget/mariadb-server",
+        "ConfigMap/mariadb-etc", "ConfigMap/mariadb-bin",
+    },
+    "rabbitmq": {
+        "Secret/rabbitmq-erlang-cookie", "Secret/rabbitmq-admin-user", "Service/rabbitmq", "StatefulSet/rabbitmq-rabbitmq",
+        "ConfigMap/rabbitmq-rabbitmq-etc",
+    },
+    "memcached": {"Service/memcached", "StatefulSet/memcached-memcached"},
+    "keystone": {
+        "Secret/keystone-keystone-admin", "Secret/keystone-db-admin", "Secret/keystone-etc", "Secret/keystone-fernet-keys",
+        "Secret/keystone-credential-keys", "ConfigMap/keystone-bin", "Service/keystone-api", "Deployment/keystone-api",
+        "PodDisruptionBudget/keystone-api", "Job/keystone-db-init", "Job/keystone-db-sync", "Job/keystone-fernet-setup",
+        "Job/keystone-credential-setup", "Job/keystone-bootstrap", "CronJob/keystone-fernet-rotate",
+        "CronJob/keystone-credential-rotate",
+    },
+}  # fmt: skip
+# Files of the real charts that only their own scripts read.
+FILES_OF_THEIR_OWN = {"ConfigMap", "Secret/keystone-etc"}
+
+
+def name_of(item: dict[str, Any]) -> str:
+    return f"{item['kind']}/{item['metadata']['name']}"
+
+
+@pytest.fixture(scope="module")
+def rendered(plan: Plan, render: Render) -> dict[str, list[dict[str, Any]]]:
+    return {release.name: objects(render(release, CHARTS / release.chart)) for release in plan.openstack.releases}
+
+
+def pods(items: list[dict[str, Any]]) -> list[tuple[str, dict[str, Any]]]:
+    """Return every pod template with the name of its owner."""
+    found = []
+    for item in items:
+        spec = item.get("spec", {})
+        spec = spec.get("jobTemplate", {}).get("spec", spec)
+        if "template" in spec:
+            found.append((name_of(item), spec["template"]["spec"]))
+    return found
+
+
+def test_two_renders_are_identical(plan: Plan, render: Render) -> None:
+    for release in plan.openstack.releases:
+        assert render(release, CHARTS / release.chart) == render(release, CHARTS / release.chart), release.name
+
+
+@pytest.mark.parametrize("chart", sorted(CONTRACT))
+def test_charts_pass_helms_own_lint(chart: str, helm: Path) -> None:
+    done = subprocess.run([helm, "lint", CHARTS / chart], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_objects_others_rely_on_are_there_under_the_real_names(rendered: dict[str, Any], facts: Any) -> None:
+    for release, items in rendered.items():
+        real = {f"{fact['kind']}/{fact['name']}" for fact in facts[release]}
+        assert CONTRACT[release] <= real, "the list above speaks of objects the real chart does not have"
+        assert CONTRACT[release] <= {name_of(item) for item in items}
+
+
+def test_objects_both_have_agree_in_labels_ports_and_keys(rendered: dict[str, Any], facts: Any) -> None:
+    for release, items in rendered.items():
+        mine = {name_of(item): item for item in items}
+        for fact in facts[release]:
+            item = mine.get(name := f"{fact['kind']}/{fact['name']}")
+            if item is None:
+                continue
+            labels = item["metadata"].get("labels", {})
+            assert fact.get("labels", {}).items() <= labels.items(), name
+            if "ports" in fact:
+                ports = item["spec"]["ports"]
+                assert [[port["name"], port["port"]] for port in ports] == fact["ports"], name
+                assert (item["spec"].get("clusterIP") == "None") == fact["headless"], name
+            if "keys" in fact and not FILES_OF_THEIR_OWN & {fact["kind"], name}:
+                assert set(fact["keys"]) <= set(item.get("data", {})), name
+
+
+def test_every_pod_runs_without_root_on_a_read_only_file_system(rendered: dict[str, Any]) -> None:
+    """Only the container that gives a fresh volume its owner is root, as in the real charts, with that one capability."""
+    for items in rendered.values():
+        for owner, pod in pods(items):
+            assert pod["securityContext"]["runAsNonRoot"] is True, owner
+            for container in [*pod.get("initContainers", []), *pod["containers"]]:
+                security = container["securityContext"]
+                assert security["readOnlyRootFilesystem"] is True, (owner, container["name"])
+                assert security["capabilities"]["drop"] == ["ALL"], (owner, container["name"])
+                if security.get("runAsUser") == 0:
+                    assert security["capabilities"]["add"] == ["CHOWN"], (owner, container["name"])
+
+
+def test_every_pod_runs_on_nodes_of_the_control_plane(rendered: dict[str, Any]) -> None:
+    for items in rendered.values():
+        for owner, pod in pods(items):
+            assert pod["nodeSelector"] == {"openstack-control-plane": "enabled"}, owner
+
+
+def test_probes_ask_the_api_itself(rendered: dict[str, Any]) -> None:
+    container = dict(pods(rendered["keystone"]))["Deployment/keystone-api"]["containers"][0]
+    for probe in ("readinessProbe", "livenessProbe"):
+        assert container[probe]["httpGet"] == {"path": "/v3", "port": 5000}
+
+
+def test_the_catalog_is_told_the_public_name_and_the_inner_one(plan: Plan, rendered: dict[str, Any]) -> None:
+    job = dict(pods(rendered["keystone"]))["Job/keystone-db-sync"]
+    env = {variable["name"]: variable.get("value") for variable in job["containers"][0]["env"]}
+    assert env["OS_BOOTSTRAP_PUBLIC_URL"] == next(end.url for end in plan.edge.endpoints if end.service == "keystone")
+    inner = f"http://keystone-api.{plan.openstack.namespace}.svc.{plan.kubernetes.dns_domain}:5000/v3"
+    assert env["OS_BOOTSTRAP_INTERNAL_URL"] == env["OS_BOOTSTRAP_ADMIN_URL"] == inner
+
+
+def test_keystones_configuration_names_its_database_and_its_cache(plan: Plan, rendered: dict[str, Any]) -> None:
+    secret = next(item for item in rendered["keystone"] if name_of(item) == "Secret/keystone-etc")
+    text = base64.b64decode(secret["data"]["keystone.conf"]).decode()
+    suffix = f"{plan.openstack.namespace}.svc.{plan.kubernetes.dns_domain}"
+    assert f"connection = mysql+pymysql://keystone:secretkeystonedb@mariadb.{suffix}:3306/keystone\n" in text
+    assert f"memcache_servers = memcached.{suffix}:11211\n" in text
+
+
+def test_a_node_port_leads_from_the_edge_to_the_api(plan: Plan, rendered: dict[str, Any]) -> None:
+    service = next(item for item in rendered["keystone"] if name_of(item) == "Service/keystone-api")
+    endpoint = next(end for end in plan.edge.endpoints if end.service == "keystone")
+    assert service["spec"]["ports"][0]["nodePort"] == endpoint.node_port
+    assert service["spec"]["type"] == "NodePort"
+
+
+def test_pods_that_wait_say_so_in_the_variables_of_the_real_charts(rendered: dict[str, Any]) -> None:
+    pod = dict(pods(rendered["keystone"]))["Deployment/keystone-api"]
+    init = pod["initContainers"][0]
+    env = {variable["name"]: variable.get("value") for variable in init["env"]}
+    assert init["command"] == ["kubernetes-entrypoint"]
+    assert env["DEPENDENCY_SERVICE"] == "openstack:memcached,openstack:mariadb"
+    assert env["DEPENDENCY_JOBS"] == "keystone-db-sync,keystone-credential-setup,keystone-fernet-setup"
+
+
+def test_jobs_are_made_anew_by_an_upgrade(rendered: dict[str, Any]) -> None:
+    jobs = [item for items in rendered.values() for item in items if item["kind"] == "Job"]
+    assert jobs
+    for job in jobs:
+        notes = job["metadata"]["annotations"]
+        assert notes["helm.sh/hook"] == "post-install,post-upgrade"
+        assert notes["helm.sh/hook-delete-policy"] == "before-hook-creation"
+
+
+def test_an_upgrade_never_touches_the_key_repositories(rendered: dict[str, Any]) -> None:
+    for item in rendered["keystone"]:
+        if name_of(item) in ("Secret/keystone-fernet-keys", "Secret/keystone-credential-keys"):
+            assert item["metadata"]["annotations"]["helm.sh/hook"] == "pre-install"
+            assert item["metadata"]["annotations"]["helm.sh/resource-policy"] == "keep"
+            assert "before-hook-creation" not in item["metadata"]["annotations"]["helm.sh/hook-delete-policy"]
+
+
+def test_a_majority_stays_during_maintenance(plan: Plan, rendered: dict[str, Any]) -> None:
+    for release in ("mariadb", "rabbitmq"):
+        members = next(item for item in rendered[release] if item["kind"] == "StatefulSet")["spec"]["replicas"]
+        budget = next(item for item in rendered[release] if item["kind"] == "PodDisruptionBudget")["spec"][
+            "minAvailable"
+        ]
+        assert budget == (members // 2 + 1 if members > 1 else 0), (plan.site, release)
+
+
+def test_values_files_are_yaml_with_every_manifest_switch_a_boolean() -> None:
+    for path in CHARTS.glob("*/values.yaml"):
+        switches = yaml.safe_load(path.read_text())["manifests"]
+        assert all(isinstance(value, bool) for value in switches.values()), path

@@ -1,0 +1,161 @@
+"""Every value we set exists in the real charts, with a type they can take; values that must agree do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import yaml
+from ansible_collections.groundup.cloud.plugins.plugin_utils.charts import SECRETS, releases
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import references
+
+from .conftest import ROOT
+
+# Maps whose keys are free: the charts pass them on, or look an endpoint up by name and fall back to "default".
+FREE = [
+    re.compile(pattern)
+    for pattern in (
+        r"endpoints\.\w+\.(hosts|host_fqdn_override|scheme|path)(\..+)?",
+        r"endpoints\.\w+\.port\.\w+\.\w+",
+        r"endpoints\.\w+\.auth(\..+)?",
+        r"conf\.keystone\.\w+\.\w+",  # sections and options of oslo.config
+        r"conf\.keystone\.\w+",
+        r"conf\.rabbitmq\..+",
+    )
+]
+SCALARS = {bool: "boolean", int: "number", float: "number", str: "string"}
+
+
+def violations(values: Any, known: Any, path: str = "") -> Iterator[str]:
+    """Yield what in ``values`` the chart with the key tree ``known`` does not have, or has as another type."""
+    for key, value in values.items():
+        here = f"{path}.{key}" if path else str(key)
+        if isinstance(known, dict) and key in known:
+            yield from _compare(value, known[key], here)
+        elif not any(pattern.fullmatch(here) for pattern in FREE):
+            yield f"{here} does not exist in the chart"
+
+
+def _compare(value: Any, known: Any, here: str) -> Iterator[str]:
+    reference = isinstance(value, dict) and "$secret" in value
+    free = any(pattern.fullmatch(here) for pattern in FREE)
+    if known in ("null", "map") or value is None:
+        return
+    if isinstance(value, dict) and not reference:
+        if isinstance(known, dict):
+            yield from violations(value, known, here)
+        elif not free:
+            yield f"{here} is a map here and a {known} in the chart"
+        return
+    mine = "string" if reference else "list" if isinstance(value, list) else SCALARS[type(value)]
+    if known != mine and not free:
+        yield f"{here} is a {mine} here and a {known if isinstance(known, str) else 'map'} in the chart"
+
+
+def test_every_key_we_set_exists_in_the_real_chart_with_a_compatible_type(plan: Plan, keys: Any) -> None:
+    found = {release.name: list(violations(release.values, keys[release.chart])) for release in plan.openstack.releases}
+    assert not {name: faults for name, faults in found.items() if faults}
+
+
+def test_a_key_the_chart_does_not_have_is_found(keys: Any) -> None:
+    faults = list(violations({"pod": {"replicas": {"servers": 3}}, "labels": "x"}, keys["mariadb"]))
+    assert faults == [
+        "pod.replicas.servers does not exist in the chart",
+        "labels is a string here and a map in the chart",
+    ]
+
+
+def test_every_key_we_set_is_known_to_the_built_in_chart_or_serves_the_real_one_alone(plan: Plan) -> None:
+    """A value the built-in chart ignores in silence would be a lie: the few that only the real one needs are listed."""
+    only_real = {
+        "mariadb": {"labels.job", "labels.test", "images.local_registry"},
+    }
+    switches = re.compile(r"manifests\.(job_image_repo_sync|job_credential_cleanup|job_rabbit_init|pod_\w+|crds|secret_rabbitmq"
+                          r"|configmap_services_tcp|job_cluster_wait)|images\.tags\.\w+|labels\.\w+")  # fmt: skip
+    for release in plan.openstack.releases:
+        values = yaml.safe_load((ROOT / "charts" / release.chart / "values.yaml").read_text())
+        from .derive import types
+
+        faults = [fault.split()[0] for fault in violations(release.values, types(values))]
+        unknown = [path for path in faults if not switches.fullmatch(path)]
+        assert set(unknown) <= only_real.get(release.name, set())
+
+
+def test_the_database_administrator_is_the_same_everywhere(plan: Plan) -> None:
+    admins = [release.values["endpoints"]["oslo_db"]["auth"]["admin"] for release in with_endpoint(plan, "oslo_db")]
+    assert len(admins) >= 2
+    assert all(admin == admins[0] for admin in admins)
+
+
+def test_the_message_queues_administrator_and_size_are_what_its_users_believe(plan: Plan) -> None:
+    queue = next(release for release in plan.openstack.releases if release.name == "rabbitmq").values
+    users = [release for release in with_endpoint(plan, "oslo_messaging") if release.name != "rabbitmq"]
+    assert users
+    for user in users:
+        endpoint = user.values["endpoints"]["oslo_messaging"]
+        assert endpoint["auth"]["admin"] == queue["endpoints"]["oslo_messaging"]["auth"]["user"]
+        assert endpoint["statefulset"]["replicas"] == queue["pod"]["replicas"]["server"]
+
+
+def test_the_cache_is_encrypted_with_one_key_of_ours(plan: Plan) -> None:
+    keys = [release.values["endpoints"]["oslo_cache"]["auth"] for release in with_endpoint(plan, "oslo_cache")]
+    assert keys
+    assert all(key == {"memcache_secret_key": {"$secret": "memcached/secret-key"}} for key in keys)
+
+
+def test_quorum_services_have_an_odd_number_of_members(plan: Plan) -> None:
+    for release in plan.openstack.releases:
+        if release.name in ("mariadb", "rabbitmq"):
+            assert release.values["pod"]["replicas"]["server"] % 2 == 1
+
+
+def test_every_image_comes_from_the_sites_registry_with_a_version(plan: Plan) -> None:
+    for release in plan.openstack.releases:
+        for tag, image in release.values["images"]["tags"].items():
+            assert image.startswith(plan.supply.registry + "/"), tag
+            assert not image.endswith(":latest"), tag
+
+
+def test_no_password_stands_in_the_values(plan: Plan) -> None:
+    """Every leaf called password, key or cookie is a reference."""
+    word = re.compile(r"(password|secret_key|cookie)$")
+
+    def walk(value: Any, path: str) -> Iterator[str]:
+        if isinstance(value, dict):
+            for key, item in value.items():
+                here = f"{path}.{key}"
+                if word.search(str(key)) and not (isinstance(item, dict) and "$secret" in item):
+                    yield here
+                yield from walk(item, here)
+
+    found = [where for release in plan.openstack.releases for where in walk(release.values, release.name)]
+    assert not found
+
+
+def test_every_secret_the_values_refer_to_is_documented(plan: Plan) -> None:
+    used: frozenset[str] = frozenset().union(*(references(release.values) for release in plan.openstack.releases))
+    assert used <= SECRETS.keys()
+    text = (ROOT / "docs" / "charts.md").read_text()
+    assert not {name for name in SECRETS if f"`{name}`" not in text}
+
+
+def test_releases_need_only_releases_that_exist(plan: Plan) -> None:
+    names = {release.name for release in plan.openstack.releases}
+    assert all(set(release.needs) <= names for release in plan.openstack.releases)
+
+
+def test_the_same_plan_gives_the_same_values(plan: Plan) -> None:
+    assert releases(plan) == plan.openstack.releases == releases(plan)
+
+
+def with_endpoint(plan: Plan, name: str) -> list[Any]:
+    """Return the releases whose values speak of endpoint ``name``."""
+    return [release for release in plan.openstack.releases if name in release.values["endpoints"]]
+
+
+def test_the_facts_are_of_the_charts_we_use(keys: Any, facts: Any) -> None:
+    charts = {path.parent.name for path in Path(ROOT / "charts").glob("*/values.yaml")}
+    assert charts == set(keys) == set(facts)
