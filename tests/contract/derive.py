@@ -2,9 +2,9 @@
 
 Usage: python tests/contract/derive.py VALUES OBJECTS [CHART...]
 
-VALUES holds <chart>.yaml, each a chart's values.yaml; OBJECTS holds <chart>.yaml, each the list of what it renders with
-default values ({kind, name, labels, ports, keys, headless}). Written: data/keys.json (key paths and types, no values) and
-data/objects.json. Run it again when the charts' version changes.
+VALUES holds <chart>.yaml, each a chart's values.yaml; OBJECTS holds <chart>.yaml, each the list of what it renders
+with default values ({kind, name, labels, ports, keys, headless}). Written: data/keys.json (key paths and types, no
+values) and data/objects.json. Run it again when the charts' version changes.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import references
 
 from .conftest import ROOT
+from .derive import types
 
 # Maps whose keys are free: the charts pass them on, or look an endpoint up by name and fall back to "default".
 FREE = [
@@ -68,20 +69,15 @@ def test_a_key_the_chart_does_not_have_is_found(keys: Any) -> None:
     ]
 
 
-def test_every_key_we_set_is_known_to_the_built_in_chart_or_serves_the_real_one_alone(plan: Plan) -> None:
-    """A value the built-in chart ignores in silence would be a lie: the few that only the real one needs are listed."""
-    only_real = {
-        "mariadb": {"labels.job", "labels.test", "images.local_registry"},
-    }
-    switches = re.compile(r"manifests\.(job_image_repo_sync|job_credential_cleanup|job_rabbit_init|pod_\w+|crds|secret_rabbitmq"
-                          r"|configmap_services_tcp|job_cluster_wait)|images\.tags\.\w+|labels\.\w+")  # fmt: skip
+def test_the_built_in_chart_knows_every_key_we_set_but_switches_of_what_it_does_not_have(plan: Plan) -> None:
+    """A value the built-in chart passes over in silence would be a lie."""
+    switch = re.compile(r"manifests\.\w+ |images\.tags\.\w+ ")
     for release in plan.openstack.releases:
-        values = yaml.safe_load((ROOT / "charts" / release.chart / "values.yaml").read_text())
-        from .derive import types
-
-        faults = [fault.split()[0] for fault in violations(release.values, types(values))]
-        unknown = [path for path in faults if not switches.fullmatch(path)]
-        assert set(unknown) <= only_real.get(release.name, set())
+        own = yaml.safe_load((ROOT / "charts" / release.chart / "values.yaml").read_text())
+        unknown = [fault for fault in violations(release.values, types(own)) if not switch.match(fault)]
+        assert not unknown, release.name
+        off = [name for name in release.values["manifests"] if name not in own["manifests"]]
+        assert not any(release.values["manifests"][name] for name in off), release.name
 
 
 def test_the_database_administrator_is_the_same_everywhere(plan: Plan) -> None:
