@@ -45,6 +45,7 @@ from typing import Any
 
 from ansible.errors import AnsibleParserError
 from ansible.plugins.inventory import BaseInventoryPlugin
+from ansible.template import trust_as_template
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import SiteError, load_site, make_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.serial import host_vars, site_vars
@@ -80,6 +81,7 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # ansible shi
                 f"{path}: the plan has {len(errors)} errors, the first: {errors[0].what}. Run groundup.cloud.plan."
             )
 
+        known: dict[str, str] = {}
         everything = inventory.groups["all"]
         state = state_dir(plan.site)
         for name, value in {
@@ -90,7 +92,7 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # ansible shi
             "ansible_ssh_private_key_file": str(state / "ssh" / "id_ed25519"),
             "ansible_ssh_common_args": f"-o UserKnownHostsFile={state / 'ssh' / 'known_hosts'}",
         }.items():
-            everything.set_variable(name, value)
+            everything.set_variable(name, _trusted(value, known))
         for role in ("seed", "control", "storage", "worker", "hypervisor", "kubernetes"):
             inventory.add_group(role)
         for host in plan.hosts.values():
@@ -103,5 +105,23 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # ansible shi
                 inventory.add_host(host.name, group)
             # Straight on the host: `inventory.set_variable` takes a group of the same name first.
             entry = inventory.hosts[host.name]
-            entry.set_variable("ansible_host", host.address)
-            entry.set_variable("groundup_host", host_vars(host))
+            entry.set_variable("ansible_host", _trusted(host.address, known))
+            entry.set_variable("groundup_host", _trusted(host_vars(host), known))
+
+
+def _trusted(value: Any, known: dict[str, str]) -> Any:
+    """Return ``value`` with its strings marked as the operator's own, as those of any inventory file are.
+
+    Marks are shared through ``known``: most strings of a large site are the same few. Without a mark Ansible would list
+    a string as unsafe.
+    """
+    if isinstance(value, str):
+        marked = known.get(value)
+        if marked is None:
+            marked = known[value] = trust_as_template(value)
+        return marked
+    if isinstance(value, dict):
+        return {key: _trusted(inner, known) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_trusted(inner, known) for inner in value]
+    return value
