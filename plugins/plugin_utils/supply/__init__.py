@@ -20,13 +20,14 @@ from .artifact import Artifact
 from .build import Run
 from .keys import Source
 from .lock import Entry, Lock, load_lock
-from .progress import Progress
-from .serve import Published, file_tree, publish_images
+from .progress import Progress, silent
+from .serve import Published, file_tree, lay_out, publish_images, push
 from .store import Store
 from .unpack import unpacked as _unpacked
 
 __all__ = [
-    "Artifact", "Entry", "Lock", "Published", "Store", "ensure", "file_tree", "load_lock", "publish_images", "tool", "unpacked",
+    "Artifact", "Entry", "Lock", "Published", "Store", "ensure", "file_tree", "lay_out", "load_lock",
+    "missing", "publish_images", "push", "tool", "unpacked",
 ]  # fmt: skip
 
 
@@ -56,12 +57,21 @@ def ensure(
     return Run(lock, Store(), progress=progress, source=source, jobs=jobs).ensure(chosen, rebuild=rebuild)
 
 
-def unpacked(name: str, *, progress: Progress = lambda line: None) -> Path:
+def missing(
+    names: str | Sequence[str] | None, *, source: Source = "build", lock: Lock | None = None
+) -> tuple[str, ...]:
+    """Return what ``ensure`` would have to make for ``names``, needs first; it makes nothing itself."""
+    lock = lock or load_lock()
+    chosen = lock.select(names if names is None or isinstance(names, str) else list(names))
+    return Run(lock, Store(), progress=silent, source=source, jobs=None).missing(chosen)
+
+
+def unpacked(name: str, *, progress: Progress = silent) -> Path:
     """Return the read-only directory of the root file system ``name``: built, and unpacked once per digest."""
     return _unpacked(ensure(name, progress=progress)[name])
 
 
-def tool(program: str, *, progress: Progress = lambda line: None) -> Path:
+def tool(program: str, *, progress: Progress = silent) -> Path:
     """Return the path of an executable of the lock (``helm``, ``kubectl``, ...) for use on the controller."""
     lock = load_lock()
     for entry in lock.artifacts.values():

@@ -52,8 +52,10 @@ def _parser() -> argparse.ArgumentParser:
         return commands.add_parser(name, help=text, description=text)
 
     build = command("build", "make what the cache lacks")
-    build.add_argument("--rebuild", action="store_true", help="make the named artifacts again, whatever the cache holds")
-    build.add_argument("--source", choices=["build", "upstream"], default="build", help="build, or fetch what is published")
+    build.add_argument("--rebuild", action="store_true", help="make the named artifacts again")
+    build.add_argument(
+        "--source", choices=["build", "upstream"], default="build", help="build, or fetch what is published"
+    )
     command("list", "a table of artifacts: version, size, digest, time and CPU of their build")
     command("graph", "what needs what, as a Graphviz document")
     verify = command("verify", "read every stored artifact again and compare digests")

@@ -1,4 +1,4 @@
-"""Building what is missing: needs first, the longest chain first, both cores busy, one failure does not lose the rest."""
+"""Building what is missing: needs first, the longest chain first, both cores busy, finished work kept."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 import threading
 import time
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 
@@ -35,19 +36,20 @@ class Run:
         self._found: dict[str, Artifact] = {}
 
     def ensure(self, names: tuple[str, ...], *, rebuild: bool = False) -> dict[str, Artifact]:
-        """Return the artifacts called ``names``, building what the store lacks; ``rebuild``: these, whatever it holds."""
-        closure = self._lock.closure(names) if self._source == "build" else names
-        self._keys = keys(self._lock, closure, source=self._source)
-        start = time.monotonic()
-        missing = self._missing(names, again=set(names) if rebuild else set())
+        """Return the artifacts called ``names``, building what the store lacks; ``rebuild``: these in any case."""
+        start, again = time.monotonic(), set(names) if rebuild else set()
+        missing = self.missing(names, again=again)
         if missing:
-            self._build(missing, again=set(names) if rebuild else set())
+            self._build(missing, again=again)
         else:
-            self._progress(f"[supply] {len(names)} artifacts are in the cache, nothing to build ({time.monotonic() - start:.1f} s)")
+            elapsed = time.monotonic() - start
+            self._progress(f"[supply] {len(names)} artifacts are in the cache, nothing to build ({elapsed:.1f} s)")
         return {name: self._found[name] for name in names}
 
-    def _missing(self, names: tuple[str, ...], *, again: set[str]) -> tuple[str, ...]:
+    def missing(self, names: tuple[str, ...], *, again: AbstractSet[str] = frozenset()) -> tuple[str, ...]:
         """Return what must be built, needs first: what is needed only by a stored artifact stays away."""
+        closure = self._lock.closure(names) if self._source == "build" else names
+        self._keys = keys(self._lock, closure, source=self._source)
         missing: dict[str, None] = {}
         seen: set[str] = set()
 

@@ -87,11 +87,11 @@ class Chroot:
             self._mount(),
             f"mount -t proc proc {root}/proc",
             f"mount --rbind /dev {root}/dev",
-            f"mount -t tmpfs tmpfs {root}/dev/shm",
+            f"mount -t tmpfs tmpfs {root}/dev/shm",  # noqa: S108 - of the namespace, not the machine's
         ]
         for inside, outside in binds.items():
             target, source = shlex.quote(f"{self._merged}{inside}"), shlex.quote(str(outside))
-            make = f"mkdir -p {target}" if outside.is_dir() else f"mkdir -p $(dirname {target}); [ -e {target} ] || : > {target}"
-            lines += [make, f"mount --bind {source} {target}"]
+            empty = f"mkdir -p $(dirname {target}); [ -e {target} ] || : > {target}"
+            lines += [f"mkdir -p {target}" if outside.is_dir() else empty, f"mount --bind {source} {target}"]
         lines.append(f'exec chroot {root} /bin/sh -c \'cd "$1"; shift; exec "$@"\' sh {shlex.quote(cwd)} "$@"')
         return "\n".join(lines)

@@ -42,14 +42,20 @@ class Context:
     stop: threading.Event | None = None
     components: list[Component] = field(default_factory=list)
 
-    def run(self, command: Sequence[str | Path], *, env: Mapping[str, str] | None = None, cwd: Path | None = None) -> None:
-        """Run a command of this machine (mmdebstrap, tar, zstd, skopeo); raises GroundupError when it fails."""
+    def run(
+        self, command: Sequence[str | Path], *, env: Mapping[str, str] | None = None, cwd: Path | None = None
+    ) -> None:
+        """Run a command of this machine (mmdebstrap, tar, skopeo); raises GroundupError when it fails."""
         run(command, log=self.log, meter=self.meter, what=str(command[0]), env=env, cwd=cwd, stop=self.stop)
 
     def chroot(self, root: str, *, layer: str = "root") -> Chroot:
         """Return a build root on the needed artifact ``root``; every ``layer`` name has its own writable layer."""
         return Chroot(
-            lower=unpacked(self.needs[root]), scratch=self.scratch / layer, log=self.log, meter=self.meter, stop=self.stop
+            lower=unpacked(self.needs[root]),
+            scratch=self.scratch / layer,
+            log=self.log,
+            meter=self.meter,
+            stop=self.stop,
         )
 
     def shared_cache(self, name: str) -> Path:

@@ -105,7 +105,7 @@ class Lock(_Strict):
 
     @model_validator(mode="before")
     @classmethod
-    def _names_into_entries(cls, data: Any) -> Any:  # noqa: ANN401 - raw YAML
+    def _names_into_entries(cls, data: Any) -> Any:
         if isinstance(data, dict) and isinstance(data.get("artifacts"), dict):
             named = {
                 name: {"name": name, **entry} if isinstance(entry, dict) else entry

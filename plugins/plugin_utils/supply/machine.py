@@ -80,7 +80,7 @@ def environment() -> dict[str, str]:
 
 
 def pip_configuration() -> Path | None:
-    """Return the machine's pip configuration file, to be bound to ``/etc/pip.conf`` of a build root; None: there is none."""
+    """Return the machine's pip configuration file, which build roots see as ``/etc/pip.conf``; None: it has none."""
     candidates = (
         os.environ.get("PIP_CONFIG_FILE"),
         Path.home() / ".config/pip/pip.conf",
@@ -126,7 +126,8 @@ def _deb822(text: str) -> Iterator[AptSource]:
         fields = dict(re.findall(r"^([A-Za-z-]+):[ \t]*(.*)$", paragraph, re.MULTILINE))
         if "deb" not in fields.get("Types", "").split() or fields.get("Enabled", "yes").lower() == "no":
             continue
-        signed_by = fields.get("Signed-By", "").strip()
+        written = fields.get("Signed-By", "").strip()
+        signed_by = written if written.startswith("/") else None  # else a key in the file itself
         for uri in fields.get("URIs", "").split():
             for suite in fields.get("Suites", "").split():
-                yield AptSource(uri, suite, tuple(fields.get("Components", "").split()), signed_by if signed_by.startswith("/") else None)
+                yield AptSource(uri, suite, tuple(fields.get("Components", "").split()), signed_by)

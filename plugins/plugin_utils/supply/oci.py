@@ -1,6 +1,6 @@
 """Deterministic OCI image archives of one layer: the same tree gives the same digest.
 
-Layout and media types: OCI image specification 1.0. The layer is compressed with zstd, which containerd and skopeo read.
+Layout and media types: OCI image specification 1.0. The layer is zstd, which containerd and skopeo read.
 """
 
 from __future__ import annotations
@@ -60,8 +60,9 @@ def write_layer(context: Context, *, layer: Path, config: ImageConfig, reference
         return {"digest": f"sha256:{digest}", "size": len(content)}
 
     stated: dict[str, Any] = {
-        "Entrypoint": list(config.entrypoint), "Cmd": list(config.cmd), "User": config.user, "WorkingDir": config.workdir,
-        "Env": [f"{key}={value}" for key, value in sorted(config.env.items())], "Labels": dict(sorted(config.labels.items())),
+        "Entrypoint": list(config.entrypoint), "Cmd": list(config.cmd), "User": config.user,
+        "WorkingDir": config.workdir, "Labels": dict(sorted(config.labels.items())),
+        "Env": [f"{key}={value}" for key, value in sorted(config.env.items())],
     }  # fmt: skip
     described = blob(_json({
         "architecture": "amd64", "os": "linux", "created": _time(epoch),
@@ -77,7 +78,8 @@ def write_layer(context: Context, *, layer: Path, config: ImageConfig, reference
     }))  # fmt: skip
     annotations = {"org.opencontainers.image.ref.name": reference}
     index = {"schemaVersion": 2, "manifests": [{"mediaType": _MANIFEST, **manifest, "annotations": annotations}]}
-    members: dict[str, bytes | Path] = {"index.json": _json(index), "oci-layout": _json({"imageLayoutVersion": "1.0.0"})}
+    members: dict[str, bytes | Path] = {"index.json": _json(index)}
+    members["oci-layout"] = _json({"imageLayoutVersion": "1.0.0"})
     members |= {f"blobs/sha256/{digest}": content for digest, content in blobs.items()}
     with tarfile.open(context.output, "w", format=tarfile.USTAR_FORMAT) as archive:
         for name, content in sorted(members.items()):

@@ -15,6 +15,11 @@ class Progress(Protocol):
         """Show ``line``."""
 
 
+def silent(line: str) -> None:
+    """Show nothing."""
+    del line
+
+
 class Counter:
     """Writes lines of the form ``[supply 3/17 01:42] kubernetes: compiling``, from any thread."""
 

@@ -36,7 +36,9 @@ def table(lock: Lock, names: Sequence[str] | None) -> str:
         ))  # fmt: skip
     rows.append(("total", "", "", "", clock(wall), f"{cpu:.0f}", ""))
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows)
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    )
 
 
 def graph(lock: Lock, names: Sequence[str] | None) -> str:
@@ -101,7 +103,8 @@ def _replace_null(path: Path, keys_to: tuple[str, ...], value: str) -> None:
     for key in keys_to:
         pairs = node.value if isinstance(node, yaml.MappingNode) else []
         node = next((held for name, held in pairs if name.value == key), None)
-    if not isinstance(node, yaml.ScalarNode) or node.tag != "tag:yaml.org,2002:null" or node.start_mark.index == node.end_mark.index:
+    is_null = isinstance(node, yaml.ScalarNode) and node.tag == "tag:yaml.org,2002:null" and node.value
+    if node is None or not is_null:
         raise GroundupError(
             f"the lock has no `null` to replace at {'.'.join(keys_to)}",
             where=str(path),

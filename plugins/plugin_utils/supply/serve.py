@@ -18,7 +18,7 @@ from ..errors import GroundupError
 from ..files import write_atomic
 from .artifact import Artifact, digest, file_digest
 from .oci import manifest_digest
-from .progress import Progress
+from .progress import Progress, silent
 
 _ACCEPT = "application/vnd.oci.image.manifest.v1+json"
 
@@ -60,7 +60,9 @@ def publish_images(
     return push(registry, images, tls_verify=tls_verify, progress=progress, dry_run=dry_run)
 
 
-def push(registry: str, images: Sequence[Artifact], *, tls_verify: bool, progress: Progress, dry_run: bool = False) -> list[Published]:
+def push(
+    registry: str, images: Sequence[Artifact], *, tls_verify: bool, progress: Progress, dry_run: bool = False
+) -> list[Published]:
     """Like ``publish_images``, for artifacts in hand."""
 
     def one(numbered: tuple[int, Artifact]) -> Published:
@@ -96,7 +98,7 @@ def registry_digest(registry: str, image: Artifact, *, tls_verify: bool) -> str 
         raise _no_registry(registry, error) from error
 
 
-def file_tree(destination: Path, names: str | Sequence[str] | None, *, progress: Progress = lambda line: None) -> list[Path]:
+def file_tree(destination: Path, names: str | Sequence[str] | None, *, progress: Progress = silent) -> list[Path]:
     """Lay out the files of artifacts as ``<artifact>/<version>/<file>`` with ``<file>.sha256`` beside each.
 
     Args:

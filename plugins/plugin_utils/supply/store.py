@@ -1,4 +1,4 @@
-"""The cache of artifacts, by content: ``<cache>/artifacts/<name>/<key>/`` holds the payload, ``manifest.json``, ``sbom.json``.
+"""The cache of artifacts: ``<cache>/artifacts/<name>/<key>/`` holds the payload, ``manifest.json`` and ``sbom.json``.
 
 An artifact appears whole, by a rename, or not at all. What a killed build leaves (``.building-*``) is removed by the
 next one, which knows that it is dead because it holds the artifact's lock.
@@ -59,7 +59,8 @@ class Store:
         found = stamp(path) if path.exists() else []
         if (thorough or found != manifest.files) and (not path.exists() or digest(path) != manifest.sha256):
             raise GroundupError(
-                f"artifact {entry.name} {entry.version} in the cache is damaged: it is not what was stored ({manifest.sha256[:12]})",
+                f"artifact {entry.name} {entry.version} in the cache is damaged: "
+                f"it is not what was stored ({manifest.sha256[:12]})",
                 where=str(path),
                 why="a changed artifact would reach every host of the site",
                 remedy=f"supply build --rebuild {entry.name}",
@@ -67,7 +68,13 @@ class Store:
         if entry.sha256 and entry.sha256 != manifest.sha256:
             raise wrong_digest(entry, manifest.sha256)
         return Artifact(
-            name=entry.name, kind=entry.kind, version=entry.version, key=key, path=path, sha256=manifest.sha256, image=entry.image
+            name=entry.name,
+            kind=entry.kind,
+            version=entry.version,
+            key=key,
+            path=path,
+            sha256=manifest.sha256,
+            image=entry.image,
         )
 
     def manifest(self, name: str, key: str) -> Manifest | None:
@@ -85,7 +92,7 @@ class Store:
             ) from error
 
     def last_cost(self, name: str) -> float | None:
-        """Return the CPU seconds of the dearest build of ``name`` on record, whatever its key; None: never built here."""
+        """Return the CPU seconds of the dearest build of ``name`` on record; None: never built here."""
         costs = [
             float(json.loads(path.read_text(encoding="utf-8"))["cpu_seconds"])
             for path in (self._root / name).glob("*/manifest.json")

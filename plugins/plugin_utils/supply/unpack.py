@@ -38,7 +38,8 @@ def unpacked(artifact: Artifact) -> Path:
         place = Path(tempfile.mkdtemp(prefix=f".{artifact.name}-", suffix=".partial", dir=home))
         place.chmod(0o755)
         subprocess.run(
-            ["tar", "--extract", "--zstd", "--numeric-owner", "--xattrs", "--xattrs-include=*", "-f", artifact.path, "-C", place],
+            ["tar", "--extract", "--zstd", "--numeric-owner", "--xattrs", "--xattrs-include=*",
+             "-f", artifact.path, "-C", place],
             check=True, capture_output=True,
         )  # fmt: skip
         place.rename(final)

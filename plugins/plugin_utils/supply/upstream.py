@@ -1,4 +1,4 @@
-"""Artifacts as their projects publish them: fetched by URL or OCI reference, and accepted only with the locked digest."""
+"""Artifacts as their projects publish them: by URL or OCI reference, and only with the locked digest."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _TIMEOUT = 60  # seconds without an answer
 
 
 def obtain(entry: Entry, context: Context) -> None:
-    """Fetch the artifact into ``context.output``. Raises GroundupError: nothing locked, unreachable, or another digest."""
+    """Fetch the artifact into ``context.output``. Raises GroundupError: not locked, unreachable, another digest."""
     published = _published(entry)
     if published.reference:
         if published.digest is None:
@@ -76,7 +76,14 @@ def download(url: str, destination: Path) -> str:
 
 
 def _registry_digest(reference: str) -> str:
-    command = ["skopeo", "inspect", "--format", "{{.Digest}}", *_plain(reference, flag="--tls-verify=false"), f"docker://{reference}"]
+    command = [
+        "skopeo",
+        "inspect",
+        "--format",
+        "{{.Digest}}",
+        *_plain(reference, flag="--tls-verify=false"),
+        f"docker://{reference}",
+    ]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     if result.returncode != 0:
         raise GroundupError(

@@ -1,4 +1,4 @@
-"""What makes artifacts: one module per builder, found by its name in the lock, each with an instance called ``BUILDER``.
+"""What makes artifacts: one module per builder, found by its name in the lock, its instance called ``BUILDER``.
 
 A builder reads ``entry.inputs`` and the artifacts in ``context.needs``, and leaves its result where the kind wants it:
 ``context.output`` is a file for the kinds ``root`` and ``image``, an empty directory for ``files``.
@@ -7,7 +7,6 @@ A builder reads ``entry.inputs`` and the artifacts in ``context.needs``, and lea
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast
 

@@ -1,7 +1,8 @@
 """Root file systems of Debian packages: the host's operating system, and the roots that builds run in.
 
-Inputs: ``packages`` (names), ``disable`` (systemd units that a role enables later), ``files`` (directory of this
-collection whose tree is laid over the root), ``dpkg`` ("full", or "lean": without documentation and translations).
+Inputs: ``packages`` (names), ``disable`` (systemd units a role enables later), ``files`` (directory of this collection
+whose tree is laid over the root), ``dpkg`` ("full", or "lean": without documentation and translations),
+``variant`` (mmdebstrap's word for how much is there beside the packages: ``minbase``, or ``essential``: not even apt).
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from ..tarball import pack_command
 _FILES = Path(__file__).parents[1] / "rootfs"
 # What belongs to one host, or to the machine that built it, is not part of an image of many hosts.
 _NOT_SHIPPED = (
-    "etc/apt/sources.list", "etc/apt/apt.conf.d/99mmdebstrap", "etc/hostname", "etc/resolv.conf", "etc/machine-id", "var/lib/dbus/machine-id",
+    "etc/apt/sources.list", "etc/apt/apt.conf.d/99mmdebstrap", "etc/hostname", "etc/resolv.conf", "etc/machine-id",
+    "var/lib/dbus/machine-id",
     "etc/ssl/private/ssl-cert-snakeoil.key", "etc/ssl/certs/ssl-cert-snakeoil.pem",
 )  # fmt: skip
 _LEAN = ("usr/share/doc/*", "usr/share/man/*", "usr/share/locale/*", "usr/share/info/*", "usr/share/lintian/*")
@@ -37,7 +39,8 @@ class DebianRoot:
         """Install the packages, take away what is of one host, pack."""
         inputs, suite = entry.inputs, context.lock.pins.suite
         root = context.scratch / "root"
-        command = ["mmdebstrap", "--mode=root", "--variant=minbase", f"--include={','.join(inputs['packages'])}"]
+        command = ["mmdebstrap", "--mode=root", f"--variant={inputs.get('variant', 'minbase')}"]
+        command.append(f"--include={','.join(inputs['packages'])}")
         command += [f"--aptopt={line}" for line in machine.apt_options()]
         if inputs.get("dpkg") == "lean":
             command += [f"--dpkgopt=path-exclude=/{pattern}" for pattern in _LEAN]

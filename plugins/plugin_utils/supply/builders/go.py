@@ -1,0 +1,73 @@
+"""Go programs from their modules, in a build root whose Go obtains the pinned toolchain as a module.
+
+Inputs: ``module`` (directory below ``go/`` with go.mod, go.sum and perhaps a main.go of our own), ``packages`` (program
+name -> package to build) and ``stamp`` (variable -> value set by the linker). go.sum fixes the content of every module.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+from ..context import Context
+from ..lock import Entry
+from ..sbom import Component, go_components
+
+_SOURCES = Path(__file__).parents[1] / "go"
+
+
+class GoPrograms:
+    """``go build``, static and without paths of the machine in the programs."""
+
+    version = 1
+
+    def sources(self, entry: Entry) -> tuple[Path, ...]:
+        """The module's directory."""
+        return (_SOURCES / entry.inputs["module"],)
+
+    def build(self, entry: Entry, context: Context) -> None:
+        """Compile and link every program, and list the modules that were linked."""
+        work = context.scratch / "work"
+        shutil.copytree(self.sources(entry)[0], work)
+        (work / "bin").mkdir()
+        packages: dict[str, str] = entry.inputs["packages"]
+        flags = " ".join(["-s -w", *(f"-X {name}={value}" for name, value in entry.inputs.get("stamp", {}).items())])
+        root = context.chroot("root-go")
+        environment = go_environment(context)
+        binds = go_binds(context) | {"/src": work}
+        context.say(f"compiling {', '.join(packages)}")
+        compile_all = ["go", "build", "-p", str(os.cpu_count() or 1), "-trimpath", "-ldflags", flags, "-o", "bin/"]
+        root.run([*compile_all, *packages.values()], env=environment, binds=binds, cwd="/src")
+        for name, package in packages.items():
+            shutil.move(work / "bin" / _linked_name(package, entry.inputs["module"]), context.output / name)
+            (context.output / name).chmod(0o755)
+        list_all = ["sh", "-euc", "go version -m /output > modules.txt"]
+        root.run(list_all, env=environment, binds=binds | {"/output": context.output}, cwd="/src", network=False)
+        context.components.append(Component.go("std", context.lock.pins.go.removeprefix("go")))
+        context.components.extend(go_components((work / "modules.txt").read_text(encoding="utf-8")))
+
+
+def go_environment(context: Context) -> dict[str, str]:
+    """Return the variables of a Go build: pinned toolchain, no C, modules exactly as go.sum says."""
+    return {
+        "GOTOOLCHAIN": context.lock.pins.go,
+        "GOFLAGS": "-mod=readonly -modcacherw -buildvcs=false",
+        "CGO_ENABLED": "0",
+        "GOMODCACHE": "/cache/go-mod",
+        "GOCACHE": "/cache/go-build",
+    }
+
+
+def go_binds(context: Context) -> dict[str, Path]:
+    """Return the module and compiler caches, which builds share."""
+    return {f"/cache/{name}": context.shared_cache(name) for name in ("go-mod", "go-build")}
+
+
+def _linked_name(package: str, module: str) -> str:
+    """Return the file name ``go build`` chooses: the last element of the path that is not a major version."""
+    words = [module if word == "." else word for word in package.split("/")]
+    return words[-2] if words[-1][0] == "v" and words[-1][1:].isdigit() else words[-1]
+
+
+BUILDER = GoPrograms()
