@@ -97,6 +97,14 @@ class Api:
                 raise ApiError(f"{self._server} does not answer: {error}") from error
         raise AssertionError("unreachable")
 
+    def peer_certificate(self) -> dict[str, Any]:
+        """Return the fields of the server's certificate. Raises ApiError when there is no connection."""
+        sock = self._connection.sock
+        if not isinstance(sock, ssl.SSLSocket):
+            raise ApiError(f"{self._server} is not connected")
+        fields: dict[str, Any] = dict(sock.getpeercert() or {})
+        return fields
+
     def get(self, path: str) -> dict[str, Any] | None:
         """Return an object, or None when there is none. Raises ApiError."""
         try:

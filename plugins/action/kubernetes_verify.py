@@ -1,0 +1,46 @@
+"""Action of module groundup.cloud.kubernetes_verify: runs on the controller."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from ansible.errors import AnsibleActionFail
+from ansible.plugins.action import ActionBase
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.api import ApiError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kubernetes.access import load
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kubernetes.verify import verify
+
+
+class ActionModule(ActionBase):  # type: ignore[misc]
+    """Asks the cluster with the admin kubeconfig of the site."""
+
+    _requires_connection = False
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Return what was seen; what does not serve is a failure."""
+        result: dict[str, Any] = super().run(tmp, task_vars)
+        _, given = self.validate_argument_spec(
+            {
+                "site": {"type": "str", "required": True},
+                "server": {"type": "str", "required": True},
+                "nodes": {"type": "list", "elements": "str", "required": True},
+                "dns_domain": {"type": "str", "default": "cluster.local"},
+                "image": {"type": "str", "required": True},
+                "storage_class": {"type": "str", "required": True},
+                "timeout": {"type": "int", "default": 90},
+            }
+        )
+        if self._task.check_mode:
+            return result | {"skipped": True, "msg": "the probe makes a pod: nothing is verified in check mode"}
+        site = given.pop("site")
+        try:
+            access = load(site)
+            if access is None:
+                raise AnsibleActionFail(f"site {site} has no cluster: run the playbook groundup.cloud.kubernetes first")
+            report = verify(access, **given | {"nodes": tuple(given["nodes"]), "timeout": float(given["timeout"])})
+        except (GroundupError, ApiError) as error:
+            raise AnsibleActionFail(str(error)) from error
+        result["warnings"] = [*result.get("warnings", []), *report.warnings]
+        return result | {"changed": False, "report": asdict(report)}

@@ -1,0 +1,72 @@
+#!/usr/bin/python
+"""Documentation of the action plugin of the same name."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: kubernetes_verify
+short_description: Ask a cluster whether it serves
+description:
+  - From the controller, with the admin kubeconfig of the site. The API must be ready at the address of the virtual IP,
+    every node Ready, the storage class there, and a pod must reach a Service by name on another node. On a cluster of
+    one node it is the same node.
+  - The probe is a Service that points at a CoreDNS pod, and a short-lived pod on another node that calls it. Both are
+    removed.
+  - Fails when the API server's certificate ends within 7 days, warns within 30.
+options:
+  site:
+    description: Name of the site.
+    type: str
+    required: true
+  server:
+    description: URL the API must answer at.
+    type: str
+    required: true
+  nodes:
+    description: Names that must be nodes and Ready.
+    type: list
+    elements: str
+    required: true
+  dns_domain:
+    description: Domain of the cluster's Services.
+    type: str
+    default: cluster.local
+  image:
+    description: An image the nodes have, with bash in it.
+    type: str
+    required: true
+  storage_class:
+    description: Storage class that must be there.
+    type: str
+    required: true
+  timeout:
+    description: Seconds each of the questions may take.
+    type: int
+    default: 90
+attributes:
+  check_mode:
+    description: Verifies nothing, because the probe makes a pod.
+    support: none
+  diff_mode:
+    description: Nothing is changed.
+    support: none
+author:
+  - The groundup.cloud developers (@groundup-cloud)
+"""
+
+EXAMPLES = r"""
+- name: The cluster serves
+  groundup.cloud.kubernetes_verify:
+    site: lab
+    server: https://10.90.0.2:6443
+    nodes: "{{ groups.kubernetes }}"
+    image: "{{ groundup_site.supply.images['kube-proxy'] }}"
+    storage_class: general
+"""
+
+RETURN = r"""
+report:
+  description: Number of nodes, the probe's way, days of the API server's certificate, warnings.
+  type: dict
+  returned: success
+"""

@@ -1,0 +1,183 @@
+"""A node and a host of files, for the tests of the Kubernetes layer."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.host import Host
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Cluster, Node, Paths
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+CLUSTER = Cluster(
+    name="test",
+    version="1.36.3",
+    endpoint_name="kubernetes.test",
+    endpoint_address="10.0.0.2",
+    endpoint_port=6443,
+    api_port=6444,
+    pod_cidr="10.233.64.0/18",
+    service_cidr="10.233.0.0/18",
+    dns_domain="cluster.local",
+    dns_address="10.233.0.10",
+    image_repository="registry.test:5000/kubernetes",
+    audit=True,
+    encrypt_secrets=True,
+    kubelet={"failSwapOn": False},
+    ignore_preflight=("SystemVerification",),
+)
+KEY = "c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0LXNlY3I="
+SUBJECT = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "kubernetes")])
+
+
+def make_node(*, control: bool = True, initialise: bool = False, address: str = "10.0.0.16") -> Node:
+    """Return a node of the test cluster."""
+    return Node(
+        name="control-1" if control else "worker-1",
+        control=control,
+        initialise=initialise,
+        address=address,
+        taints=(),
+        cluster=CLUSTER,
+        registry="registry.test:5000",
+        sandbox_image="registry.test:5000/kubernetes/pause:3.10.2",
+        images=("registry.test:5000/kubernetes/kube-proxy:v1.36.3",),
+        downloads=(),
+        encryption_key=KEY if control else None,
+    )
+
+
+def certificate(
+    *, days: int = 365, names: Sequence[str] = (), key: ec.EllipticCurvePrivateKey | None = None
+) -> x509.Certificate:
+    """Return a self-signed certificate that ends in ``days`` days."""
+    signer = key or ec.generate_private_key(ec.SECP256R1())
+    now = datetime.datetime.now(datetime.UTC)
+    builder = (
+        x509.CertificateBuilder()
+        .subject_name(SUBJECT)
+        .issuer_name(SUBJECT)
+        .public_key(signer.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - datetime.timedelta(days=400))
+        .not_valid_after(now + datetime.timedelta(days=days, hours=1))
+    )
+    if names:
+        builder = builder.add_extension(
+            x509.SubjectAlternativeName([x509.DNSName(name) for name in names]), critical=False
+        )
+    return builder.sign(signer, hashes.SHA256())
+
+
+def pem(certificate_: x509.Certificate) -> str:
+    """Return a certificate as PEM text."""
+    return certificate_.public_bytes(serialization.Encoding.PEM).decode()
+
+
+class FakeHost(Host):
+    """Real files below a directory; commands and services are recorded, and kubeadm leaves what ``leaves`` says."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(name="host-under-test")
+        self.root = root
+        self.commands: list[list[str]] = []
+        self.services: list[tuple[str, ...]] = []
+        self.running: set[str] = set()
+        self.at_boot: set[str] = set()
+        self.leaves: dict[str, Callable[[], None]] = {}
+        self.answers: dict[str, str] = {}
+
+    def run(self, argv: Sequence[str], *, timeout: float, why: str) -> str:  # noqa: ARG002
+        self.commands.append(list(argv))
+        command = " ".join(argv[:2])
+        self.leaves.get(command, lambda: None)()
+        return self.answers.get(command, "")
+
+    def active(self, unit: str) -> bool:
+        return unit in self.running
+
+    def enabled(self, unit: str) -> bool:
+        return unit in self.at_boot
+
+    def systemctl(self, *arguments: str) -> None:
+        self.services.append(arguments)
+        if arguments[0] == "restart":
+            self.running.add(arguments[1])
+        if arguments[0] == "enable":
+            self.at_boot.add(arguments[1])
+
+    def verbs(self) -> list[str]:
+        """Return the first two words of every command."""
+        return [" ".join(argv[:2]) for argv in self.commands]
+
+
+@pytest.fixture
+def paths(tmp_path: Path) -> Paths:
+    return Paths(root=tmp_path)
+
+
+@pytest.fixture
+def host(tmp_path: Path) -> FakeHost:
+    return FakeHost(tmp_path)
+
+
+KUBECONFIG = """\
+apiVersion: v1
+clusters:
+- cluster:
+    server: {server}
+  name: test
+users:
+- name: node
+  user:
+    client-certificate: {credential}
+"""
+ROTATING = "/var/lib/kubelet/pki/kubelet-client-current.pem"
+
+
+def write(paths: Paths, path: str, text: str = "") -> None:
+    """Put a file on the host under test."""
+    target = paths.at(path)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text(text)
+
+
+def finish(paths: Paths, *, control: bool, ca: str, server: str = "https://kubernetes.test:6443") -> None:
+    """Leave what kubeadm leaves on a host whose init or join came to its end."""
+    conf = KUBECONFIG.format(server=server, credential=ROTATING)
+    write(paths, "/etc/kubernetes/pki/ca.crt", ca)
+    write(paths, "/etc/kubernetes/kubelet.conf", conf)
+    write(paths, ROTATING, pem(certificate()))
+    write(paths, "/var/lib/kubelet/config.yaml", "x")
+    if control:
+        names = ("kubernetes.test", "10.0.0.2", "localhost", "127.0.0.1", "10.0.0.16")
+        write(paths, "/etc/kubernetes/pki/apiserver.crt", pem(certificate(names=names)))
+        for name in ("admin", "controller-manager", "scheduler"):
+            write(paths, f"/etc/kubernetes/{name}.conf", conf)
+        for name in ("etcd", "kube-controller-manager", "kube-scheduler"):
+            write(paths, f"/etc/kubernetes/manifests/{name}.yaml", "")
+        write(paths, "/etc/kubernetes/manifests/kube-apiserver.yaml", MANIFEST)
+        write(paths, "/var/lib/etcd/member/wal/0", "")
+
+
+MANIFEST = """\
+spec:
+  containers:
+  - command:
+    - kube-apiserver
+    - --advertise-address=10.0.0.16
+    - --audit-log-maxage=30
+    - --audit-log-maxbackup=10
+    - --audit-log-maxsize=100
+    - --audit-log-path=/var/log/kubernetes/audit.log
+    - --audit-policy-file=/etc/kubernetes/site/audit.yaml
+    - --encryption-provider-config=/etc/kubernetes/site/encryption.yaml
+    - --profiling=false
+    - --secure-port=6444
+    image: registry.test:5000/kubernetes/kube-apiserver:v1.36.3
+"""

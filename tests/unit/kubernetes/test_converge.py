@@ -1,0 +1,259 @@
+"""From any state a host can be in, one run makes it what it is to be, or says why not."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import shutil
+from pathlib import Path
+
+import pytest
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import members
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.certificates import fingerprint, first_certificate
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.converge import converge
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.errors import NodeError
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.outcome import Outcome
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Download, Join, Node, Paths
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.state import Membership
+
+from .conftest import KEY, FakeHost, certificate, finish, make_node, pem, write
+
+CA = pem(certificate())
+FINGERPRINT = fingerprint(first_certificate(CA) or b"")
+JOIN = Join(token="abcdef.0123456789abcdef", ca_hash="sha256:00", certificate_key="ff" * 32)
+
+
+def run(
+    node: Node,
+    host: FakeHost,
+    paths: Paths,
+    *,
+    join: Join | None = None,
+    expected_ca: str | None = None,
+    check: bool = False,
+) -> Outcome:
+    return converge(node, host=host, paths=paths, join=join, expected_ca=expected_ca, check=check)
+
+
+def snapshot(root: Path) -> dict[str, tuple[bytes, int]]:
+    files = (path for path in root.rglob("*") if path.is_file())
+    return {str(path.relative_to(root)): (path.read_bytes(), path.stat().st_mode) for path in files}
+
+
+@pytest.fixture
+def first(host: FakeHost, paths: Paths, monkeypatch: pytest.MonkeyPatch) -> Node:
+    """The host that makes the cluster; kubeadm works there, and its API shows both add-ons."""
+    host.leaves["kubeadm init"] = lambda: _works(host, paths, control=True)
+    host.leaves["kubeadm reset"] = lambda: _reset(paths)
+    monkeypatch.setattr(members, "_addons", lambda *_, **__: None)
+    return make_node(initialise=True)
+
+
+@pytest.fixture
+def worker(host: FakeHost, paths: Paths) -> Node:
+    host.leaves["kubeadm join"] = lambda: _works(host, paths, control=False)
+    host.leaves["kubeadm reset"] = lambda: _reset(paths)
+    return make_node(control=False)
+
+
+def _works(host: FakeHost, paths: Paths, *, control: bool) -> None:
+    finish(paths, control=control, ca=CA)
+    host.running.add("kubelet.service")
+
+
+def _reset(paths: Paths) -> None:
+    for name in ("manifests", "pki", "admin.conf", "kubelet.conf", "controller-manager.conf", "scheduler.conf"):
+        target = paths.kubernetes / name
+        shutil.rmtree(target) if target.is_dir() else target.unlink(missing_ok=True)
+    shutil.rmtree(paths.kubelet, ignore_errors=True)
+
+
+def test_the_first_host_makes_the_cluster_and_a_second_run_changes_nothing(
+    first: Node, host: FakeHost, paths: Paths
+) -> None:
+    made = run(first, host, paths)
+    assert made.membership is Membership.MEMBER
+    assert made.ca == FINGERPRINT
+    assert host.verbs() == ["kubeadm init"]
+    before = snapshot(paths.root)
+    again = run(first, host, paths, expected_ca=FINGERPRINT)
+    assert again.actions == []
+    assert snapshot(paths.root) == before
+
+
+def test_a_worker_is_prepared_asks_to_join_and_joins_when_invited(worker: Node, host: FakeHost, paths: Paths) -> None:
+    prepared = run(worker, host, paths)
+    assert (prepared.joins, prepared.membership) == (True, Membership.BLANK)
+    assert host.verbs() == ["crictl pull"]
+    joined = run(worker, host, paths, join=JOIN)
+    assert (joined.joins, joined.membership) == (False, Membership.MEMBER)
+    assert run(worker, host, paths, expected_ca=FINGERPRINT).actions == []
+
+
+def test_the_invitation_is_not_on_the_host_after_the_join(worker: Node, host: FakeHost, paths: Paths) -> None:
+    run(worker, host, paths)
+    run(worker, host, paths, join=JOIN)
+    assert not [name for name, (data, _) in snapshot(paths.root).items() if JOIN.token.encode() in data]
+    assert not any(JOIN.token in word for argv in host.commands for word in argv)
+
+
+def test_the_invitation_is_removed_when_the_join_fails_too(worker: Node, host: FakeHost, paths: Paths) -> None:
+    def fails() -> None:
+        raise NodeError("no", where="w", why="y", remedy="r")
+
+    host.leaves["kubeadm join"] = fails
+    with pytest.raises(NodeError):
+        run(worker, host, paths, join=JOIN)
+    assert not (paths.site / "join.yaml").exists()
+
+
+def test_a_half_made_cluster_is_reset_then_made_and_its_data_are_put_aside(
+    first: Node, host: FakeHost, paths: Paths
+) -> None:
+    write(paths, "/etc/kubernetes/pki/ca.crt", CA)
+    write(paths, "/etc/kubernetes/manifests/etcd.yaml")
+    write(paths, "/var/lib/etcd/member/wal/0", "data")
+    made = run(first, host, paths)
+    assert host.verbs() == ["kubeadm reset", "kubeadm init"]
+    assert made.membership is Membership.MEMBER
+    assert (paths.root / "var/lib/etcd.before-reset/member/wal/0").read_text() == "data"
+
+
+def test_a_half_joined_worker_is_reset_only_once_it_is_invited(worker: Node, host: FakeHost, paths: Paths) -> None:
+    write(paths, "/etc/kubernetes/bootstrap-kubelet.conf", "server: https://kubernetes.test:6443\n")
+    assert run(worker, host, paths).joins
+    assert "kubeadm reset" not in host.verbs()
+    assert run(worker, host, paths, join=JOIN).membership is Membership.MEMBER
+    assert host.verbs()[-2:] == ["kubeadm reset", "kubeadm join"]
+
+
+def test_a_blank_first_host_never_makes_a_second_cluster(first: Node, host: FakeHost, paths: Paths) -> None:
+    outcome = run(first, host, paths, expected_ca=FINGERPRINT)
+    assert outcome.joins
+    assert "kubeadm init" not in host.verbs()
+
+
+def test_a_host_of_another_cluster_is_left_as_it_is(worker: Node, host: FakeHost, paths: Paths) -> None:
+    finish(paths, control=False, ca=pem(certificate()))
+    before = snapshot(paths.root)
+    with pytest.raises(NodeError, match="another Kubernetes cluster"):
+        run(worker, host, paths, expected_ca=FINGERPRINT)
+    after = {name: value for name, value in snapshot(paths.root).items() if not name.startswith("run/")}
+    assert after == before
+    assert host.commands == []
+    assert host.services == []
+
+
+@pytest.mark.parametrize("state", ["blank", "partial", "member"])
+def test_check_mode_says_what_would_be_done_and_touches_nothing(
+    first: Node, host: FakeHost, paths: Paths, state: str
+) -> None:
+    if state == "partial":
+        write(paths, "/etc/kubernetes/pki/ca.crt", CA)
+    if state == "member":
+        run(first, host, paths)
+        write(paths, "/etc/containerd/config.toml", "changed by hand")
+    before, commands = snapshot(paths.root), list(host.commands)
+    outcome = run(first, host, paths, check=True)
+    assert outcome.actions
+    assert ("initialise the cluster" in outcome.actions) == (state != "member")
+    assert ("reset the half-made node" in outcome.actions) == (state == "partial")
+    assert snapshot(paths.root) == before
+    assert host.commands == commands
+
+
+def test_check_mode_on_a_finished_host_predicts_nothing(first: Node, host: FakeHost, paths: Paths) -> None:
+    run(first, host, paths)
+    assert run(first, host, paths, check=True).actions == []
+
+
+def test_no_diff_and_no_action_shows_the_encryption_key(first: Node, host: FakeHost, paths: Paths) -> None:
+    assert KEY not in str(run(first, host, paths, check=True).result())
+    assert KEY not in str(run(first, host, paths).result())
+
+
+def test_a_changed_kubelet_setting_restarts_the_kubelet_of_a_member_only(
+    first: Node, host: FakeHost, paths: Paths
+) -> None:
+    run(first, host, paths)
+    assert ("restart", "kubelet.service") not in host.services
+    node = dataclasses.replace(first, cluster=dataclasses.replace(first.cluster, kubelet={"maxPods": 50}))
+    outcome = run(node, host, paths)
+    assert "restart kubelet.service" in outcome.actions
+    assert ("restart", "kubelet.service") in host.services
+
+
+def test_flags_that_differ_have_the_manifest_written_again(first: Node, host: FakeHost, paths: Paths) -> None:
+    run(first, host, paths)
+    node = dataclasses.replace(first, cluster=dataclasses.replace(first.cluster, audit=False))
+    outcome = run(node, host, paths)
+    assert host.commands[-1][:5] == ["kubeadm", "init", "phase", "control-plane", "apiserver"]
+    assert any("--audit-policy-file" in entry["before"] for entry in outcome.diff)
+
+
+def test_certificates_that_end_soon_are_renewed_and_their_readers_restarted(
+    first: Node, host: FakeHost, paths: Paths
+) -> None:
+    run(first, host, paths)
+    host.commands.clear()
+    host.answers["crictl pods"] = "pod-id\n"
+    write(paths, "/etc/kubernetes/pki/etcd/server.crt", pem(certificate(days=29)))
+    outcome = run(first, host, paths)
+    assert "renew the control plane's certificates" in outcome.actions
+    assert host.verbs()[0] == "kubeadm certs"
+    assert host.verbs().count("crictl stopp") == 4
+
+
+def test_certificates_with_time_left_are_reported_and_left_alone(first: Node, host: FakeHost, paths: Paths) -> None:
+    run(first, host, paths)
+    write(paths, "/etc/kubernetes/pki/etcd/server.crt", pem(certificate(days=31)))
+    outcome = run(first, host, paths)
+    assert outcome.certificates["etcd/server.crt"] == 31
+    assert "kubeadm certs" not in host.verbs()
+
+
+def test_another_version_than_the_sites_is_refused_with_both(first: Node, host: FakeHost, paths: Paths) -> None:
+    run(first, host, paths)
+    node = dataclasses.replace(first, cluster=dataclasses.replace(first.cluster, version="1.37.0"))
+    with pytest.raises(NodeError, match=r"runs Kubernetes v1\.36\.3, the site file says v1\.37\.0"):
+        run(node, host, paths)
+
+
+def test_a_bootstrap_credential_a_killed_join_left_is_removed(worker: Node, host: FakeHost, paths: Paths) -> None:
+    finish(paths, control=False, ca=CA)
+    write(paths, "/etc/kubernetes/bootstrap-kubelet.conf", "token")
+    run(worker, host, paths)
+    assert not (paths.kubernetes / "bootstrap-kubelet.conf").exists()
+
+
+def test_programs_come_by_digest_and_a_wrong_one_is_not_installed(
+    worker: Node, host: FakeHost, paths: Paths, tmp_path: Path
+) -> None:
+    served = tmp_path / "served"
+    served.write_bytes(b"program")
+    digest = hashlib.sha256(b"program").hexdigest()
+    (tmp_path / "served.sha256").write_text(f"{digest}  served\n")
+    url = served.as_uri()
+    good = Download(url=url, sha256=None, path="/usr/local/bin/kubelet", archive=False)
+    run(dataclasses.replace(worker, downloads=(good,)), host, paths)
+    installed = paths.at(good.path)
+    assert installed.read_bytes() == b"program"
+    assert installed.stat().st_mode & 0o777 == 0o755
+    assert (
+        "fetch /usr/local/bin/kubelet" not in run(dataclasses.replace(worker, downloads=(good,)), host, paths).actions
+    )
+    bad = dataclasses.replace(good, path="/usr/local/bin/kubeadm", sha256="0" * 64)
+    with pytest.raises(NodeError, match="expected 000"):
+        run(dataclasses.replace(worker, downloads=(bad,)), host, paths)
+    assert not paths.at(bad.path).exists()
+
+
+def test_a_killed_write_leaves_the_old_file_whole(
+    host: FakeHost, paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(paths, "/etc/x", "old")
+    monkeypatch.setattr(Path, "replace", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        host.write(paths.at("/etc/x"), b"new", 0o600)
+    assert paths.at("/etc/x").read_text() == "old"
+    assert [path.name for path in paths.at("/etc").iterdir()] == ["x"]

@@ -1,0 +1,123 @@
+"""What the module writes says what the plan says, in words kubeadm and containerd read."""
+
+from __future__ import annotations
+
+import dataclasses
+import tomllib
+
+import pytest
+import yaml
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import documents
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.files import wanted
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Join, taint
+
+from .conftest import CLUSTER, KEY, make_node
+
+JOIN = Join(token="abcdef.0123456789abcdef", ca_hash="sha256:00", certificate_key="ff" * 32)
+
+
+def by_kind(text: str) -> dict[str, dict]:
+    return {document["kind"]: document for document in yaml.safe_load_all(text)}
+
+
+def test_init_serves_on_the_hosts_own_port_and_is_called_by_the_endpoint() -> None:
+    found = by_kind(documents.init_config(make_node()))
+    assert found["InitConfiguration"]["localAPIEndpoint"] == {"advertiseAddress": "10.0.0.16", "bindPort": 6444}
+    assert found["ClusterConfiguration"]["controlPlaneEndpoint"] == "kubernetes.test:6443"
+    assert {"10.0.0.2", "kubernetes.test"} <= set(found["ClusterConfiguration"]["apiServer"]["certSANs"])
+
+
+def test_kube_proxy_uses_nftables_and_leaves_the_conntrack_table_to_the_host() -> None:
+    proxy = by_kind(documents.init_config(make_node()))["KubeProxyConfiguration"]
+    assert (proxy["mode"], proxy["conntrack"]) == ("nftables", {"maxPerCore": 0})
+
+
+def test_the_token_of_init_is_gone_in_a_minute() -> None:
+    assert by_kind(documents.init_config(make_node()))["InitConfiguration"]["bootstrapTokens"] == [{"ttl": "1m0s"}]
+
+
+def test_every_file_the_api_server_is_told_of_is_mounted_into_it() -> None:
+    server = by_kind(documents.init_config(make_node()))["ClusterConfiguration"]["apiServer"]
+    mounts = tuple(volume["mountPath"] for volume in server["extraVolumes"])
+    named = [arg["value"] for arg in server["extraArgs"] if arg["value"].startswith("/")]
+    assert named
+    assert all(value.startswith(mounts) for value in named)
+
+
+def test_audit_and_encryption_can_be_turned_off() -> None:
+    node = dataclasses.replace(make_node(), cluster=dataclasses.replace(CLUSTER, audit=False, encrypt_secrets=False))
+    server = by_kind(documents.init_config(node))["ClusterConfiguration"]["apiServer"]
+    assert [arg["name"] for arg in server["extraArgs"]] == ["profiling"]
+    assert server["extraVolumes"] == []
+
+
+def test_a_worker_joins_with_token_and_pin_and_no_control_plane() -> None:
+    join = by_kind(documents.join_config(make_node(control=False), JOIN))["JoinConfiguration"]
+    assert join["discovery"]["bootstrapToken"]["caCertHashes"] == ["sha256:00"]
+    assert "unsafeSkipCAVerification" not in str(join)
+    assert "controlPlane" not in join
+
+
+def test_a_control_host_joins_with_its_own_address_and_the_certificate_key() -> None:
+    control = by_kind(documents.join_config(make_node(), JOIN))["JoinConfiguration"]["controlPlane"]
+    assert control["localAPIEndpoint"] == {"advertiseAddress": "10.0.0.16", "bindPort": 6444}
+    assert control["certificateKey"] == JOIN.certificate_key
+
+
+def test_bodies_of_secrets_are_never_in_the_audit_log() -> None:
+    rules = yaml.safe_load(documents.audit_policy())["rules"]
+    # The first rule that matches decides: a rule with bodies must come after the one for Secrets.
+    secrets = next(i for i, r in enumerate(rules) if any("secrets" in e["resources"] for e in r.get("resources", [])))
+    assert rules[secrets]["level"] == "Metadata"
+    assert all(rule["level"] in {"None", "Metadata"} for rule in rules[:secrets])
+
+
+def test_new_secrets_are_written_encrypted_and_old_ones_can_be_read() -> None:
+    providers = yaml.safe_load(documents.encryption_config(KEY))["resources"][0]["providers"]
+    assert [next(iter(provider)) for provider in providers] == ["secretbox", "identity"]
+
+
+def test_containerd_reads_what_a_node_needs() -> None:
+    cri = tomllib.loads(documents.containerd_config(make_node()))["plugins"]["io.containerd.grpc.v1.cri"]
+    assert cri["restrict_oom_score_adj"] is True
+    assert cri["containerd"]["runtimes"]["runc"]["options"]["SystemdCgroup"] is True
+    assert cri["sandbox_image"].endswith("pause:3.10.2")
+    assert cri["registry"]["config_path"] == "/etc/containerd/certs.d"
+
+
+def test_the_registry_is_spoken_to_in_plain_http_and_nowhere_else_is() -> None:
+    hosts = tomllib.loads(documents.registry_hosts("registry.test:5000"))
+    assert hosts["server"] == "http://registry.test:5000"
+    assert list(hosts["host"]) == ["http://registry.test:5000"]
+    assert "/etc/containerd/certs.d/registry.test:5000/hosts.toml" in [file.path for file in wanted(make_node())]
+
+
+def test_the_sites_kubelet_settings_win() -> None:
+    settings = yaml.safe_load(documents.kubelet_settings(make_node()))
+    assert settings["failSwapOn"] is False
+    assert settings["clusterDNS"] == ["10.233.0.10"]
+
+
+def test_files_with_secrets_are_for_root_alone_and_are_not_on_workers() -> None:
+    control = {file.path: file for file in wanted(make_node())}
+    encryption = control["/etc/kubernetes/site/encryption.yaml"]
+    assert (encryption.mode, encryption.secret) == (0o600, True)
+    assert control["/etc/kubernetes/site/kubeadm.yaml"].mode == 0o600
+    assert not [file.path for file in wanted(make_node(control=False)) if "/site/" in file.path]
+
+
+@pytest.mark.parametrize(
+    ("text", "parsed"),
+    [
+        ("a/b:NoSchedule", {"key": "a/b", "effect": "NoSchedule"}),
+        ("a=b:NoExecute", {"key": "a", "value": "b", "effect": "NoExecute"}),
+    ],
+)
+def test_taints_are_read_as_kubectl_reads_them(text: str, parsed: dict[str, str]) -> None:
+    assert taint(text) == parsed
+
+
+@pytest.mark.parametrize("text", ["", "a", "a:Never", ":NoSchedule"])
+def test_what_is_no_taint_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="is not a taint"):
+        taint(text)

@@ -1,0 +1,102 @@
+"""A host is recognised from what is on it; another cluster's is refused."""
+
+from __future__ import annotations
+
+import base64
+
+import pytest
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.certificates import fingerprint, first_certificate
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.errors import NodeError
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Paths
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.state import Membership, classify, observe
+
+from .conftest import KUBECONFIG, certificate, finish, make_node, pem, write
+
+OURS, OTHER = pem(certificate()), pem(certificate())
+OUR_CA = fingerprint(first_certificate(OURS) or b"")
+EMBEDDED = KUBECONFIG.format(server="https://kubernetes.test:6443", credential="/etc/kubernetes/x.pem")
+
+
+def what_is(paths: Paths, *, control: bool = True, expected_ca: str | None = None) -> Membership:
+    return classify(observe(paths), make_node(control=control), expected_ca=expected_ca)
+
+
+def test_a_fresh_host_is_blank(paths: Paths) -> None:
+    (paths.kubernetes / "manifests").mkdir(parents=True)  # the kubelet makes an empty one
+    assert what_is(paths) is Membership.BLANK
+
+
+@pytest.mark.parametrize("control", [True, False])
+def test_a_finished_host_is_a_member_whether_or_not_the_controller_knows_the_ca(paths: Paths, control: bool) -> None:
+    finish(paths, control=control, ca=OURS)
+    assert what_is(paths, control=control) is Membership.MEMBER
+    assert what_is(paths, control=control, expected_ca=OUR_CA) is Membership.MEMBER
+
+
+@pytest.mark.parametrize(
+    "left",
+    [
+        {"/etc/kubernetes/pki/ca.crt": OURS},
+        {"/etc/kubernetes/pki/ca.key": "half a k"},
+        {"/etc/kubernetes/pki/ca.crt": "-----BEGIN CERT"},
+        {
+            "/etc/kubernetes/pki/ca.crt": OURS,
+            "/etc/kubernetes/admin.conf": EMBEDDED,
+            "/etc/kubernetes/kubelet.conf": EMBEDDED,
+        },
+        {"/etc/kubernetes/manifests/etcd.yaml": "", "/var/lib/etcd/member/wal/0": ""},
+        {"/etc/kubernetes/bootstrap-kubelet.conf": EMBEDDED, "/etc/kubernetes/pki/ca.crt": OURS},
+        {"/var/lib/kubelet/config.yaml": "x"},
+    ],
+)
+def test_whatever_a_killed_init_or_join_left_is_partial(paths: Paths, left: dict[str, str]) -> None:
+    for path, text in left.items():
+        write(paths, path, text)
+    assert what_is(paths) is Membership.PARTIAL
+
+
+def test_a_kubelet_conf_without_the_certificate_it_names_is_partial(paths: Paths) -> None:
+    finish(paths, control=False, ca=OURS)
+    paths.at("/var/lib/kubelet/pki/kubelet-client-current.pem").unlink()
+    assert what_is(paths, control=False) is Membership.PARTIAL
+
+
+def test_a_control_hosts_kubelet_may_speak_to_the_api_server_beside_it(paths: Paths) -> None:
+    finish(paths, control=True, ca=OURS, server="https://10.0.0.16:6444")
+    assert what_is(paths) is Membership.MEMBER
+
+
+@pytest.mark.parametrize("finished", [True, False])
+def test_a_host_with_another_ca_is_refused_however_far_it_came(paths: Paths, finished: bool) -> None:
+    if finished:
+        finish(paths, control=False, ca=OTHER)
+    else:
+        write(paths, "/etc/kubernetes/pki/ca.crt", OTHER)
+    with pytest.raises(NodeError, match="worker-1 belongs to another Kubernetes cluster"):
+        what_is(paths, control=False, expected_ca=OUR_CA)
+
+
+@pytest.mark.parametrize("control", [True, False])
+def test_without_a_known_ca_a_host_that_speaks_to_another_endpoint_is_refused(paths: Paths, control: bool) -> None:
+    finish(paths, control=control, ca=OTHER, server="https://kubernetes.elsewhere:6443")
+    with pytest.raises(NodeError, match=r"kubernetes\.elsewhere:6443"):
+        what_is(paths, control=control)
+
+
+def test_the_ca_inside_a_kubeconfig_counts_when_the_file_is_gone(paths: Paths) -> None:
+    finish(paths, control=False, ca="")
+    conf = KUBECONFIG.format(
+        server="https://kubernetes.test:6443", credential="/var/lib/kubelet/pki/kubelet-client-current.pem"
+    )
+    embedded = base64.b64encode(OTHER.encode()).decode()
+    write(paths, "/etc/kubernetes/kubelet.conf", f"{conf}    certificate-authority-data: {embedded}\n")
+    with pytest.raises(NodeError, match="its CA certificate has"):
+        what_is(paths, control=False, expected_ca=OUR_CA)
+
+
+@pytest.mark.parametrize("control", [True, False])
+def test_a_member_with_another_role_is_refused_with_both_roles(paths: Paths, control: bool) -> None:
+    finish(paths, control=not control, ca=OURS)
+    now, then = ("worker", "control-plane node") if control else ("control-plane node", "worker")
+    with pytest.raises(NodeError, match=f"is a {now} of this cluster and is to be a {then}"):
+        what_is(paths, control=control)
