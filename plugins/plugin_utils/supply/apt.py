@@ -1,0 +1,45 @@
+"""Installing Debian packages into a build root: the machine's mirrors stay outside of what is built."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from . import machine
+from .chroot import Chroot
+from .context import Context
+
+MOUNT = "/build"  # what a build needs inside and an image must not keep: sources, lists, caches, requirement files
+_CONFIGURATION = (
+    'Dir::Etc::SourceList "/build/sources.list";',
+    'Dir::Etc::SourceParts "/dev/null";',
+    'Dir::State::Lists "/build/lists";',
+    'Dir::Cache "/build/cache";',
+    'APT::Install-Recommends "false";',
+    'APT::Sandbox::User "root";',
+    'Acquire::Languages "none";',
+)
+_NO_SERVICES = "#!/bin/sh\nexit 101\n"  # policy-rc.d(8): services are not started while they are installed
+
+
+def install(root: Chroot, context: Context, packages: Sequence[str], *, work: Path) -> None:
+    """Install ``packages`` from the pinned suite, without recommended ones and without starting services.
+
+    Args:
+        work: directory that is mounted at ``/build`` meanwhile; made when missing.
+    """
+    work.mkdir(parents=True, exist_ok=True)
+    for directory in ("lists/partial", "cache/archives/partial"):
+        (work / directory).mkdir(parents=True, exist_ok=True)
+    sources = machine.apt_lines(context.lock.pins.suite)
+    (work / "sources.list").write_text("".join(f"{line}\n" for line in sources), encoding="utf-8")
+    options = [*_CONFIGURATION, *machine.apt_options()]
+    (work / "apt.conf").write_text("".join(f"{line}\n" for line in options), encoding="utf-8")
+    policy = root.upper / "usr/sbin/policy-rc.d"
+    policy.parent.mkdir(parents=True, exist_ok=True)
+    policy.write_text(_NO_SERVICES, encoding="utf-8")
+    policy.chmod(0o755)
+    environment = {"APT_CONFIG": f"{MOUNT}/apt.conf", "SOURCE_DATE_EPOCH": str(context.lock.pins.epoch)}
+    for command in (["update", "-q"], ["install", "-q", "-y", *packages]):
+        root.run(["apt-get", *command], env=environment, binds={MOUNT: work})
+    policy.unlink()

@@ -1,0 +1,131 @@
+"""Images of services: Debian packages and Python environments on a shared base, as an OCI archive.
+
+``needs`` names the base, a ``root`` artifact with python3. Inputs, all optional:
+
+* ``packages``: Debian packages, without recommended ones;
+* ``users``: name -> numeric id of user and group, made before the packages, which then keep it;
+* ``virtualenv``: ``path``, ``requirements`` (name of a hashed list), ``build_packages`` (compilers and headers, not
+  shipped), ``omit`` (patterns below ``site-packages`` that nothing needs to run);
+* ``python``: ``requirements`` (the same) for the system's own Python;
+* ``files``: directory below ``images/`` whose tree is laid over the image;
+* ``directories``: path -> numeric owner;
+* ``omit``: patterns, without the leading ``/``, that are left out: what packages generate for one machine;
+* ``config``: ``env``, ``user``, ``cmd``, ``entrypoint`` of the image.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+from .. import apt, virtualenv
+from ..chroot import Chroot
+from ..context import Context
+from ..lock import Entry
+from ..oci import ImageConfig, write_layer
+from ..sbom import debian_components, python_components
+from ..unpack import unpacked
+
+_IMAGES = Path(__file__).parents[1] / "images"
+_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+# Caches and backups of the package tools: of one build, and different in each.
+_OMIT = (
+    "build", "var/cache/apt/*", "var/cache/debconf/*", "var/cache/ldconfig/*", "var/lib/apt/lists/*",
+    "var/lib/dpkg/*-old", "var/lib/systemd/*", "etc/*-", "etc/.pwd.lock", "etc/machine-id", "etc/resolv.conf",
+)  # fmt: skip
+
+
+class DebianImage:
+    """One layer on a base: what ``inputs`` say, compiled, without traces of its build."""
+
+    version = 1
+
+    def sources(self, entry: Entry) -> tuple[Path, ...]:
+        """Requirement lists and the files laid over the image."""
+        inputs = entry.inputs
+        wanted = [inputs[kind] for kind in ("virtualenv", "python") if kind in inputs]
+        lists = [virtualenv.requirements(each["requirements"]) for each in wanted]
+        files = [_IMAGES / inputs["files"]] if "files" in inputs else []
+        return (*lists, *files, *([virtualenv.INSTALLER] if lists else []))
+
+    def build(self, entry: Entry, context: Context) -> None:
+        """Install, compile, pack."""
+        inputs, (base,) = entry.inputs, entry.needs
+        root = context.chroot(base, layer="image")
+        for name, number in inputs.get("users", {}).items():
+            self._user(root, context, name, number)
+        if packages := inputs.get("packages"):
+            context.say("installing packages")
+            apt.install(root, context, packages, work=context.scratch / "work")
+        if "virtualenv" in inputs or "python" in inputs:
+            self._python(root, base, inputs, context)
+        if "files" in inputs:
+            shutil.copytree(_IMAGES / inputs["files"], root.upper, dirs_exist_ok=True, symlinks=True)
+        for path, owner in inputs.get("directories", {}).items():
+            root.run(["install", "-d", "-o", str(owner), "-g", str(owner), path], network=False)
+        root.run(["find", "/var/log", "-type", "f", "-delete"], network=False)
+        context.say("compiling bytecode")
+        virtualenv.compile_bytecode(root, self._compiled(base, inputs, context))
+        database = root.upper if inputs.get("packages") else unpacked(context.needs[base])
+        context.components.extend(debian_components(database, context.lock.pins.suite))
+        context.say("packing")
+        self._pack(root, entry, context)
+
+    def _user(self, root: Chroot, context: Context, name: str, number: int) -> None:
+        identity, clock = str(number), {"SOURCE_DATE_EPOCH": str(context.lock.pins.epoch)}
+        root.run(["groupadd", "-o", "-g", identity, name], env=clock, network=False)
+        home = ["-M", "-d", f"/var/lib/{name}", "-s", "/usr/sbin/nologin"]
+        root.run(["useradd", "-o", "-u", identity, "-g", identity, *home, name], env=clock, network=False)
+
+    def _python(self, root: Chroot, base: str, inputs: dict[str, Any], context: Context) -> None:
+        """Install into a layer of its own, which has the compilers, and take only the result over."""
+        build, work = context.chroot(base, layer="build"), context.scratch / "work-build"
+        wanted = inputs.get("virtualenv") or inputs["python"]
+        context.say("installing compilers")
+        apt.install(build, context, ["python3-venv", *wanted.get("build_packages", [])], work=work)
+        virtualenv.install_installer(build, context, work=work)
+        context.say("installing Python distributions")
+        lock = virtualenv.requirements(wanted["requirements"])
+        if "virtualenv" in inputs:
+            path = str(wanted["path"])
+            virtualenv.create(build, context, path=path, lock=lock, work=work)
+            (site,) = (build.upper / path.lstrip("/")).glob("lib/python3*/site-packages")
+            context.components.extend(python_components(site))
+            for pattern in wanted.get("omit", []):
+                for directory in site.glob(pattern):
+                    shutil.rmtree(directory)
+        else:
+            path = self._local_python(base, context)
+            virtualenv.add(build, context, target=path, lock=lock, work=work)
+            context.components.extend(python_components(build.upper / path.lstrip("/")))
+        place = root.upper / path.lstrip("/")
+        place.parent.mkdir(parents=True, exist_ok=True)
+        (build.upper / path.lstrip("/")).rename(place)
+
+    def _compiled(self, base: str, inputs: dict[str, Any], context: Context) -> list[str]:
+        local = self._local_python(base, context)
+        found = ["/usr/lib/python3", f"/usr/lib/{Path(local).parent.name}"]
+        if "python" in inputs:
+            found.append(local)
+        if "virtualenv" in inputs:
+            found.append(f"{inputs['virtualenv']['path']}/lib")
+        return found
+
+    def _local_python(self, base: str, context: Context) -> str:
+        """Return where the base's Python looks for distributions that are not Debian's."""
+        (library,) = (unpacked(context.needs[base]) / "usr/lib").glob("python3.*")
+        return f"/usr/local/lib/{library.name}/dist-packages"
+
+    def _pack(self, root: Chroot, entry: Entry, context: Context) -> None:
+        layer = context.scratch / "layer.tar"
+        omit = [f"./{pattern}" for pattern in (*_OMIT, *entry.inputs.get("omit", []))]
+        root.pack(layer, epoch=context.lock.pins.epoch, exclude=omit)
+        config = dict(entry.inputs.get("config", {}))
+        config["env"] = {"PATH": _PATH, "LANG": "C.UTF-8", **config.get("env", {})}
+        for key in ("cmd", "entrypoint"):
+            config[key] = tuple(config.get(key, ()))
+        write_layer(context, layer=layer, config=ImageConfig(**config), reference=str(entry.image))
+
+
+BUILDER = DebianImage()

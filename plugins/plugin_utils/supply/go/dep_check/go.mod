@@ -1,0 +1,3 @@
+module groundup.cloud/dep_check
+
+go 1.24

@@ -1,3 +1,0 @@
-module groundup.cloud/dep-check
-
-go 1.24

@@ -1,0 +1,97 @@
+"""Python environments from hashed requirements: installed in a build root, compiled, ready to be put into an image.
+
+The requirements hold names, versions and hashes; where they come from is the machine's pip or uv configuration. Source
+distributions are built with the setuptools of the same requirements, so that nothing unhashed takes part.
+"""
+
+from __future__ import annotations
+
+import configparser
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from . import machine
+from .apt import MOUNT
+from .chroot import Chroot
+from .context import Context
+
+REQUIREMENTS = Path(__file__).parent / "images" / "python"
+INSTALLER = REQUIREMENTS / "installer.txt"
+_UV = "/opt/installer/bin/uv"
+
+
+def requirements(name: str) -> Path:
+    """Return the hashed requirements called ``name``."""
+    return REQUIREMENTS / f"{name}.txt"
+
+
+def install_installer(root: Chroot, context: Context, *, work: Path) -> None:
+    """Put uv into ``/opt/installer`` of a build root that has python3-venv."""
+    (work / "installer.txt").write_bytes(INSTALLER.read_bytes())
+    root.run(["python3", "-m", "venv", "/opt/installer"])
+    pip = ["/opt/installer/bin/pip", "install", "-q", "--disable-pip-version-check", "--require-hashes", "--no-deps"]
+    cache = context.shared_cache("pip")
+    root.run([*pip, "-r", f"{MOUNT}/installer.txt"], binds={MOUNT: work, "/root/.cache/pip": cache})
+
+
+def create(root: Chroot, context: Context, *, path: str, lock: Path, work: Path) -> None:
+    """Make the virtual environment ``path`` with everything in ``lock``."""
+    _uv(root, context, ["venv", "-q", "--python", "/usr/bin/python3", path], work=work)
+    install = ["pip", "install", "-q", "--python", f"{path}/bin/python", *_common(lock, work)]
+    if (setuptools := _requirement(lock, "setuptools")) is not None:
+        (work / "setuptools.txt").write_text(setuptools, encoding="utf-8")
+        _uv(root, context, [*install, "-r", f"{MOUNT}/setuptools.txt"], work=work)
+    _uv(root, context, [*install, "--no-build-isolation", "-r", f"{MOUNT}/requirements.txt"], work=work)
+
+
+def add(root: Chroot, context: Context, *, target: str, lock: Path, work: Path) -> None:
+    """Install everything in ``lock`` into the directory ``target``, for the system's own Python."""
+    install = ["pip", "install", "-q", "--python", "/usr/bin/python3", "--target", target, "--only-binary", ":all:"]
+    _uv(root, context, [*install, *_common(lock, work), "-r", f"{MOUNT}/requirements.txt"], work=work)
+
+
+def compile_bytecode(root: Chroot, directories: Sequence[str]) -> None:
+    """Compile everything below ``directories`` so that it is used without a look at the sources' time stamps.
+
+    Images have one time stamp for all files, so bytecode that records the source's would be stale, and Python would
+    compile again in memory at every start.
+    """
+    options = ["-q", "-f", "-j", str(os.cpu_count() or 1), "--invalidation-mode", "unchecked-hash"]
+    root.run(["python3", "-m", "compileall", *options, *directories], network=False)
+
+
+def _common(lock: Path, work: Path) -> list[str]:
+    (work / "requirements.txt").write_bytes(lock.read_bytes())
+    return ["--require-hashes", "--no-deps"]
+
+
+def _uv(root: Chroot, context: Context, arguments: Sequence[str], *, work: Path) -> None:
+    binds = {MOUNT: work, "/root/.cache/uv": context.shared_cache("uv")}
+    environment = {"UV_LINK_MODE": "copy", "UV_NO_CONFIG": "1", "SOURCE_DATE_EPOCH": str(context.lock.pins.epoch)}
+    root.run([_UV, *arguments], env=environment | index_settings(), binds=binds)
+
+
+def index_settings() -> dict[str, str]:
+    """Return uv's words for the package index that this machine's pip is told to use; empty: the default one."""
+    environment = machine.environment()
+    if any(name in environment for name in ("UV_INDEX_URL", "UV_DEFAULT_INDEX", "UV_INDEX")):
+        return {}
+    configured: dict[str, str] = {}
+    if (file := machine.pip_configuration()) is not None:
+        parser = configparser.RawConfigParser(strict=False)
+        parser.read(file, encoding="utf-8")
+        for section in ("global", "install"):
+            configured |= dict(parser.items(section)) if parser.has_section(section) else {}
+    index = environment.get("PIP_INDEX_URL") or configured.get("index-url")
+    extra = environment.get("PIP_EXTRA_INDEX_URL") or configured.get("extra-index-url")
+    trusted = environment.get("PIP_TRUSTED_HOST") or configured.get("trusted-host")
+    found = {"UV_DEFAULT_INDEX": index, "UV_EXTRA_INDEX_URL": extra, "UV_INSECURE_HOST": trusted}
+    return {name: " ".join(value.split()) for name, value in found.items() if value}
+
+
+def _requirement(lock: Path, name: str) -> str | None:
+    """Return the paragraph of one distribution of hashed requirements: its line and its hashes."""
+    found = re.search(rf"^{re.escape(name)}==(?:.*\\\n)*.*$", lock.read_text(encoding="utf-8"), re.MULTILINE)
+    return f"{found.group(0)}\n" if found else None
