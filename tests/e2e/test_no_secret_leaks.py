@@ -1,0 +1,68 @@
+"""No secret of the site is in any output, process list, release listing, object or file that is not for secrets."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import Plan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import open_store, password_source
+from ansible_collections.groundup.cloud.tests.e2e.leaks import Leaks
+
+ROOT = Path(__file__).resolve().parents[2]
+# Everything the cluster tells about the workloads, but for Secrets.
+KINDS = "configmaps,pods,services,deployments,statefulsets,daemonsets,jobs,events,persistentvolumeclaims"
+
+pytestmark = pytest.mark.lab
+
+
+@pytest.fixture
+def leaks(plan: Plan) -> Leaks:
+    secrets = dict(open_store(plan.site, write=False).items())
+    assert secrets, "without secrets this test would see nothing"
+    secrets["the password of the store"] = password_source(plan.site).read().decode().strip()
+    return Leaks(secrets)
+
+
+def test_a_run_with_every_detail_shows_no_secret(leaks: Leaks) -> None:
+    environment = os.environ | {"ANSIBLE_VERBOSITY": "3", "ANSIBLE_DIFF_ALWAYS": "true"}
+    with leaks.watching_processes():
+        run = subprocess.run(
+            [ROOT / "ci/lab", "up"], cwd=ROOT, env=environment, capture_output=True, check=False, timeout=1800
+        )
+    leaks.look("output of the run", run.stdout)
+    leaks.look("errors of the run", run.stderr)
+    assert leaks.seen == set()
+    assert run.returncode == 0, run.stdout[-4000:].decode(errors="replace")
+
+
+def test_the_state_directory_holds_secrets_only_in_the_store(leaks: Leaks, state: Path) -> None:
+    # The volumes of lab hosts are theirs: what their users can read there is looked at from inside.
+    assert leaks.look_through(state, but=["lab"]) > 0
+    assert leaks.seen == set()
+
+
+def test_no_user_of_a_host_can_read_a_secret(leaks: Leaks, plan: Plan, state: Path) -> None:
+    for name, host in plan.hosts.items():
+        ssh = [
+            *("ssh", "-i", f"{state}/ssh/id_ed25519", "-p", str(plan.access.port)),
+            *("-o", "IdentitiesOnly=yes", "-o", f"UserKnownHostsFile={state}/ssh/known_hosts"),
+            f"{plan.access.user}@{host.address}",
+        ]
+        leaks.look_on_host(ssh, name)
+    assert leaks.seen == set()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [("helm", "list", "--all-namespaces", "--output", "json"), ("kubectl", "get", KINDS, "-A", "-o", "json")],
+    ids=["releases", "objects"],
+)
+def test_what_the_cluster_lists_shows_no_secret(leaks: Leaks, command: tuple[str, ...]) -> None:
+    listed = subprocess.run(
+        [ROOT / "ci/lab", "shell", *command], cwd=ROOT, capture_output=True, check=True, timeout=120
+    )
+    leaks.look(" ".join(command[:2]), listed.stdout)
+    assert leaks.seen == set()

@@ -1,0 +1,44 @@
+"""The search for leaks sees what it is there to see: a search that finds nothing must be one that could have."""
+
+from __future__ import annotations
+
+import base64
+import subprocess
+import sys
+from pathlib import Path
+
+from ansible_collections.groundup.cloud.tests.e2e.leaks import Leaks
+
+PASSWORD = "kX9bTq2LmZ7pVw4sYc1nRd8fHg3jAe5u"
+
+
+def test_a_password_on_a_command_line_is_seen_while_the_process_runs() -> None:
+    leaks = Leaks({"a/b": PASSWORD})
+    with leaks.watching_processes(every=0.02):
+        subprocess.run([sys.executable, "-c", "import time; time.sleep(0.6)", f"--password={PASSWORD}"], check=True)
+    assert {name for _, name in leaks.seen} == {"a/b"}
+
+
+def test_a_password_on_standard_input_is_not() -> None:
+    leaks = Leaks({"a/b": PASSWORD})
+    with leaks.watching_processes(every=0.02):
+        subprocess.run([sys.executable, "-c", "import time; time.sleep(0.3)"], input=PASSWORD, text=True, check=True)
+    assert leaks.seen == set()
+
+
+def test_files_are_looked_through_at_any_depth_but_for_those_left_out(tmp_path: Path) -> None:
+    for name in ("plain", "logs/deep/run.log", "lab/host/file"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / "plain").write_text("nothing")
+    (tmp_path / "logs/deep/run.log").write_bytes(b"\xff" + base64.b64encode(f"x={PASSWORD}".encode()))
+    (tmp_path / "lab/host/file").write_text(PASSWORD)
+    leaks = Leaks({"a/b": PASSWORD, "c/d": "another-value"})
+    assert leaks.look_through(tmp_path, but=["lab"]) == 2
+    assert leaks.seen == {(str(tmp_path / "logs/deep/run.log"), "a/b")}
+
+
+def test_what_was_seen_is_told_by_name_only() -> None:
+    leaks = Leaks({"a/b": PASSWORD})
+    leaks.look("output", f"connecting with {PASSWORD}")
+    assert leaks.seen == {("output", "a/b")}
+    assert PASSWORD not in repr(leaks.seen)
