@@ -59,7 +59,7 @@ class Context:
         )
 
     def shared_cache(self, name: str) -> Path:
-        """Return a directory that outlives builds and that several may use at once: module, wheel and compiler caches."""
+        """Return a directory that outlives builds and that several may use at once: modules, wheels, objects."""
         path = cache_dir() / "build" / name
         path.mkdir(parents=True, exist_ok=True)
         return path

@@ -93,11 +93,8 @@ class Store:
 
     def last_cost(self, name: str) -> float | None:
         """Return the CPU seconds of the dearest build of ``name`` on record; None: never built here."""
-        costs = [
-            float(json.loads(path.read_text(encoding="utf-8"))["cpu_seconds"])
-            for path in (self._root / name).glob("*/manifest.json")
-        ]
-        return max(costs, default=None)
+        costs = (_cost(path) for path in (self._root / name).glob("*/manifest.json"))
+        return max((cost for cost in costs if cost is not None), default=None)
 
     @contextmanager
     def building(self, name: str) -> Iterator[Path]:
@@ -134,6 +131,14 @@ class Store:
             name=entry.name, kind=entry.kind, version=entry.version, key=key, path=final / path.name, sha256=found,
             image=entry.image, built=True,
         )  # fmt: skip
+
+
+def _cost(manifest: Path) -> float | None:
+    """Return the CPU seconds of a manifest; None for a damaged one, which `find` reports and a rebuild replaces."""
+    try:
+        return float(json.loads(manifest.read_text(encoding="utf-8"))["cpu_seconds"])
+    except (ValueError, KeyError, TypeError):
+        return None
 
 
 def wrong_digest(entry: Entry, found: str) -> GroundupError:

@@ -1,0 +1,87 @@
+"""A cache of one's own, small builders that really write files, and locks made of them."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import builders
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.context import Context
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock import Entry, Lock
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.sbom import Component
+
+PINS = {"suite": "trixie", "go": "go1.26.8", "epoch": 1767225600}
+
+
+class FakeBuilder:
+    """Writes ``inputs.text`` and the digests of what it needs; remembers when it ran."""
+
+    def __init__(self) -> None:
+        """Version and sources that tests may change."""
+        self.version = 1
+        self.files: tuple[Path, ...] = ()
+        self.runs: list[tuple[str, float, float]] = []
+
+    def sources(self, entry: Entry) -> tuple[Path, ...]:
+        """What a test has set."""
+        del entry
+        return self.files
+
+    def build(self, entry: Entry, context: Context) -> None:
+        """Write a file per need and one of its own, or fail when told to."""
+        start = time.monotonic()
+        context.run(["sleep", str(entry.inputs.get("seconds", 0))])
+        if entry.inputs.get("fails"):
+            context.run(["sh", "-c", "echo the compiler is unhappy; exit 3"])
+        target = context.output / "file" if entry.kind == "files" else context.output
+        text = [str(entry.inputs.get("text", entry.name)), *(a.sha256 for a in context.needs.values())]
+        if entry.inputs.get("random"):
+            text.append(str(time.time_ns()))
+        target.write_text("\n".join(text))
+        context.components.append(Component.go("example.test/module", f"v{entry.version}"))
+        self.runs.append((entry.name, start, time.monotonic()))
+
+    def names(self) -> list[str]:
+        """The artifacts built so far, in the order they were finished."""
+        return [name for name, _, _ in self.runs]
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache directory."""
+    monkeypatch.setenv("GROUNDUP_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def fake(monkeypatch: pytest.MonkeyPatch) -> FakeBuilder:
+    """The builder called ``fake``."""
+    module = ModuleType("fake")
+    builder = FakeBuilder()
+    module.BUILDER = builder  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, f"{builders.__name__}.fake", module)
+    return builder
+
+
+@pytest.fixture
+def make_lock() -> Callable[..., Lock]:
+    """A lock from short entries: ``make_lock(a={}, b={"needs": ["a"]})``."""
+
+    def make(**entries: dict[str, Any]) -> Lock:
+        artifacts = {
+            name: {"kind": "files", "version": "1", "builder": "fake", **entry} for name, entry in entries.items()
+        }
+        return Lock.model_validate({"format": 1, "pins": PINS, "artifacts": artifacts})
+
+    return make
+
+
+@pytest.fixture
+def lines() -> list[str]:
+    """Lines of progress; ``progress=lines.append``."""
+    return []

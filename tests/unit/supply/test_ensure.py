@@ -1,0 +1,249 @@
+"""What `ensure` promises: only what is missing is built, in order, once, whole, and errors name the artifact."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
+from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.keys import keys
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock import Lock
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.progress import silent
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.report import check, rebuild_and_compare, table
+
+from .conftest import FakeBuilder
+
+MakeLock = Callable[..., Lock]
+
+
+def test_needs_are_built_before_what_needs_them(fake: FakeBuilder, make_lock: MakeLock, lines: list[str]) -> None:
+    lock = make_lock(top={"needs": ["left", "right"]}, left={"needs": ["base"]}, right={"needs": ["base"]}, base={})
+    found = supply.ensure("top", progress=lines.append, lock=lock)
+    assert list(found) == ["top"]
+    assert fake.names()[0] == "base"
+    assert fake.names()[-1] == "top"
+    assert (found["top"].path / "file").read_text().startswith("top\n")
+
+
+def test_a_warm_run_builds_nothing_and_says_so(fake: FakeBuilder, make_lock: MakeLock, lines: list[str]) -> None:
+    lock = make_lock(top={"needs": ["base"]}, base={})
+    first = supply.ensure(None, progress=lines.append, lock=lock)
+    lines.clear()
+    second = supply.ensure(None, progress=lines.append, lock=lock)
+    assert fake.names() == ["base", "top"]
+    assert [line for line in lines if "nothing to build" in line] == lines
+    assert second["top"].sha256 == first["top"].sha256
+    assert first["top"].built
+    assert not second["top"].built
+
+
+def test_what_only_a_stored_artifact_needs_is_not_built(
+    fake: FakeBuilder, make_lock: MakeLock, lines: list[str], cache: Path
+) -> None:
+    lock = make_lock(top={"needs": ["base"]}, base={})
+    supply.ensure("top", progress=lines.append, lock=lock)
+    (key,) = (path for path in (cache / "artifacts/base").iterdir() if path.is_dir())
+    key.rename(cache / "gone")
+    assert supply.missing("top", lock=lock) == ()
+    supply.ensure("top", progress=lines.append, lock=lock)
+    assert fake.names() == ["base", "top"]
+
+
+def test_changed_inputs_builders_sources_pins_and_needs_change_the_key(
+    fake: FakeBuilder, make_lock: MakeLock, tmp_path: Path
+) -> None:
+    def key(lock: Lock) -> str:
+        return keys(lock, lock.closure(("top",)))["top"]
+
+    lock = make_lock(top={"needs": ["base"]}, base={})
+    found = [key(lock)]
+    found.append(key(make_lock(top={"needs": ["base"], "version": "2"}, base={})))
+    found.append(key(make_lock(top={"needs": ["base"], "inputs": {"text": "x"}}, base={})))
+    found.append(key(make_lock(top={"needs": ["base"]}, base={"version": "2"})))
+    found.append(key(lock.model_copy(update={"pins": lock.pins.model_copy(update={"go": "go1.26.9"})})))
+    fake.version = 2
+    found.append(key(lock))
+    source = tmp_path / "main.go"
+    for text in ("package main", "package main // changed"):
+        source.write_text(text)
+        fake.files = (source,)
+        found.append(key(lock))
+    assert len(set(found)) == len(found)
+
+
+def test_groups_costs_and_upstreams_do_not_change_the_key(fake: FakeBuilder, make_lock: MakeLock) -> None:
+    del fake
+    plain = make_lock(a={})
+    dressed = make_lock(a={"groups": ["g"], "cost": 900, "upstream": {"reference": "h/r:1"}})
+    assert keys(plain, ["a"]) == keys(dressed, ["a"])
+
+
+def test_independent_artifacts_are_built_at_the_same_time_longest_first(
+    fake: FakeBuilder, make_lock: MakeLock, lines: list[str]
+) -> None:
+    lock = make_lock(
+        short={"cost": 1, "inputs": {"seconds": 0.3}},
+        long={"cost": 50, "inputs": {"seconds": 0.3}},
+        chain={"cost": 1, "needs": [], "inputs": {"seconds": 0.3}},
+        end={"cost": 90, "needs": ["chain"]},
+    )
+    supply.ensure(None, progress=lines.append, lock=lock, jobs=2)
+    when = {name: start for name, start, _ in fake.runs}
+    assert abs(when["chain"] - when["long"]) < 0.2, "the longest chain and the longest artifact begin together"
+    assert when["short"] > when["long"] + 0.2
+
+
+def test_a_failure_names_the_artifact_keeps_the_rest_and_shows_the_log(
+    fake: FakeBuilder, make_lock: MakeLock, lines: list[str]
+) -> None:
+    lock = make_lock(bad={"inputs": {"fails": True}}, good={"inputs": {"seconds": 0.2}}, after={"needs": ["bad"]})
+    with pytest.raises(GroundupError, match="the compiler is unhappy") as caught:
+        supply.ensure(None, progress=lines.append, lock=lock, jobs=2)
+    assert fake.names() == ["good"]
+    assert caught.value.where.endswith("bad.log")
+    assert any("bad: FAILED" in line for line in lines)
+    assert supply.missing(None, lock=lock) == ("bad", "after")
+
+
+def test_a_damaged_artifact_is_an_error_that_names_it_and_is_rebuilt_on_request(
+    fake: FakeBuilder, make_lock: MakeLock, lines: list[str]
+) -> None:
+    lock = make_lock(a={})
+    artifact = supply.ensure("a", progress=lines.append, lock=lock)["a"]
+    (artifact.path / "file").write_text("tampered")
+    with pytest.raises(GroundupError, match="artifact a 1 in the cache is damaged") as caught:
+        supply.ensure("a", progress=lines.append, lock=lock)
+    assert "--rebuild a" in caught.value.remedy
+    again = supply.ensure("a", progress=lines.append, lock=lock, rebuild=True)["a"]
+    assert again.sha256 == artifact.sha256
+    assert fake.names() == ["a", "a"]
+    assert supply.missing("a", lock=lock) == ()
+
+
+def test_damage_that_keeps_size_and_time_is_found_by_verify(
+    fake: FakeBuilder, make_lock: MakeLock, lines: list[str]
+) -> None:
+    del fake
+    lock = make_lock(a={}, b={})
+    path = supply.ensure(None, progress=lines.append, lock=lock)["a"].path / "file"
+    before = path.stat()
+    path.write_bytes(b"X" * before.st_size)
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    lines.clear()
+    assert not check(lock, None, progress=lines.append)
+    assert [line.split(":")[0] for line in lines] == ["a", "b"]
+    assert "DAMAGED" in lines[0]
+    assert "DAMAGED" not in lines[1]
+
+
+def test_a_build_with_another_digest_than_the_lock_is_refused_and_not_stored(
+    fake: FakeBuilder, make_lock: MakeLock, lines: list[str]
+) -> None:
+    del fake
+    lock = make_lock(a={"sha256": "0" * 64})
+    with pytest.raises(GroundupError, match="artifact a 1 has the wrong digest") as caught:
+        supply.ensure("a", progress=lines.append, lock=lock)
+    assert "artifacts.a.sha256" in caught.value.where
+    assert supply.missing("a", lock=lock) == ("a",)
+
+
+def test_a_damaged_manifest_is_an_error_that_names_the_artifact(
+    fake: FakeBuilder, make_lock: MakeLock, lines: list[str]
+) -> None:
+    del fake
+    lock = make_lock(a={})
+    artifact = supply.ensure("a", progress=lines.append, lock=lock)["a"]
+    (artifact.path.parent / "manifest.json").write_text("{")
+    with pytest.raises(GroundupError, match="manifest of artifact a"):
+        supply.ensure("a", progress=lines.append, lock=lock)
+    assert supply.ensure("a", progress=lines.append, lock=lock, rebuild=True)["a"].built
+
+
+def test_time_and_cpu_of_a_build_are_recorded_children_included(
+    fake: FakeBuilder, make_lock: MakeLock, lines: list[str], cache: Path
+) -> None:
+    del fake
+    lock = make_lock(a={"inputs": {"seconds": 0.3}})
+    artifact = supply.ensure("a", progress=lines.append, lock=lock)["a"]
+    manifest = json.loads((artifact.path.parent / "manifest.json").read_text())
+    assert 0.3 <= manifest["wall_seconds"] < 5
+    assert 0 < manifest["cpu_seconds"] < 0.3, "a sleeping child costs no CPU"
+    assert manifest["sha256"] == artifact.sha256
+    assert "a" in table(lock, None)
+    assert artifact.sha256[:16] in table(lock, None)
+    assert cache in artifact.path.parents
+
+
+def test_building_twice_tells_reproducible_artifacts_from_others(
+    fake: FakeBuilder, make_lock: MakeLock, lines: list[str]
+) -> None:
+    del fake
+    lock = make_lock(same={}, other={"inputs": {"random": True}})
+    assert rebuild_and_compare(lock, ["same"], progress=lines.append)
+    assert not rebuild_and_compare(lock, ["other"], progress=lines.append)
+    assert any(line.startswith("other: DIFFERS") for line in lines)
+
+
+def test_progress_says_what_which_of_how_many_and_elapsed(
+    fake: FakeBuilder, make_lock: MakeLock, lines: list[str]
+) -> None:
+    del fake
+    supply.ensure(None, progress=lines.append, lock=make_lock(a={}, b={}), jobs=1)
+    assert lines[0] == "[supply 0/2 00:00] a: 1, begins"
+    assert lines[-1].startswith("[supply 2/2 00:00] b: done in 00:00")
+
+
+def test_two_runs_at_once_build_an_artifact_once(make_lock: MakeLock, tmp_path: Path, fake: FakeBuilder) -> None:
+    del fake
+    lock = make_lock(a={"inputs": {"seconds": 0.5, "random": True}})
+    context = multiprocessing.get_context("fork")
+    runs = [context.Process(target=_ensure, args=(lock, tmp_path / str(number))) for number in range(2)]
+    for run in runs:
+        run.start()
+    for run in runs:
+        run.join()
+    first, second = ((tmp_path / str(number)).read_text() for number in range(2))
+    assert first.splitlines()[-1] == second.splitlines()[-1], "both have the same digest of a random build"
+
+
+def test_a_killed_run_leaves_no_process_and_the_next_one_builds(
+    make_lock: MakeLock, tmp_path: Path, fake: FakeBuilder, cache: Path
+) -> None:
+    del fake
+    mark = f"{86400 + os.getpid()}"
+    killed = make_lock(a={"inputs": {"seconds": mark}})
+    run = multiprocessing.get_context("fork").Process(target=_ensure, args=(killed, tmp_path / "never"))
+    run.start()
+    assert run.pid is not None
+    _until(lambda: _running(mark))
+    os.kill(run.pid, signal.SIGKILL)
+    run.join()
+    _until(lambda: not _running(mark))
+    assert list((cache / "artifacts/a").glob(".building-*")), "what a killed run leaves is still there"
+    lock = make_lock(a={})
+    supply.ensure("a", progress=silent, lock=lock)
+    assert not list((cache / "artifacts/a").glob(".building-*"))
+
+
+def _ensure(lock: Lock, report: Path) -> None:
+    found = supply.ensure("a", progress=silent, lock=lock)
+    report.write_text(f"{found['a'].built}\n{found['a'].sha256}")
+
+
+def _running(mark: str) -> bool:
+    commands = (path / "cmdline" for path in Path("/proc").iterdir() if path.name.isdigit())
+    return any(b"sleep\0" + mark.encode() in command.read_bytes() for command in commands if command.exists())
+
+
+def _until(true: Callable[[], bool]) -> None:
+    end = time.monotonic() + 10
+    while not true():
+        assert time.monotonic() < end, "nothing happened for 10 s"
+        time.sleep(0.02)
