@@ -48,7 +48,7 @@ def topology_svg(plan: Plan) -> str:
     rows = [racks[start : start + PER_ROW] for start in range(0, len(racks), PER_ROW)] or [[]]
     width = max(980, LEFT + MARGIN * 2 + min(len(racks), PER_ROW) * (RACK + GAP))
     body: list[str] = []
-    top = 176
+    top = 176.0
     for row in rows:
         bottom = _row(body, plan, row, top, width)
         top = bottom + 24
