@@ -243,8 +243,8 @@ def install() -> None:
     marker.unlink()
 
 
-def become_server(env: dict[str, str], *, join: list[str] | None) -> None:
-    """Write the member's own options and become the server: joining ``join``, or forming a cluster when it is None."""
+def write_member(env: dict[str, str], *, join: list[str] | None) -> None:
+    """Write the member's own options: who it is, and whom it joins (None: nobody)."""
     address = ",".join(f"{peer}:{env['WSREP_PORT']}" for peer in join or [])
     MEMBER_FILE.touch(mode=0o600)
     MEMBER_FILE.write_text(
@@ -254,6 +254,10 @@ def become_server(env: dict[str, str], *, join: list[str] | None) -> None:
         f"wsrep_cluster_address=gcomm://{address}\n"
         f"wsrep_sst_auth={env['MYSQL_DBSST_USERNAME']}:{env['MYSQL_DBSST_PASSWORD']}\n"
     )
+
+
+def become_server(*, join: list[str] | None) -> None:
+    """Become the server: joining ``join``, or forming a cluster when it is None."""
     # The view of the last run holds addresses of pods that are no more.
     (DATA / "gvwstate.dat").unlink(missing_ok=True)
     server = [_program("mariadbd")]
@@ -263,7 +267,7 @@ def become_server(env: dict[str, str], *, join: list[str] | None) -> None:
             grastate.write_text(re.sub(r"safe_to_bootstrap: 0", "safe_to_bootstrap: 1", grastate.read_text()))
         server.append("--wsrep-new-cluster")
     WAITING.unlink(missing_ok=True)
-    print(f"becoming the server: {'forming the cluster' if join is None else 'joining ' + address}", flush=True)
+    print(f"becoming the server: {'forming the cluster' if join is None else 'joining ' + ', '.join(join)}", flush=True)
     os.execv(server[0], server)  # noqa: S606 - the container becomes the server
 
 
@@ -308,14 +312,16 @@ def main() -> None:
     """Find out what this member holds, decide, become the server."""
     env = dict(os.environ)
     WAITING.touch()
+    write_member(env, join=None)
     several = int(env["MEMBERS"]) > 1
     held = position() if several and has_data() else Position()
     if several:
         print(f"{env['POD_NAME']} holds {held.uuid}:{held.seqno}", flush=True)
     join = decide(env, held)
+    write_member(env, join=join)
     if join is None and not has_data():
         install()
-    become_server(env, join=join)
+    become_server(join=join)
 
 
 if __name__ == "__main__":
