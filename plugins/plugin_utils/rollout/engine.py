@@ -70,7 +70,7 @@ class Rollout:
         self._plan, self._api, self._helm, self._processes = plan, api, helm, processes
         self._secrets, self._authority = secrets, authority
         self._redactor = Redactor(secrets.items())
-        self._say = lambda text: say(self._redactor.text(text))
+        self._print = say
         self._options = options or Options()
         self._limits = Limits(self._options.limits)
         self._releases = {release.name: release for release in plan.openstack.releases}
@@ -118,6 +118,9 @@ class Rollout:
                 below = [answers[need][0] for need in reversed(graph.needs(name))]
                 failed.append(cards.make(self._unwell(name, verification, below), self._redactor))
         return RolloutResult(releases=tuple(reports), diffs=(), reasons=(), cards=tuple(failed), facts=facts)
+
+    def _say(self, text: str) -> None:
+        self._print(self._redactor.text(text))
 
     def _graph(self) -> Graph:
         return Graph(self._releases.values(), seconds=self._options.seconds)

@@ -1,7 +1,7 @@
 """Which layer is at fault: a table of small rules, tried in order, the first that fits decides.
 
 A rule looks at the evidence only. What lies deeper comes first: a node that is gone explains a pod that is not ready,
-and a database that refuses a password explains a job that fails. `docs/failure-cards.md` shows every rule with its card.
+and a database that refuses a password explains a job that fails. `docs/failure-cards.md` shows them all.
 """
 
 from __future__ import annotations
@@ -268,7 +268,9 @@ RULES: tuple[Rule, ...] = (
     ),
     _text_rule(
         "db-unreachable", "database",
-        r"can't connect to (mysql|mariadb|server)|lost connection to (mysql|mariadb|server)|\b2003\b|too many connections|server has gone away", "the database does not answer", next_=_GALERA,
+        r"can't connect to (mysql|mariadb|server)|lost connection to (mysql|mariadb|server)|\b2003\b|"
+        r"too many connections|server has gone away",
+        "the database does not answer", next_=_GALERA,
     ),
     _text_rule(
         "mq-unreachable", "message queue",

@@ -1,0 +1,81 @@
+"""Action of module groundup.cloud.rollout: the release graph, from the controller."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from ansible.plugins.action import ActionBase
+from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import SiteError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout import Options, RolloutResult, diff_text, gate
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.session import Session, die_with_parent, session
+
+ARGUMENTS = {
+    "site_file": {"type": "path", "required": True},
+    "verb": {"type": "str", "choices": ["check", "apply", "verify"], "default": "apply"},
+    "force": {"type": "list", "elements": "str", "default": []},
+    "start_timeout": {"type": "int", "default": 1200},
+    "verify_timeout": {"type": "int", "default": 180},
+    "limits": {"type": "dict", "default": {}},
+}
+
+
+class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
+    """Checks, applies or verifies the releases of a site."""
+
+    _requires_connection = False
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Return how each release ended."""
+        result: dict[str, Any] = super().run(tmp, task_vars)
+        _, arguments = self.validate_argument_spec(ARGUMENTS)
+        verb = "check" if self._task.check_mode and arguments["verb"] == "apply" else arguments["verb"]
+        options = Options(
+            start_timeout=arguments["start_timeout"],
+            verify_timeout=arguments["verify_timeout"],
+            hook_timeout=arguments["start_timeout"],
+            force=tuple(arguments["force"]),
+            limits={name: int(value) for name, value in arguments["limits"].items()},
+        )
+        die_with_parent()
+        try:
+            with session(
+                arguments["site_file"], say=self._display.display, options=options, reads_only=verb != "apply"
+            ) as opened:
+                return result | self._carry_out(verb, opened)
+        except (GroundupError, SiteError, OSError) as error:
+            return {**result, "failed": True, "msg": str(error), "releases": [], "cards": []}
+
+    def _carry_out(self, verb: str, opened: Session) -> dict[str, Any]:
+        verbs = {"check": opened.rollout.check, "apply": opened.rollout.apply, "verify": opened.rollout.verify}
+        outcome = verbs[verb]()
+        if verb == "apply":
+            opened.remember(outcome)
+        if verb == "check" and outcome.reasons:
+            self._display.display(gate.table(outcome.reasons))
+        return {**_facts(verb, outcome), **self._diff(opened, outcome), "failed": outcome.failed, "msg": _msg(outcome)}
+
+    def _diff(self, opened: Session, outcome: RolloutResult) -> dict[str, Any]:
+        text = diff_text(outcome, opened.redactor) if self._task.diff and outcome.changed else ""
+        return {"diff": {"prepared": text}} if text else {}
+
+
+def _facts(verb: str, outcome: RolloutResult) -> dict[str, Any]:
+    facts: dict[str, Any] = {
+        "changed": outcome.changed,
+        "releases": [asdict(report) for report in outcome.releases],
+        "cards": [asdict(card) for card in outcome.cards],
+        **outcome.facts,
+    }
+    if verb != "verify":
+        facts["changes"] = {diff.release: diff.counts for diff in outcome.diffs if diff.changes}
+        facts["reasons"] = [asdict(reason) for reason in outcome.reasons]
+    return facts
+
+
+def _msg(outcome: RolloutResult) -> str:
+    states: dict[str, list[str]] = {}
+    for report in outcome.releases:
+        states.setdefault(report.state, []).append(report.name)
+    return "; ".join(f"{state}: {', '.join(names)}" for state, names in states.items()) or "there are no releases"

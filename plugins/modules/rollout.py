@@ -1,0 +1,120 @@
+# Documentation of the action plugin of the same name, which does the work on the controller.
+DOCUMENTATION = r"""
+module: rollout
+short_description: Roll out the releases of a site's cloud as one graph
+version_added: 0.1.0
+description:
+  - Renders every release of the plan in parallel, compares it with what is live by kind and field, and decides once
+    for the whole change.
+  - Applies each release as soon as all it needs has verified. A release that is live as it would be made, and works,
+    is left alone.
+  - Asks every service whether it works; running is not taken for healthy.
+  - Prints one live line a release, and one failure card for each release that does not come up. Releases that do not
+    need it go on.
+  - Heals what a killed run left behind. It can be interrupted at any moment and run again.
+  - Runs on the controller. Secrets are in none of its output.
+options:
+  site_file:
+    description: Path of the site file.
+    type: path
+    required: true
+  verb:
+    description:
+      - V(check) predicts and judges, and changes nothing.
+      - V(apply) makes the cluster what the plan says. In check mode it is V(check).
+      - V(verify) asks every service, and changes nothing.
+    type: str
+    choices: [check, apply, verify]
+    default: apply
+  force:
+    description:
+      - Reasons of the gate that are accepted, as C(code) or C(code:release).
+      - The table of reasons names them.
+    type: list
+    elements: str
+    default: []
+  start_timeout:
+    description: Seconds from the upgrade of a release until its workloads are ready.
+    type: int
+    default: 1200
+  verify_timeout:
+    description: Seconds until a service answers as it should.
+    type: int
+    default: 180
+  limits:
+    description:
+      - How many may be under way at once, by name.
+      - C(render) is for chart renderings, C(apply) for releases, C(database) for releases that create schemas.
+    type: dict
+    default: {}
+attributes:
+  check_mode:
+    description: Predicts as O(verb=check) does.
+    support: full
+  diff_mode:
+    description: Shows every field that would change or has changed; values of Secrets as digests only.
+    support: full
+author:
+  - The groundup.cloud developers (@groundup-cloud)
+"""
+
+EXAMPLES = r"""
+- name: Roll out the cloud
+  groundup.cloud.rollout:
+    site_file: "{{ groundup_site_file }}"
+
+- name: Roll it out, although a volume claim of the database shrinks
+  groundup.cloud.rollout:
+    site_file: "{{ groundup_site_file }}"
+    force: ["volume-shrink:mariadb"]
+
+- name: Ask every service whether it works
+  groundup.cloud.rollout:
+    site_file: "{{ groundup_site_file }}"
+    verb: verify
+"""
+
+RETURN = r"""
+releases:
+  description: How each release ended.
+  type: list
+  elements: dict
+  returned: always
+  sample:
+    - name: mariadb
+      state: ready
+      changed: true
+      seconds: 41.2
+      healed: ""
+      checks:
+        - name: quorum
+          ok: true
+          detail: 3 of 3 members, Primary
+          layer: database
+          object: StatefulSet/mariadb-server
+changes:
+  description: By release and kind, how many objects are made, changed or removed.
+  type: dict
+  returned: when the verb is check or apply
+reasons:
+  description: What the gate has against the change.
+  type: list
+  elements: dict
+  returned: when the verb is check or apply
+cards:
+  description: The failure cards.
+  type: list
+  elements: dict
+  returned: always
+token_expires_at:
+  description: When the token that was issued to verify Keystone expires. The token itself is not kept.
+  type: str
+  returned: when keystone verified
+catalog:
+  description: The public endpoints of the catalog.
+  type: list
+  elements: dict
+  returned: when keystone verified
+  sample:
+    - {type: identity, name: keystone, region: RegionOne, url: "https://identity.lab.test/v3"}
+"""

@@ -1,0 +1,135 @@
+"""Opens a rollout for a site: its plan, its cluster, its secrets, helm, and the lock that keeps two runs apart.
+
+The lock is a file in the state directory, held open by this process and every helm it starts. So a new run waits until
+the last child of a killed one is gone, and never meets a helm that is still writing.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import fcntl
+import json
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ..files import write_atomic
+from ..paths import state_dir
+from ..plan import load_site, make_plan
+from ..plan.types import Plan
+from ..secrets import Redactor, open_store
+from ..supply import tool
+from .engine import Rollout
+from .helm import Helm
+from .kube import Api
+from .options import Options
+from .process import Processes
+from .types import RolloutError, RolloutResult
+
+_LOCK_WAIT = 120.0  # seconds; a helm told to stop needs far less
+_TIMES = "rollout-seconds.json"
+_BUILTIN = Path(__file__).parents[3] / "charts"
+_PR_SET_PDEATHSIG = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """A rollout that is ready to go."""
+
+    plan: Plan
+    rollout: Rollout
+    redactor: Redactor
+    directory: Path
+
+    def remember(self, result: RolloutResult) -> None:
+        """Keep how long releases took: next time the longest path is known, not guessed."""
+        known = _seconds(self.directory)
+        known |= {report.name: report.seconds for report in result.releases if report.changed and not result.failed}
+        write_atomic(self.directory / _TIMES, json.dumps(known, indent=2).encode() + b"\n", mode=0o644)
+
+
+@contextmanager
+def session(
+    site_file: str, *, say: Callable[[str], None], options: Options | None = None, reads_only: bool = False
+) -> Iterator[Session]:
+    """Yield the rollout of the site in ``site_file``.
+
+    ``reads_only``: nothing will be changed, so no lock is taken and the cluster may not exist yet. Raises SiteError and
+    GroundupError for what is missing.
+    """
+    plan = make_plan(load_site(Path(site_file)))
+    directory = state_dir(plan.site)
+    kubeconfig = directory / "kubeconfig"
+    processes = Processes()
+    store = open_store(plan.site, write=not reads_only)
+    options = replace(options or Options(), seconds=_seconds(directory))
+    with _lock(directory, say=say, wanted=not reads_only) as lock:
+        helm = Helm(
+            binary=tool("helm", progress=lambda line: say(line)),
+            kubeconfig=kubeconfig,
+            charts=str(_BUILTIN) if plan.openstack.charts == "builtin" else plan.openstack.charts,
+            processes=processes,
+            lock=lock,
+        )
+        rollout = Rollout(
+            plan=plan,
+            api=None if reads_only and not kubeconfig.is_file() else Api(kubeconfig),
+            helm=helm,
+            processes=processes,
+            secrets=store,
+            authority=directory / "ca.crt",
+            say=say,
+            options=options,
+        )
+        try:
+            yield Session(plan=plan, rollout=rollout, redactor=Redactor(store.items()), directory=directory)
+        finally:
+            processes.stop()
+
+
+def die_with_parent() -> None:
+    """Have the kernel send this process SIGTERM when its parent dies, and so also when that is killed outright."""
+    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+
+
+@contextmanager
+def _lock(directory: Path, *, say: Callable[[str], None], wanted: bool) -> Iterator[int | None]:
+    if not wanted:
+        yield None
+        return
+    directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+    path = directory / "rollout.lock"
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        end, told = time.monotonic() + _LOCK_WAIT, False
+        while True:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if not told:
+                    say("waiting for the children of an earlier rollout to end")
+                    told = True
+                if time.monotonic() > end:
+                    raise RolloutError(
+                        "another rollout of this site is under way",
+                        where=str(path),
+                        why="two at once would undo each other's work",
+                        remedy=f"wait for it, or see who holds the lock: fuser {path}",
+                    ) from None
+                time.sleep(0.5)
+        yield handle
+    finally:
+        os.close(handle)
+
+
+def _seconds(directory: Path) -> dict[str, float]:
+    try:
+        known = json.loads((directory / _TIMES).read_text())
+    except (OSError, ValueError):
+        return {}  # it only orders what could start anyway
+    return {str(name): float(value) for name, value in known.items() if isinstance(value, int | float)}

@@ -1,0 +1,198 @@
+"""One decision for the whole change (U3), and the mistakes it must stop."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import ReleasePlan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout import gate
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.agreement import disagreements
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.manifests import split
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.quantity import in_bytes
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import (
+    FieldChange,
+    GateReason,
+    GateRefusedError,
+    LiveRelease,
+    ObjectChange,
+    Ref,
+    ReleaseDiff,
+)
+
+REGISTRY = "registry.lab.test:5000"
+
+
+@dataclass
+class Supply:
+    images: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass
+class OpenStack:
+    releases: tuple[ReleasePlan, ...]
+    release: str = "2026.1"
+
+
+@dataclass
+class FakePlan:
+    openstack: OpenStack
+    supply: Supply = field(default_factory=Supply)
+
+
+def release(name: str = "mariadb", *, values: dict[str, Any] | None = None, version: str = "2026.1.0") -> ReleasePlan:
+    return ReleasePlan(
+        name=name, chart=name, version=version, namespace="openstack", needs=(), verify=name, values=values or {}
+    )
+
+
+def judge(
+    *releases: ReleasePlan,
+    objects: tuple[dict[str, Any], ...] = (),
+    changes: tuple[ObjectChange, ...] = (),
+    live: str = "",
+    images: dict[str, str] | None = None,
+) -> dict[str, GateReason]:
+    name = releases[0].name
+    plan: Any = FakePlan(OpenStack(releases), Supply(images or {}))
+    records = {}
+    if live:
+        records[name] = LiveRelease(
+            name=name, namespace="openstack", revision=1, status="deployed", chart=name, chart_version=live,
+            deployed_before=True, digest="", objects=(), hooks=(),
+        )  # fmt: skip
+    found = gate.reasons(
+        plan,
+        {name: split(name, "openstack", objects)},
+        {name: ReleaseDiff(release=name, changes=changes)},
+        records,
+    )
+    return {reason.code: reason for reason in found}
+
+
+def stateful(replicas: int, *, image: str = f"{REGISTRY}/mariadb:1") -> dict[str, Any]:
+    pod = {"spec": {"containers": [{"name": "m", "image": image}]}}
+    return {"kind": "StatefulSet", "metadata": {"name": "s"}, "spec": {"replicas": replicas, "template": pod}}
+
+
+def changed(path: str, before: Any, after: Any) -> tuple[ObjectChange, ...]:
+    fields = (FieldChange(path=path, before=before, after=after),)
+    return (ObjectChange(ref=Ref("StatefulSet", "openstack", "s"), kind="change", fields=fields),)
+
+
+def test_nothing_against_a_sound_change() -> None:
+    assert judge(release(), objects=(stateful(3),), live="2026.1.0") == {}
+
+
+def test_a_chart_of_another_openstack_release_is_refused() -> None:
+    assert "2025.2.0" in judge(release(version="2025.2.0"))["version-matrix"].what
+
+
+def test_going_back_to_an_older_chart_is_refused() -> None:
+    assert "downgrade" in judge(release(version="2026.1.0"), live="2026.1.3")
+    assert "downgrade" not in judge(release(version="2026.1.10"), live="2026.1.9")
+
+
+@pytest.mark.parametrize("image", ["x/mariadb:latest", "x/mariadb", f"{REGISTRY}/mariadb"])
+def test_an_image_without_a_fixed_version_is_refused(image: str) -> None:
+    assert image in judge(release(), objects=(stateful(3, image=image),))["image-latest"].what
+
+
+def test_an_image_pinned_by_digest_needs_no_tag() -> None:
+    image = f"{REGISTRY}/mariadb@sha256:{'0' * 64}"
+    assert judge(release(), objects=(stateful(3, image=image),)) == {}
+
+
+def test_an_image_outside_the_supply_is_refused() -> None:
+    supply = {"mariadb": f"{REGISTRY}/mariadb:1"}
+    assert judge(release(), objects=(stateful(3),), images=supply) == {}
+    assert "image-unknown" in judge(release(), objects=(stateful(3, image="docker.example/m:2"),), images=supply)
+
+
+def test_an_even_quorum_is_refused() -> None:
+    assert "quorum-even" in judge(release(), objects=(stateful(2),))
+
+
+def test_members_of_a_quorum_do_not_vanish_together() -> None:
+    assert "needs 2" in judge(release(), changes=changed("spec.replicas", 3, 1))["quorum-loss"].why
+    assert "quorum-loss" not in judge(release(), changes=changed("spec.replicas", 1, 3))
+    assert "quorum-loss" not in judge(release("keystone"), changes=changed("spec.replicas", 3, 1))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "shrinks"), [("10Gi", "5Gi", True), ("1Gi", "1024Mi", False), ("5G", "5Gi", False)]
+)
+def test_a_volume_does_not_shrink(before: str, after: str, shrinks: bool) -> None:
+    path = "spec.volumeClaimTemplates[0].spec.resources.requests.storage"
+    assert ("volume-shrink" in judge(release(), changes=changed(path, before, after))) is shrinks
+
+
+def test_what_the_api_server_refuses_is_known_before() -> None:
+    message = "StatefulSet.apps is invalid: updates to statefulset spec for fields other than replicas are forbidden"
+    refused = (ObjectChange(ref=Ref("StatefulSet", "openstack", "s"), kind="refused", message=message),)
+    assert "immutable" in judge(release(), changes=refused)
+
+
+def test_state_is_not_removed_in_passing() -> None:
+    removed = (ObjectChange(ref=Ref("StatefulSet", "openstack", "s"), kind="remove"),)
+    assert "removes-data" in judge(release(), changes=removed)
+
+
+def test_the_refusal_is_a_table_that_says_how_to_accept() -> None:
+    reasons = tuple(judge(release(), objects=(stateful(2, image="m:latest"),)).values())
+    with pytest.raises(GateRefusedError) as refused:
+        gate.decide(reasons)
+    assert "quorum-even" in str(refused.value)
+    assert "image-latest" in str(refused.value)
+    assert "rollout_force=image-latest:mariadb,quorum-even:mariadb" in refused.value.remedy
+
+
+def test_a_reason_is_accepted_by_its_name_for_one_release_only() -> None:
+    reasons = tuple(judge(release(), objects=(stateful(2),)).values())
+    assert gate.decide(reasons, force=["quorum-even:mariadb"]) == reasons
+    with pytest.raises(GateRefusedError):
+        gate.decide(reasons, force=["quorum-even:rabbitmq"])
+
+
+def endpoints(**auth: Any) -> dict[str, Any]:
+    return {"endpoints": {"oslo_db": {"auth": {"admin": auth}, "path": "/x"}}}
+
+
+def test_two_releases_with_different_database_administrators_are_refused_with_both_places() -> None:
+    one = release("mariadb", values=endpoints(username="root", password={"$secret": "mariadb/root"}))
+    other = release("keystone", values=endpoints(username="root", password={"$secret": "keystone/db"}))
+    (reason,) = disagreements([one, other])
+    assert reason.release == "keystone"
+    assert "the secret keystone/db" in reason.what
+    assert "the secret mariadb/root" in reason.what
+
+
+def test_a_database_name_is_each_services_own() -> None:
+    left, right = endpoints(), endpoints()
+    right["endpoints"]["oslo_db"]["path"] = "/y"
+    assert list(disagreements([release("a", values=left), release("b", values=right)])) == []
+
+
+def test_clients_know_how_many_members_the_queue_has() -> None:
+    queue = release("rabbitmq", values={"pod": {"replicas": {"server": 3}}})
+    client = release("keystone", values={"endpoints": {"oslo_messaging": {"statefulset": {"replicas": 1}}}})
+    (reason,) = disagreements([queue, client])
+    assert "oslo_messaging.statefulset.replicas is 1" in reason.what
+
+
+def test_nova_and_neutron_share_the_metadata_secret() -> None:
+    nova = release("nova", values={"conf": {"nova": {"neutron": {"metadata_proxy_shared_secret": {"$secret": "a"}}}}})
+    agent = {"metadata_agent": {"DEFAULT": {"metadata_proxy_shared_secret": {"$secret": "b"}}}}
+    assert len(list(disagreements([nova, release("neutron", values={"conf": agent})]))) == 1
+
+
+@pytest.mark.parametrize(("text", "size"), [("1Gi", 2**30), ("500M", 500 * 10**6), (7, 7), ("1.5Ki", 1536)])
+def test_quantities(text: Any, size: int) -> None:
+    assert in_bytes(text) == Decimal(size)
+
+
+def test_what_is_no_quantity_is_an_error() -> None:
+    with pytest.raises(ValueError, match="no quantity"):
+        in_bytes("much")
