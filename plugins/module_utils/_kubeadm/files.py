@@ -120,6 +120,9 @@ def _fetch(download: Download, *, host: Host, paths: Paths, outcome: Outcome, ch
     # An archive leaves its own digest beside what was unpacked from it: its members cannot tell which one they are of.
     stamp = _stamp(download, paths)
     found = (stamp.read_text() if stamp.exists() else None) if download.archive else host.sha256(target)
+    if check and found is None:  # the file server need not be there yet
+        outcome.note(f"fetch {download.path}", name=download.path, after=f"{download.url}\n")
+        return True
     expected = download.sha256 or host.published_digest(download.url)
     if found == expected:
         return False
