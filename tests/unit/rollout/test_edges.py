@@ -1,0 +1,224 @@
+"""Child processes, healing, live lines, and the answers of services."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.board import SILENCE, Board
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.heal import remedy
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.helm import chart_arguments
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.process import Processes
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import (
+    ChartError,
+    InterruptedRolloutError,
+    LiveRelease,
+)
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.verify import mariadb, memcached, rabbitmq
+
+
+def alive(pid: int) -> bool:
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except FileNotFoundError:
+        return False
+    return stat.rpartition(")")[2].split()[0] != "Z"
+
+
+def gone(pid: int, *, within: float = 10.0) -> bool:
+    end = time.monotonic() + within
+    while alive(pid) and time.monotonic() < end:
+        time.sleep(0.05)
+    return not alive(pid)
+
+
+GRANDCHILD = "sleep 300 & echo $! > {file}; wait"
+
+
+def started(file: Path) -> int:
+    end = time.monotonic() + 10
+    while time.monotonic() < end:
+        if file.exists() and file.read_text().strip():
+            return int(file.read_text())
+        time.sleep(0.02)
+    raise AssertionError("the grandchild was not started")
+
+
+def test_stopping_ends_the_whole_process_group(tmp_path: Path) -> None:
+    processes, file = Processes(), tmp_path / "pid"
+    outcome: list[Any] = []
+
+    def run() -> None:
+        try:
+            outcome.append(processes.run(["bash", "-c", GRANDCHILD.format(file=file)]))
+        except InterruptedRolloutError as error:
+            outcome.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    grandchild = started(file)
+    processes.stop()
+    thread.join(timeout=20)
+    assert gone(grandchild)
+    assert isinstance(outcome[0], InterruptedRolloutError)
+    with pytest.raises(InterruptedRolloutError):
+        processes.run(["true"])
+
+
+def test_a_timeout_ends_the_whole_process_group(tmp_path: Path) -> None:
+    file = tmp_path / "pid"
+    done = Processes().run(["bash", "-c", GRANDCHILD.format(file=file)], timeout=1.0)
+    assert done.code != 0
+    assert gone(started(file))
+
+
+def test_a_child_ends_when_its_parent_is_killed_outright(tmp_path: Path) -> None:
+    file = tmp_path / "pid"
+    code = (
+        "from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.process import Processes\n"
+        f"Processes().run(['bash', '-c', 'echo $$ > {file}; exec sleep 300'])\n"
+    )
+    parent = subprocess.Popen([sys.executable, "-c", code])
+    child = started(file)
+    os.kill(parent.pid, signal.SIGKILL)
+    parent.wait()
+    assert gone(child)
+
+
+def test_input_and_output_travel_by_pipes() -> None:
+    done = Processes().run(["cat"], stdin="secret: x\n" * 20000)
+    assert (done.code, done.stdout) == (0, "secret: x\n" * 20000)
+
+
+def record(status: str, *, before: bool) -> LiveRelease:
+    return LiveRelease(
+        name="r", namespace="n", revision=2, status=status, chart="r", chart_version="1", deployed_before=before,
+        digest="", objects=(), hooks=(),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("status", "before", "expected"),
+    [
+        ("deployed", True, "none"),
+        ("failed", True, "none"),
+        ("failed", False, "forget"),
+        ("pending-install", False, "forget"),
+        ("pending-upgrade", True, "mark failed"),
+        ("pending-rollback", True, "mark failed"),
+        ("uninstalling", True, "finish uninstall"),
+    ],
+)
+def test_what_a_killed_run_left_behind_is_healed_as_its_state_asks(status: str, before: bool, expected: str) -> None:
+    assert remedy(record(status, before=before)) == expected
+
+
+def test_nothing_to_heal_where_nothing_is() -> None:
+    assert remedy(None) == "none"
+
+
+class Clock:
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_lines_are_printed_for_news_only_and_never_silent_for_long() -> None:
+    lines: list[str] = []
+    clock = Clock()
+    board = Board(["mariadb", "keystone"], lines.append, clock=clock)
+    board.update("mariadb", "applying")
+    board.update("mariadb", "applying")
+    assert len(lines) == 1
+    board.update("mariadb", "starting", ready=1, total=3, waiting_for="StatefulSet/mariadb-server: mariadb-server-1")
+    assert "1/3" in lines[-1]
+    board.tick()
+    assert len(lines) == 2
+    clock.now += SILENCE
+    board.tick()
+    assert len(lines) == 3
+    assert "mariadb-server-1" in lines[-1]
+    assert SILENCE < 15
+    board.update("mariadb", "ready")
+    clock.now += SILENCE
+    board.tick()
+    assert lines[-1].split()[:2] == ["mariadb", "ready"]
+
+
+def test_charts_come_from_a_directory_a_repository_or_a_registry(tmp_path: Path) -> None:
+    assert chart_arguments("oci://r/charts/", "nova", "1") == ["oci://r/charts/nova", "--version", "1"]
+    assert chart_arguments("https://c.test", "nova", "1") == ["nova", "--repo", "https://c.test", "--version", "1"]
+    (tmp_path / "nova").mkdir()
+    (tmp_path / "nova" / "Chart.yaml").touch()
+    assert chart_arguments(str(tmp_path), "nova", "1") == [str(tmp_path / "nova")]
+    (tmp_path / "nova-1+abc.tgz").touch()
+    assert chart_arguments(str(tmp_path), "nova", "1") == [str(tmp_path / "nova-1+abc.tgz")]
+    with pytest.raises(ChartError, match="chart glance 1"):
+        chart_arguments(str(tmp_path), "glance", "1")
+
+
+def galera(size: str, status: str = "Primary", state: str = "Synced") -> dict[str, str]:
+    return {
+        "wsrep_cluster_size": size, "wsrep_cluster_status": status, "wsrep_local_state_comment": state,
+        "wsrep_ready": "ON",
+    }  # fmt: skip
+
+
+def test_a_whole_galera_cluster_passes() -> None:
+    members = {f"mariadb-server-{number}": galera("3") for number in range(3)}
+    assert mariadb.judge_quorum(3, 3, members, owner="s").ok
+    assert mariadb.judge_state(members, owner="s").ok
+
+
+@pytest.mark.parametrize(
+    ("up", "members"),
+    [
+        (1, {"mariadb-server-0": galera("1")}),
+        (1, {"mariadb-server-0": galera("1", "non-Primary")}),
+        (3, {"a": galera("3"), "b": galera("3"), "c": galera("1", "non-Primary")}),
+        (0, {}),
+    ],
+)
+def test_a_galera_cluster_that_is_not_whole_fails_however_many_pods_run(up: int, members: dict[str, Any]) -> None:
+    assert not mariadb.judge_quorum(3, up, members, owner="s").ok
+
+
+def test_one_galera_member_left_of_three_is_called_no_majority() -> None:
+    assert "no majority" in mariadb.judge_quorum(3, 1, {"a": galera("1")}, owner="s").detail
+
+
+def test_a_member_that_copies_data_is_not_in_step() -> None:
+    check = mariadb.judge_state({"a": galera("3", state="Donor/Desynced")}, owner="s")
+    assert not check.ok
+    assert "Donor" in check.detail
+
+
+def test_galera_status_is_read_from_tab_separated_lines() -> None:
+    assert mariadb.parse("wsrep_cluster_size\t3\nwsrep_ready\tON\n") == {"wsrep_cluster_size": "3", "wsrep_ready": "ON"}
+
+
+def test_rabbitmq_partitions_alarms_and_missing_members_are_seen() -> None:
+    whole = {"running_nodes": ["a", "b", "c"], "partitions": {}, "alarms": []}
+    assert all(check.ok for check in rabbitmq.judge(whole, wanted=3, owner="s"))
+    torn = {"running_nodes": ["a", "b"], "partitions": {"a": ["b"]}, "alarms": [{"resource": "memory", "node": "a"}]}
+    assert {check.name for check in rabbitmq.judge(torn, wanted=3, owner="s") if not check.ok} == {
+        "members", "partitions", "alarms",
+    }  # fmt: skip
+
+
+def test_rabbitmq_warnings_before_the_answer_are_skipped() -> None:
+    assert rabbitmq.parse('warning: deprecated\n{"running_nodes": []}') == {"running_nodes": []}
+    with pytest.raises(ValueError, match="no object"):
+        rabbitmq.parse("Error: unable to connect")
+
+
+def test_memcached_stats_are_parsed() -> None:
+    assert memcached.parse("STAT uptime 12\r\nSTAT version 1.6.38 (x)\r\nEND\r\n")["uptime"] == "12"

@@ -1,0 +1,130 @@
+"""How far a release is, and what is wrong with it, from objects as the API returns them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.evidence import collect
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.manifests import split
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.readiness import progress, unready
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.snapshot import Snapshot
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import EventLine, Object, Ref, ref_of
+
+Status = dict[str, Any]
+
+
+def workload(kind: str, name: str, status: Status, **spec: Any) -> Object:
+    return {
+        "apiVersion": "apps/v1", "kind": kind, "spec": spec, "status": status,
+        "metadata": {"name": name, "namespace": "openstack", "generation": 2},
+    }  # fmt: skip
+
+
+def pod(name: str, owner: tuple[str, str], status: Status, **spec: Any) -> Object:
+    return {
+        "kind": "Pod", "spec": spec, "status": status,
+        "metadata": {
+            "name": name, "namespace": "openstack", "labels": {"pod-template-hash": "abc"},
+            "ownerReferences": [{"kind": owner[0], "name": owner[1], "controller": True}],
+        },
+    }  # fmt: skip
+
+
+def snapshot(*items: Object, events: dict[Ref, tuple[EventLine, ...]] | None = None) -> Snapshot:
+    return Snapshot({ref_of(item): item for item in items}, events)
+
+
+DEPLOYED = {"observedGeneration": 2, "replicas": 2, "updatedReplicas": 2, "availableReplicas": 2}
+
+
+@pytest.mark.parametrize(
+    ("item", "ready"),
+    [
+        (workload("Deployment", "a", DEPLOYED, replicas=2), True),
+        (workload("Deployment", "a", {**DEPLOYED, "observedGeneration": 1}, replicas=2), False),
+        (workload("Deployment", "a", {**DEPLOYED, "updatedReplicas": 1}, replicas=2), False),
+        (workload("Deployment", "a", {**DEPLOYED, "replicas": 3}, replicas=2), False),
+        (workload("Deployment", "a", {"observedGeneration": 2}, replicas=0), True),
+        (workload("StatefulSet", "a", {"observedGeneration": 2, "readyReplicas": 3, "currentRevision": "x",
+                                       "updateRevision": "x"}, replicas=3), True),
+        (workload("StatefulSet", "a", {"observedGeneration": 2, "readyReplicas": 3, "updatedReplicas": 1,
+                                       "currentRevision": "x", "updateRevision": "y"}, replicas=3), False),
+        (workload("StatefulSet", "a", {"observedGeneration": 2, "readyReplicas": 1, "currentRevision": "x",
+                                       "updateRevision": "y"}, replicas=1, updateStrategy={"type": "OnDelete"}), True),
+        (workload("DaemonSet", "a", {"observedGeneration": 2, "desiredNumberScheduled": 2, "numberReady": 2,
+                                     "updatedNumberScheduled": 2}), True),
+        (workload("DaemonSet", "a", {"observedGeneration": 2, "desiredNumberScheduled": 2, "numberReady": 1,
+                                     "updatedNumberScheduled": 2}), False),
+        (workload("Job", "a", {"conditions": [{"type": "Complete", "status": "True"}]}), True),
+        (workload("Job", "a", {"active": 1}), False),
+    ],
+)  # fmt: skip
+def test_a_workload_is_ready_when_its_present_specification_runs(item: Object, ready: bool) -> None:
+    assert (not unready(item)) is ready
+
+
+def test_progress_counts_hook_jobs_only_while_helm_runs_them() -> None:
+    job = {"kind": "Job", "metadata": {"name": "sync", "annotations": {"helm.sh/hook": "post-install"}}}
+    ready = workload("Deployment", "api", DEPLOYED, replicas=2)
+    rendered = split("r", "openstack", [ready, job])
+    assert progress(rendered, snapshot(ready), hooks_done=False).ready == 1
+    assert not progress(rendered, snapshot(ready), hooks_done=False).complete
+    assert progress(rendered, snapshot(ready), hooks_done=True).complete
+
+
+def test_the_line_says_what_the_first_pod_waits_for() -> None:
+    waiting = pod("api-abc-1", ("ReplicaSet", "api-abc"), {
+        "phase": "Pending",
+        "initContainerStatuses": [{"name": "init", "ready": False, "state": {"running": {}}}],
+    })  # fmt: skip
+    item = workload("Deployment", "api", {"observedGeneration": 2}, replicas=1)
+    now = progress(split("r", "openstack", [item]), snapshot(item, waiting), hooks_done=True)
+    assert now.waiting_for == "Deployment/api: api-abc-1 init 0/1 init is running"
+
+
+def crashed(name: str, owner: tuple[str, str], container: str) -> Object:
+    return pod(name, owner, {"phase": "Running", "containerStatuses": [
+        {"name": container, "ready": False, "restartCount": 3, "image": "x:1",
+         "state": {"waiting": {"reason": "CrashLoopBackOff", "message": "back-off"}},
+         "lastState": {"terminated": {"exitCode": 1, "reason": "Error"}}}]})  # fmt: skip
+
+
+def test_a_failed_job_is_more_telling_than_pods_that_wait_for_it() -> None:
+    api = workload("Deployment", "api", {"observedGeneration": 2}, replicas=1)
+    job = workload("Job", "sync", {"active": 1})
+    waiting = pod("api-abc-1", ("ReplicaSet", "api-abc"), {
+        "initContainerStatuses": [{"name": "init", "ready": False, "state": {"running": {}}}],
+    })  # fmt: skip
+    failing = crashed("sync-1", ("Job", "sync"), "keystone-db-sync")
+    found = collect(split("r", "openstack", [api, job]), snapshot(api, job, waiting, failing))
+    assert (found[0].object, found[0].container, found[0].exit_code) == ("Pod/sync-1", "keystone-db-sync", 1)
+
+
+def test_an_unbound_claim_is_evidence_by_itself() -> None:
+    claim = {"kind": "PersistentVolumeClaim", "spec": {"storageClassName": "general"}, "status": {"phase": "Pending"},
+             "metadata": {"name": "data-s-0", "namespace": "openstack"}}  # fmt: skip
+    item = workload("StatefulSet", "s", {"observedGeneration": 2}, replicas=1)
+    unscheduled = pod("s-0", ("StatefulSet", "s"), {"conditions": [{"type": "PodScheduled", "status": "False"}]},
+                      volumes=[{"name": "d", "persistentVolumeClaim": {"claimName": "data-s-0"}}])  # fmt: skip
+    found = collect(split("r", "openstack", [item]), snapshot(item, unscheduled, claim))
+    assert found[0].object == "PersistentVolumeClaim/data-s-0"
+    assert "storage class general" in found[0].message
+
+
+def test_a_job_whose_pods_are_gone_still_speaks() -> None:
+    job = workload(
+        "Job", "sync", {"conditions": [{"type": "Failed", "status": "True", "reason": "BackoffLimitExceeded"}]}
+    )
+    found = collect(split("r", "openstack", [job]), snapshot(job))
+    assert found[0].reason == "BackoffLimitExceeded"
+
+
+def test_nodes_and_name_service_are_judged_for_every_release() -> None:
+    node = {"kind": "Node", "metadata": {"name": "worker-1"}, "status": {"conditions": [
+        {"type": "Ready", "status": "Unknown"}, {"type": "DiskPressure", "status": "True"}]}}  # fmt: skip
+    dns = {"kind": "Deployment", "status": {}, "metadata": {
+        "name": "coredns", "namespace": "kube-system", "labels": {"k8s-app": "kube-dns"}}}  # fmt: skip
+    facts = snapshot(node, dns).facts
+    assert facts.not_ready_nodes == facts.full_nodes == ("worker-1",)
+    assert facts.dns_down == "kube-system/Deployment/coredns"

@@ -1,0 +1,246 @@
+"""Every rule of the failure cards, on what the cluster and the programs really say (D5, R7, U2)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout import cards
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.rules import RULES, diagnose
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import (
+    Check,
+    ClusterFacts,
+    EventLine,
+    Evidence,
+)
+from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import Redactor
+
+REGISTRY = "registry.lab.test:5000"
+
+
+def seen(**fields: Any) -> Evidence:
+    values: dict[str, Any] = {
+        "release": "keystone", "namespace": "openstack", "object": "Pod/keystone-api-0", "stage": "start",
+        "owner": "Deployment/keystone-api",
+    }  # fmt: skip
+    return Evidence(**{**values, **fields})
+
+
+def event(reason: str, message: str, count: int = 1) -> EventLine:
+    return EventLine(reason=reason, object="Pod/x", message=message, count=count)
+
+
+def pull(message: str) -> Evidence:
+    return seen(reason="ImagePullBackOff", message=message, image=f"{REGISTRY}/keystone:1", node="worker-1")
+
+
+def log(*lines: str, **fields: Any) -> Evidence:
+    return seen(container="keystone-db-sync", exit_code=1, log=lines, reason="Error", **fields)
+
+
+CASES: list[tuple[str, Evidence, str, str, str]] = [
+    (
+        "image missing from the registry",
+        pull(f'failed to resolve reference "{REGISTRY}/keystone:1": {REGISTRY}/keystone:1: not found'),
+        "image-missing", "image", f"image {REGISTRY}/keystone:1",
+    ),
+    (
+        "registry down",
+        pull(f'failed to do request: Head "http://{REGISTRY}/v2/": dial tcp 10.0.0.1:5000: connect: connection refused'),
+        "registry-down", "image", f"registry {REGISTRY}",
+    ),
+    (
+        "volume claim without a provisioner",
+        seen(object="PersistentVolumeClaim/mysql-data-mariadb-server-0", reason="ClaimUnbound",
+             message="claim mysql-data-mariadb-server-0 is Pending, storage class general",
+             events=(event("ProvisioningFailed", 'storageclass.storage.k8s.io "general" not found'),)),
+        "volume-unbound", "volume", "PersistentVolumeClaim/mysql-data-mariadb-server-0",
+    ),
+    (
+        "volume that does not mount",
+        seen(claims=("data-0",), events=(event("FailedMount", "MountVolume.SetUp failed: timed out"),)),
+        "volume-mount", "volume", "PersistentVolumeClaim/data-0",
+    ),
+    (
+        "wrong database password",
+        log("sqlalchemy.exc.OperationalError: (pymysql.err.OperationalError) (1045, \"Access denied for user 'keystone'"),
+        "db-password", "credentials", "Pod/keystone-api-0",
+    ),
+    (
+        "wrong password of the message queue",
+        log("amqp.exceptions.AccessRefused: (0, 0): (403) ACCESS_REFUSED - Login was refused"),
+        "mq-password", "credentials", "Pod/keystone-api-0",
+    ),
+    (
+        "Galera without a quorum",
+        log("pymysql.err.InternalError: (1047, 'WSREP has not yet prepared node for application use')"),
+        "quorum", "database", "Pod/keystone-api-0",
+    ),
+    (
+        "database down",
+        log("(2003, \"Can't connect to MySQL server on 'mariadb.openstack.svc.cluster.local' ([Errno 111])\")"),
+        "db-unreachable", "database", "Pod/keystone-api-0",
+    ),
+    (
+        "message queue down",
+        log("ERROR oslo.messaging._drivers.impl_rabbit AMQP server on rabbitmq-0:5672 is unreachable: ECONNREFUSED"),
+        "mq-unreachable", "message queue", "Pod/keystone-api-0",
+    ),
+    (
+        "job with a traceback",
+        log("Traceback (most recent call last):", '  File "x.py", line 1, in <module>', "ValueError: no such flavour"),
+        "traceback", "service", "Deployment/keystone-api",
+    ),
+    (
+        "node not ready",
+        seen(node="worker-1", reason="NodeNotReady", facts=ClusterFacts(not_ready_nodes=("worker-1",))),
+        "node-not-ready", "node", "Node/worker-1",
+    ),
+    (
+        "no node left",
+        seen(events=(event("FailedScheduling", "0/1 nodes are available: untolerated taint(s)"),),
+             facts=ClusterFacts(not_ready_nodes=("worker-1",))),
+        "node-not-ready", "node", "Node/worker-1",
+    ),
+    (
+        "node's disk full",
+        seen(reason="Evicted", node="worker-1", message="The node was low on resource: ephemeral-storage."),
+        "node-disk-full", "node", "Node/worker-1",
+    ),
+    (
+        "no room for an image",
+        seen(reason="ErrImagePull", node="worker-1", message="failed to extract layer: no space left on device"),
+        "node-disk-full", "node", "Node/worker-1",
+    ),
+    (
+        "volume full",
+        log("InnoDB: Error number 28 means 'No space left on device'", claims=("mysql-data-0",), node="worker-1"),
+        "volume-full", "volume", "PersistentVolumeClaim/mysql-data-0",
+    ),
+    (
+        "name service down",
+        log("socket.gaierror: [Errno -3] Temporary failure in name resolution",
+            facts=ClusterFacts(dns_down="kube-system/Deployment/coredns")),
+        "dns-down", "network", "Deployment/coredns (kube-system)",
+    ),
+    (
+        "name service down, pods just wait",
+        seen(container="init", init=True, reason="NotReady", facts=ClusterFacts(dns_down="kube-system/Deployment/coredns")),
+        "dns-down", "network", "Deployment/coredns (kube-system)",
+    ),
+    (
+        "one name does not resolve",
+        log("getaddrinfo for mariadb failed: Name or service not known"),
+        "names", "network", "Pod/keystone-api-0",
+    ),
+    (
+        "chart does not render",
+        seen(stage="render", object="chart keystone", message='execution error at (keystone/templates/x.yaml:3): nil'),
+        "chart-render", "chart", "chart keystone",
+    ),
+    (
+        "API server refuses an object",
+        seen(stage="apply", object="release keystone", message="Service is invalid: spec.ports: Required value"),
+        "refused", "chart", "release keystone",
+    ),
+    (
+        "image of another release",
+        log("ModuleNotFoundError: No module named 'keystone.wsgi'"),
+        "image-mismatch", "image", "Pod/keystone-api-0",
+    ),
+    (
+        "program missing from the image",
+        seen(reason="RunContainerError", message='exec: "keystone-manage": executable file not found in $PATH'),
+        "image-mismatch", "image", "Pod/keystone-api-0",
+    ),
+    (
+        "secret missing",
+        seen(reason="CreateContainerConfigError", message='secret "keystone-etc" not found'),
+        "secret-missing", "credentials", "Pod/keystone-api-0",
+    ),
+    (
+        "configmap missing",
+        seen(events=(event("FailedMount", 'MountVolume.SetUp failed: configmap "keystone-bin" not found'),)),
+        "chart-missing-object", "chart", "Pod/keystone-api-0",
+    ),
+    ("memory limit", seen(reason="OOMKilled", exit_code=137), "memory-limit", "chart", "Pod/keystone-api-0"),
+    (
+        "no room on any node",
+        seen(events=(event("FailedScheduling", "0/3 nodes are available: 3 Insufficient memory."),)),
+        "no-room", "node", "Pod/keystone-api-0",
+    ),
+    (
+        "pod network",
+        seen(events=(event("FailedCreatePodSandBox", "plugin type flannel failed"),)),
+        "pod-network", "network", "Pod/keystone-api-0",
+    ),
+    (
+        "wrong administrator password",
+        log("The request you have made requires authentication. (HTTP 401)"),
+        "api-password", "credentials", "Pod/keystone-api-0",
+    ),
+    ("something it calls", log("connect to 10.0.0.9: connection refused"), "unreachable", "network", "Pod/keystone-api-0"),
+    ("nothing known", seen(), "unready", "service", "Pod/keystone-api-0"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("evidence", "rule", "layer", "culprit"), [case[1:] for case in CASES], ids=[case[0] for case in CASES]
+)
+def test_the_layer_and_the_object_at_fault_are_named(evidence: Evidence, rule: str, layer: str, culprit: str) -> None:
+    diagnosis = diagnose(evidence)
+    assert (diagnosis.rule, diagnosis.layer, diagnosis.object) == (rule, layer, culprit)
+    assert diagnosis.next
+
+
+def test_running_while_tokens_fail_and_one_galera_pod_left_names_the_quorum() -> None:
+    quorum = Check(
+        name="quorum", ok=False, layer="database", object="StatefulSet/mariadb-server",
+        detail="1 of 3 Galera members are up, the cluster has 1",
+    )  # fmt: skip
+    token = Check(name="token", ok=False, detail="auth/tokens answers 500")
+    diagnosis = diagnose(seen(stage="verify", object="release keystone", checks=(quorum, token)))
+    assert (diagnosis.rule, diagnosis.layer) == ("quorum", "database")
+    assert diagnosis.object == "StatefulSet/mariadb-server"
+    assert "suspect: the quorum" in diagnosis.what
+
+
+def test_a_node_that_is_gone_explains_what_its_pods_say() -> None:
+    evidence = log("connection refused", node="worker-1", facts=ClusterFacts(not_ready_nodes=("worker-1",)))
+    assert diagnose(evidence).rule == "node-not-ready"
+
+
+def test_a_node_elsewhere_is_not_blamed() -> None:
+    evidence = log("(1045, denied)", node="worker-2", facts=ClusterFacts(not_ready_nodes=("worker-1",)))
+    assert diagnose(evidence).rule == "db-password"
+
+
+def test_every_rule_is_exercised_and_documented_by_its_name() -> None:
+    named = {rule.name for rule in RULES}
+    assert len(named) == len(RULES)
+
+
+def test_secrets_are_in_no_part_of_a_card() -> None:
+    secret = "s3cr3t-passw0rd"
+    evidence = log(
+        f"(1045, 'using {secret}')",
+        message=f"dial {secret}",
+        events=(event("Failed", f"could not use {secret}"),),
+    )
+    card = cards.make(evidence, Redactor({"keystone/db": secret}), affected=["nova"])
+    text = cards.text(card)
+    assert secret not in text
+    assert secret not in repr(card)
+    assert "keystone/db" in text
+
+
+def test_a_card_shows_release_layer_object_events_log_and_the_next_command() -> None:
+    evidence = log(
+        "Traceback (most recent call last):", "ValueError: x", events=(event("BackOff", "again", 4),)
+    )
+    text = cards.text(cards.make(evidence, Redactor({}), affected=["nova", "glance"]))
+    assert "FAILED keystone: service: Deployment/keystone-api" in text
+    assert "BackOff (x4): again" in text
+    assert "log of keystone-db-sync:" in text
+    assert "kubectl --namespace openstack logs keystone-api-0" in text
+    assert "not started nova, glance" in text
