@@ -1,4 +1,4 @@
-"""Deterministic OCI image archives of one layer: the same tree gives the same digest.
+"""Deterministic OCI image archives: the same trees give the same digests.
 
 Layout and media types: OCI image specification 1.0. The layer is zstd, which containerd and skopeo read.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import tarfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from io import BytesIO
@@ -43,15 +43,25 @@ def write_tree(context: Context, *, tree: Path, config: ImageConfig, reference: 
     write_layer(context, layer=layer, config=config, reference=reference)
 
 
-def write_layer(context: Context, *, layer: Path, config: ImageConfig, reference: str) -> None:
-    """Write the image with the one uncompressed ``layer`` (see ``Chroot.pack``) to ``context.output``.
+def write_layer(
+    context: Context, *, layer: Path, config: ImageConfig, reference: str, below: Sequence[Path] = ()
+) -> None:
+    """Write the image with the uncompressed ``layer`` (see ``Chroot.pack``) to ``context.output``.
 
     Args:
         reference: ``repository:tag`` below the site's registry; only an annotation of the archive.
+        below: layers under it, lowest first, as ``.tar.zst`` (an artifact of kind ``root`` is one). Registries and
+            hosts keep a layer once, whatever the number of images on it.
     """
     epoch = context.lock.pins.epoch
     compressed = context.scratch / "layer.tar.zst"
     context.run(["zstd", "-q", "-f", "-T0", "-3", "-o", compressed, layer])
+    layers: list[tuple[str, Path]] = []
+    for lower in below:
+        plain = context.scratch / "lower.tar"
+        context.run(["zstd", "-q", "-d", "-f", "-o", plain, lower])
+        layers.append((file_digest(plain), lower))
+    layers.append((file_digest(layer), compressed))
     blobs: dict[str, bytes | Path] = {}
 
     def blob(content: bytes) -> dict[str, Any]:
@@ -67,14 +77,17 @@ def write_layer(context: Context, *, layer: Path, config: ImageConfig, reference
     described = blob(_json({
         "architecture": "amd64", "os": "linux", "created": _time(epoch),
         "config": {key: value for key, value in stated.items() if value},
-        "rootfs": {"type": "layers", "diff_ids": [f"sha256:{file_digest(layer)}"]},
-        "history": [{"created": _time(epoch), "created_by": "groundup.cloud supply"}],
+        "rootfs": {"type": "layers", "diff_ids": [f"sha256:{plain_digest}" for plain_digest, _ in layers]},
+        "history": [{"created": _time(epoch), "created_by": "groundup.cloud supply"} for _ in layers],
     }))  # fmt: skip
-    layer_digest = file_digest(compressed)
-    blobs[layer_digest] = compressed
+    listed = []
+    for _, path in layers:
+        digest = file_digest(path)
+        blobs[digest] = path
+        listed.append({"mediaType": _LAYER, "digest": f"sha256:{digest}", "size": path.stat().st_size})
     manifest = blob(_json({
         "schemaVersion": 2, "mediaType": _MANIFEST, "config": {"mediaType": _CONFIG, **described},
-        "layers": [{"mediaType": _LAYER, "digest": f"sha256:{layer_digest}", "size": compressed.stat().st_size}],
+        "layers": listed,
     }))  # fmt: skip
     annotations = {"org.opencontainers.image.ref.name": reference}
     index = {"schemaVersion": 2, "manifests": [{"mediaType": _MANIFEST, **manifest, "annotations": annotations}]}

@@ -1,6 +1,7 @@
-"""Images of services: Debian packages and Python environments on a shared base, as an OCI archive.
+"""Images of services: Debian packages and Python environments as one layer on a shared base, in an OCI archive.
 
-``needs`` names the base, a ``root`` artifact with python3. Inputs, all optional:
+``needs`` names the base, a ``root`` artifact with python3: its archive is the lower layer, the same in every image.
+Inputs, all optional:
 
 * ``packages``: Debian packages, without recommended ones;
 * ``users``: name -> numeric id of user and group, made before the packages, which then keep it;
@@ -15,7 +16,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -25,21 +28,24 @@ from ..context import Context
 from ..lock import Entry
 from ..oci import ImageConfig, write_layer
 from ..sbom import debian_components, python_components
+from ..tarball import pack_command
 from ..unpack import unpacked
 
 _IMAGES = Path(__file__).parents[1] / "images"
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-# Caches and backups of the package tools: of one build, and different in each.
+_OPAQUE = "trusted.overlay.opaque"  # a directory that hides the base's of the same name
+# What only the build had, and what package tools leave behind: caches and backups, different in each build.
 _OMIT = (
-    "build", "var/cache/apt/*", "var/cache/debconf/*", "var/cache/ldconfig/*", "var/lib/apt/lists/*",
-    "var/lib/dpkg/*-old", "var/lib/systemd/*", "etc/*-", "etc/.pwd.lock", "etc/machine-id", "etc/resolv.conf",
+    "build", "dev", "proc", "sys", "tmp/*", "root/.cache", "etc/pip.conf", "etc/resolv.conf", "etc/machine-id",
+    "etc/.pwd.lock", "etc/*-", "var/cache/apt/*", "var/cache/debconf/*", "var/cache/ldconfig/*", "var/lib/apt/lists/*",
+    "var/lib/dpkg/*-old", "var/lib/systemd/*",
 )  # fmt: skip
 
 
 class DebianImage:
     """One layer on a base: what ``inputs`` say, compiled, without traces of its build."""
 
-    version = 1
+    version = 2
 
     def sources(self, entry: Entry) -> tuple[Path, ...]:
         """Requirement lists and the files laid over the image."""
@@ -118,14 +124,27 @@ class DebianImage:
         return f"/usr/local/lib/{library.name}/dist-packages"
 
     def _pack(self, root: Chroot, entry: Entry, context: Context) -> None:
-        layer = context.scratch / "layer.tar"
+        layer, epoch = context.scratch / "layer.tar", context.lock.pins.epoch
+        _mark_removed(root.upper)
         omit = [f"./{pattern}" for pattern in (*_OMIT, *entry.inputs.get("omit", []))]
-        root.pack(layer, epoch=context.lock.pins.epoch, exclude=omit)
+        context.run(pack_command(root.upper, layer, epoch=epoch, exclude=omit))
         config = dict(entry.inputs.get("config", {}))
         config["env"] = {"PATH": _PATH, "LANG": "C.UTF-8", **config.get("env", {})}
         for key in ("cmd", "entrypoint"):
             config[key] = tuple(config.get(key, ()))
-        write_layer(context, layer=layer, config=ImageConfig(**config), reference=str(entry.image))
+        base = context.needs[entry.needs[0]].path
+        write_layer(context, layer=layer, config=ImageConfig(**config), reference=str(entry.image), below=[base])
+
+
+def _mark_removed(upper: Path) -> None:
+    """Say in the words of image layers what overlayfs says by devices and attributes: removed files."""
+    for path in list(upper.rglob("*")):
+        status = path.lstat()
+        if stat.S_ISCHR(status.st_mode) and status.st_rdev == 0:
+            path.unlink()
+            (path.parent / f".wh.{path.name}").touch()
+        elif stat.S_ISDIR(status.st_mode) and _OPAQUE in os.listxattr(path, follow_symlinks=False):
+            (path / ".wh..wh..opq").touch()
 
 
 BUILDER = DebianImage()
