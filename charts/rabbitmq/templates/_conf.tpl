@@ -7,10 +7,13 @@ Members are listed by name: who belongs to the cluster follows from the values a
 listeners.tcp.1 = {{ .root.Values.conf.bind_address }}:{{ .amqp }}
 management.tcp.port = {{ .http }}
 load_definitions = /var/lib/rabbitmq/definitions.json
-cluster_formation.peer_discovery_backend = classic_config
 {{- $at := . }}
-{{- range $ordinal := until (int .root.Values.pod.replicas.server) }}
+{{- $members := int .root.Values.pod.replicas.server }}
+{{- if gt $members 1 }}
+cluster_formation.peer_discovery_backend = classic_config
+{{- range $ordinal := until $members }}
 cluster_formation.classic_config.nodes.{{ add1 $ordinal }} = rabbit@{{ $at.name }}-{{ $ordinal }}.{{ $at.domain }}
+{{- end }}
 {{- end }}
 {{ end }}
 
