@@ -90,7 +90,9 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # ansible shi
             "ansible_user": plan.access.user,
             "ansible_port": plan.access.port,
             "ansible_ssh_private_key_file": str(state / "ssh" / "id_ed25519"),
-            "ansible_ssh_common_args": f"-o UserKnownHostsFile={state / 'ssh' / 'known_hosts'}",
+            # A kept connection to a host that died must end by itself, not hold every later run for ever.
+            "ansible_ssh_common_args": f"-o UserKnownHostsFile={state / 'ssh' / 'known_hosts'}"
+            " -o ServerAliveInterval=10 -o ServerAliveCountMax=6",
         }.items():
             everything.set_variable(name, _trusted(value, known))
         for role in ("seed", "control", "storage", "worker", "hypervisor", "kubernetes"):

@@ -118,6 +118,7 @@ settings:
   elements: str
 """
 
+import contextlib
 import os
 from pathlib import Path
 from typing import Any
@@ -159,7 +160,7 @@ def absent(lab: Lab, hosts: list[Host], params: dict[str, Any], *, check: bool) 
     changed = bool(names) or (everything and (lab.root.exists() or lab.run.exists()))
     settings: list[str] = []
     if not check:
-        network.drop_connections(params["networks"][name]["cidr"] for name in params["networks"])
+        network.drop_connections(item["cidr"] for item in params["networks"].values())
         converge.bring_down(lab, names)
         changed |= _remember_keys(params, dict.fromkeys(hosts))
         if everything:
@@ -212,7 +213,8 @@ def main() -> None:
         hosts = hosts_of(params["hosts"], networks_of(params["networks"]))
         if module.check_mode:
             module.exit_json(**verb(lab, hosts, params, check=True))
-        with machine.locked(lab.root.parent):
+        nothing = verb is absent and not lab.root.parent.exists()
+        with contextlib.nullcontext() if nothing else machine.locked(lab.root.parent):
             result = verb(lab, hosts, params, check=False)
         module.exit_json(**result)
     except LabError as error:

@@ -88,6 +88,7 @@ def _bring_up(lab: Lab, host: Host, wish: Wish) -> None:
     home = lab.home(host.name)
     home.mkdir(mode=0o755, parents=True, exist_ok=True)
     runtime.stop(lab, host.name)
+    network.drop_connections([host.address])
     if not (home / "prepared").exists():
         machine.unmount(home)
         shutil.rmtree(home / "upper", ignore_errors=True)  # an unfinished first start begins again

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -84,7 +84,7 @@ def wired(lab: Lab, host: Host, present: Mapping[str, Mapping[str, Any]]) -> boo
 
 def wire(lab: Lab, host: Host) -> Path:
     """Make the network namespace of ``host`` with all its interfaces, and return its path. Raises LabError."""
-    unwire(lab, host.name)
+    unwire(lab, host.name, {link_name(lab.site, host.name, interface.name) for interface in host.interfaces})
     name = lab.id(host.name)
     run("ip", "netns", "add", name)
     outer, inner = [], ["link set lo up"]
@@ -118,8 +118,12 @@ def _inner(interface: Interface) -> list[str]:
     return steps
 
 
-def unwire(lab: Lab, host: str) -> None:
-    """Remove the network namespace of ``host``, and with it its interfaces."""
+def unwire(lab: Lab, host: str, planned: Collection[str] = ()) -> None:
+    """Remove the links of ``host``, those ``planned`` and those it was given before, and its network namespace."""
+    mine = link_alias(lab.site, host, "")
+    for name, link in links().items():
+        if name in planned or link.get("ifalias", "").startswith(mine):
+            _remove_link(name)  # the kernel would take it along with the namespace, but some time later
     _remove_namespace(lab.id(host))
 
 
@@ -139,10 +143,13 @@ def remove_namespaces(site: str) -> list[str]:
     return names
 
 
-def drop_connections(addresses: Iterable[str]) -> None:
-    """End this machine's TCP connections to ``addresses``: a multiplexed ssh would wait minutes for hosts that are gone."""
-    for address in addresses:
-        run("ss", "-K", "dst", address)
+def drop_connections(peers: Iterable[str]) -> None:
+    """End this machine's TCP connections to ``peers``, addresses or networks that are gone or about to go.
+
+    A kept ssh connection would not notice: the next run over it would wait for ever.
+    """
+    for peer in peers:
+        run("ss", "--kill", "--tcp", "dst", peer)
 
 
 def _remove_link(name: str) -> None:

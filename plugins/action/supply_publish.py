@@ -1,0 +1,150 @@
+"""Action of module groundup.cloud.supply_publish: what a seed host lacks of the site's artifacts is sent to it."""
+
+from __future__ import annotations
+
+import hashlib
+import tarfile
+import tempfile
+import time
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+from ansible.errors import AnsibleActionFail
+from ansible.plugins.action import ActionBase
+from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
+from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import cache_dir
+
+ARGUMENTS = {
+    "registry": {"type": "str", "required": True},
+    "files_url": {"type": "str", "required": True},
+    "files_root": {"type": "path", "required": True},
+    "images": {"type": "list", "elements": "str", "required": True},
+    "files": {"type": "list", "elements": "str"},
+    "verify": {"type": "bool", "default": False},
+}
+MARK = ".artifact.json"  # written by supply's layout; the last thing sent, so that half a transfer shows as none
+
+
+class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
+    """Compares by digest, sends the difference."""
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Return what was sent."""
+        result: dict[str, Any] = super().run(tmp, task_vars)
+        _, arguments = self.validate_argument_spec(ARGUMENTS)
+        try:
+            return result | self._publish(arguments, task_vars or {})
+        except GroundupError as error:
+            return {**result, "failed": True, "msg": str(error)}
+
+    def _publish(self, arguments: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
+        check = bool(self._task.check_mode)
+        names = arguments["files"]
+        if names is None:
+            names = [name for name, entry in supply.load_lock().artifacts.items() if entry.kind == "files"]
+        if check and (unmade := list(supply.missing([*arguments["images"], *names]))):
+            return {"changed": True, "images": [], "files": [], "msg": f"not made yet, and so not sent: {', '.join(unmade)}"}
+        if check and _get(f"http://{arguments['registry']}/v2/") is None:
+            return {"changed": True, "images": arguments["images"], "files": names, "msg": "nothing is served yet"}
+
+        _wait_for(f"http://{arguments['registry']}/v2/")
+        only_look = check or arguments["verify"]
+        lacking = self._lacking_files(arguments["files_url"], names)
+        if not only_look:
+            for place in lacking:
+                self._send(place, arguments["files_root"], task_vars)
+        pushed = supply.publish_images(
+            arguments["registry"], arguments["images"], tls_verify=False, progress=self._show, dry_run=only_look
+        )
+        images = [image.reference for image in pushed if image.changed]
+        files = ["/".join(place.parts[-2:]) for place in lacking]
+        if arguments["verify"]:
+            _refuse(arguments, images, files)
+            self._verify_content(arguments["files_url"], names)
+        changed = bool(images or files) and not arguments["verify"]
+        return {"changed": changed, "images": images, "files": files, "msg": f"{len(images)} images, {len(files)} file artifacts sent"}
+
+    def _lacking_files(self, url: str, names: list[str]) -> list[Path]:
+        """Return the directories, in the layout to be served, of the artifacts the host serves otherwise or not at all."""
+        return [place for place in _layout(names) if _get(_url(url, place / MARK)) != (place / MARK).read_bytes()]
+
+    def _send(self, place: Path, root: str, task_vars: dict[str, Any]) -> None:
+        self._show(f"[publish] {'/'.join(place.parts[-2:])}")
+        remote = self._connection._shell.join_path(root, f".{place.parent.name}-{place.name}.tar")
+        with tempfile.NamedTemporaryFile(dir=cache_dir(), prefix="publish-", suffix=".tar") as archive:
+            with tarfile.open(archive.name, "w") as tar:
+                for path in sorted(place.rglob("*"), key=lambda path: (path.name == MARK, path)):
+                    tar.add(path, arcname=str(path.relative_to(place.parent.parent)), recursive=False)
+            self._transfer_file(archive.name, remote)
+        for command in (["tar", "--extract", "--no-same-owner", "--file", remote, "--directory", root], ["rm", remote]):
+            done = self._execute_module(
+                module_name="ansible.builtin.command", module_args={"argv": command}, task_vars=task_vars
+            )
+            if done.get("failed"):
+                raise AnsibleActionFail(f"{' '.join(command)}: {done.get('stderr') or done.get('msg')}", result=done)
+
+    def _verify_content(self, url: str, names: list[str]) -> None:
+        """Fetch the smallest file of each artifact and compare it with its checksum."""
+        for place in _layout(names):
+            files = (path for path in place.rglob("*") if path.is_file() and path.name != MARK and path.suffix != ".sha256")
+            smallest = min(files, key=lambda path: path.stat().st_size)
+            expected = smallest.with_name(smallest.name + ".sha256").read_text(encoding="utf-8").split()[0]
+            content = _get(_url(url, smallest))
+            if content is None or hashlib.sha256(content).hexdigest() != expected:
+                raise GroundupError(
+                    f"{smallest.name} of {place.parent.name} is not served with the checksum of the lock",
+                    where=_url(url, smallest),
+                    why="hosts would refuse it, or run something else",
+                    remedy="remove its directory on the seed and run the playbook groundup.cloud.seed again",
+                )
+
+    def _show(self, line: str) -> None:
+        self._display.display(line)
+
+
+def _layout(names: list[str]) -> list[Path]:
+    """Lay the artifacts out beside the cache, as hard links, and return the directory of each."""
+    root = cache_dir() / "served"
+    supply.file_tree(root, names)
+    artifacts = supply.load_lock().artifacts
+    return [root / name / artifacts[name].version for name in names]
+
+
+def _url(base: str, path: Path) -> str:
+    return "/".join((base.rstrip("/"), *path.relative_to(cache_dir() / "served").parts))
+
+
+def _get(url: str) -> bytes | None:
+    """Return what is at ``url``, None when nothing is or nothing answers."""
+    direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # a seed is never behind the machine's proxy
+    try:
+        with direct.open(url, timeout=60) as answer:
+            return bytes(answer.read())
+    except OSError:
+        return None
+
+
+def _wait_for(url: str, seconds: float = 15) -> None:
+    """Wait until something answers at ``url``: a service that was just started needs a moment."""
+    deadline = time.monotonic() + seconds
+    while _get(url) is None:
+        if time.monotonic() > deadline:
+            raise GroundupError(
+                f"no registry answers within {seconds:g} s",
+                where=url,
+                why="images cannot be served to the site",
+                remedy="on the seed: systemctl status docker-registry",
+            )
+        time.sleep(0.2)
+
+
+def _refuse(arguments: dict[str, Any], images: list[str], files: list[str]) -> None:
+    if images or files:
+        raise GroundupError(
+            f"the seed does not serve {', '.join([*images, *files])}",
+            where=f"{arguments['registry']}, {arguments['files_url']}",
+            why="hosts have no other place to get it from",
+            remedy="run the playbook groundup.cloud.seed",
+        )

@@ -1,0 +1,72 @@
+#!/usr/bin/python
+# Copyright: (c) 2026, The groundup.cloud developers
+# Apache License 2.0 (see LICENSE)
+"""Documentation of the action of the same name, which runs on the controller."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: supply_publish
+short_description: Put the artifacts of a site into its registry and file tree
+version_added: 0.1.0
+author: The groundup.cloud developers
+description:
+  - Compares what the host serves with what the lock says, and sends what it lacks. Images are pushed to its registry, each only when
+    the registry has another digest under the tag; files go as an archive over Ansible's own connection.
+  - When everything is there nothing is sent.
+options:
+  registry:
+    description: Address and port of the host's registry, as the controller reaches it.
+    type: str
+    required: true
+  files_url:
+    description: Root of the host's file tree, as the controller reaches it.
+    type: str
+    required: true
+  files_root:
+    description: Directory of the host that O(files_url) shows.
+    type: path
+    required: true
+  images:
+    description: Image artifacts of the lock.
+    type: list
+    elements: str
+    required: true
+  files:
+    description: File artifacts of the lock. Default is all of them.
+    type: list
+    elements: str
+  verify:
+    description: Send nothing; fail when the host does not serve every image and file with the right digest.
+    type: bool
+    default: false
+attributes:
+  check_mode:
+    support: full
+    description: Says what would be sent.
+  diff_mode:
+    support: none
+    description: Artifacts are compared by digest.
+"""
+
+EXAMPLES = r"""
+- name: Everything the site runs
+  groundup.cloud.supply_publish:
+    registry: "{{ groundup_host.address }}:5000"
+    files_url: "http://{{ groundup_host.address }}:8080"
+    files_root: /srv/groundup
+    images: "{{ groundup_site.supply.images.keys() | list }}"
+"""
+
+RETURN = r"""
+images:
+  description: References of the images that were, or would be, pushed.
+  returned: always
+  type: list
+  elements: str
+files:
+  description: Names and versions of the file artifacts that were, or would be, sent.
+  returned: always
+  type: list
+  elements: str
+"""
