@@ -1,7 +1,8 @@
 """Go programs from their modules, in a build root whose Go obtains the pinned toolchain as a module.
 
 Inputs: ``module`` (directory below ``go/`` with go.mod, go.sum and perhaps a main.go of our own), ``packages`` (program
-name -> package to build) and ``stamp`` (variable -> value set by the linker). go.sum fixes the content of every module.
+name -> package to build), ``stamp`` (variable -> value set by the linker) and ``include`` (file -> ``artifact:path``, of
+other artifacts, to be served with the programs). go.sum fixes the content of every module.
 """
 
 from __future__ import annotations
@@ -42,6 +43,9 @@ class GoPrograms:
         for name, package in packages.items():
             shutil.move(work / "bin" / _linked_name(package, entry.inputs["module"]), context.output / name)
             (context.output / name).chmod(0o755)
+        for name, source in entry.inputs.get("include", {}).items():
+            artifact, _, path = source.partition(":")
+            shutil.copy(context.needs[artifact].path / path, context.output / name)
         list_all = ["sh", "-euc", "go version -m /output > modules.txt"]
         root.run(list_all, env=environment, binds=binds | {"/output": context.output}, cwd="/src", network=False)
         context.components.append(Component.go("std", context.lock.pins.go.removeprefix("go")))
