@@ -1,0 +1,278 @@
+"""What the controller does to the cluster: whom it lets in, what it applies, which labels are its own."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import access as host_access
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.api import ApiError
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.certificates import (
+    days_left,
+    decode,
+    first_certificate,
+    public_key_hash,
+)
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.errors import NodeError
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Paths
+from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kubernetes import access
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kubernetes.nodes import (
+    OWNED,
+    Wanted,
+    not_ready,
+    patch,
+    wanted,
+)
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kubernetes.objects import Applier, in_order
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kubernetes.verify import client, endpoints, service
+from cryptography.hazmat.primitives import serialization
+
+from .conftest import KUBECONFIG, FakeHost, certificate, pem, write
+
+
+def test_the_pin_of_a_ca_is_the_hash_of_its_public_key() -> None:
+    one = certificate()
+    key = one.public_key().public_bytes(serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)
+    der = first_certificate(pem(one))
+    assert der
+    assert public_key_hash(der) == "sha256:" + hashlib.sha256(key).hexdigest()
+
+
+@pytest.mark.parametrize("broken", [b"", b"\x30", b"\x30\x82\xff\xff\x00"])
+def test_what_is_no_certificate_has_no_pin(broken: bytes) -> None:
+    with pytest.raises(ValueError, match="not a certificate"):
+        public_key_hash(broken)
+
+
+def test_the_days_of_a_certificate_are_counted_down(tmp_path: Path) -> None:
+    (tmp_path / "a.crt").write_text(pem(certificate(days=12)))
+    (tmp_path / "b.crt").write_text(pem(certificate(days=-3)))
+    assert [days_left(decode(tmp_path / name)) for name in ("a.crt", "b.crt")] == [12, -3]
+
+
+def kubeconfig(ca: str) -> str:
+    data = {"certificate-authority-data": base64.b64encode(ca.encode()).decode(), "server": "https://10.0.0.2:6443"}
+    user = {
+        "client-certificate-data": base64.b64encode(b"CERT").decode(),
+        "client-key-data": base64.b64encode(b"KEY").decode(),
+    }
+    return json.dumps({"clusters": [{"cluster": data}], "users": [{"user": user}]})
+
+
+@pytest.fixture
+def _state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GROUNDUP_STATE", str(tmp_path))
+
+
+@pytest.mark.usefixtures("_state")
+def test_the_kubeconfig_is_for_its_owner_alone_and_written_once() -> None:
+    text = kubeconfig(pem(certificate()))
+    assert access.load("s") is None
+    assert access.differs("s", text)
+    assert access.keep("s", text)
+    assert access.kubeconfig_path("s").stat().st_mode & 0o777 == 0o600
+    assert not access.keep("s", text)
+    assert not access.differs("s", text)
+
+
+@pytest.mark.usefixtures("_state")
+def test_a_kubeconfig_says_which_cluster_it_is_of_and_hides_its_key() -> None:
+    ca = certificate()
+    access.keep("s", kubeconfig(pem(ca)))
+    loaded = access.load("s")
+    assert loaded
+    assert loaded.ca_fingerprint == hashlib.sha256(ca.public_bytes(serialization.Encoding.DER)).hexdigest()
+    assert "KEY" not in repr(loaded)
+
+
+@pytest.mark.usefixtures("_state")
+@pytest.mark.parametrize("text", ["", "[]", "{", "clusters: []", kubeconfig("no certificate")])
+def test_a_damaged_kubeconfig_is_named_and_not_taken_for_no_cluster(text: str) -> None:
+    access.keep("s", text)
+    with pytest.raises(GroundupError, match="the admin kubeconfig of site s is damaged"):
+        access.load("s")
+
+
+def test_the_kubeconfig_handed_out_speaks_to_the_virtual_ip(paths: Paths) -> None:
+    write(paths, "/etc/kubernetes/admin.conf", KUBECONFIG.format(server="https://kubernetes.test:6443", credential="c"))
+    text = host_access.kubeconfig(paths, server="https://10.0.0.2:6443", host="control-1", may_miss=False)
+    assert text
+    assert "    server: https://10.0.0.2:6443\n" in text
+    assert "kubernetes.test" not in text
+
+
+def test_a_host_without_a_kubeconfig_hands_out_nothing(paths: Paths) -> None:
+    assert host_access.kubeconfig(paths, server="https://x", host="control-1", may_miss=True) is None
+    with pytest.raises(NodeError, match="control-1 has no admin kubeconfig"):
+        host_access.kubeconfig(paths, server="https://x", host="control-1", may_miss=False)
+
+
+class SignsLate:
+    """An API whose cluster-info carries the token's signature only at the third look."""
+
+    looks = 0
+
+    def __enter__(self) -> SignsLate:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def get(self, _: str) -> dict[str, Any]:
+        SignsLate.looks += 1
+        return {"data": {"jws-kubeconfig-abcdef": "x"} if SignsLate.looks >= 3 else {}}
+
+
+def test_nobody_is_invited_before_the_token_is_signed(
+    host: FakeHost, paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(host_access.Api, "with_files", lambda *_, **__: SignsLate())
+    monkeypatch.setattr(host_access.time, "sleep", lambda _: None)
+    write(paths, "/etc/kubernetes/pki/ca.crt", pem(certificate()))
+    host.answers["kubeadm token"] = "abcdef.0123456789abcdef\n"
+    invitation = host_access.invite(host=host, paths=paths, server="https://x", control=False)
+    assert SignsLate.looks == 3
+    assert invitation.token == "abcdef.0123456789abcdef"
+    assert invitation.certificate_key is None
+    assert not any(invitation.token in word for argv in host.commands for word in argv)
+
+
+CONTROL = {"name": "c", "roles": ["control"], "node_labels": {"a": "1"}, "node_taints": ["k:NoSchedule"]}
+
+
+def node(*, labels: Mapping[str, str], taints: list[dict[str, str]], owned: str | None = None) -> dict[str, Any]:
+    notes = {OWNED: owned} if owned else {}
+    return {"metadata": {"name": "c", "labels": dict(labels), "annotations": notes}, "spec": {"taints": taints}}
+
+
+def applied(found: dict[str, Any], change: dict[str, Any] | None) -> dict[str, Any]:
+    """Return the node as the API server would leave it after the merge patch."""
+    meta, patched = found["metadata"], (change or {}).get("metadata", {})
+    labels = {k: v for k, v in {**meta["labels"], **patched.get("labels", {})}.items() if v is not None}
+    spec = (change or {}).get("spec", found["spec"])
+    return {
+        "metadata": {
+            **meta,
+            "labels": labels,
+            "annotations": {**meta["annotations"], **patched.get("annotations", {})},
+        },
+        "spec": spec,
+    }
+
+
+def test_a_node_is_labelled_once_and_then_left_alone() -> None:
+    found = node(labels={"kubernetes.io/hostname": "c"}, taints=[])
+    once = applied(found, patch(found, wanted(CONTROL)))
+    assert once["metadata"]["labels"]["a"] == "1"
+    assert once["metadata"]["labels"]["node-role.kubernetes.io/control-plane"] == ""
+    assert once["spec"]["taints"] == [{"key": "k", "effect": "NoSchedule"}]
+    assert patch(once, wanted(CONTROL)) is None
+
+
+def test_what_the_plan_drops_is_taken_off_and_what_others_put_is_kept() -> None:
+    other = {"key": "node.kubernetes.io/unreachable", "effect": "NoExecute"}
+    found = node(labels={"theirs": "x"}, taints=[other])
+    once = applied(found, patch(found, wanted(CONTROL)))
+    after = applied(once, patch(once, Wanted(name="c", labels={}, taints=())))
+    assert after["metadata"]["labels"] == {"theirs": "x"}
+    assert after["spec"]["taints"] == [other]
+
+
+def test_kubeadms_own_taint_goes_when_the_plan_does_not_want_it() -> None:
+    kubeadms = {"key": "node-role.kubernetes.io/control-plane", "effect": "NoSchedule"}
+    found = node(labels={}, taints=[kubeadms])
+    assert applied(found, patch(found, Wanted(name="c", labels={}, taints=())))["spec"]["taints"] == []
+
+
+@pytest.mark.parametrize(
+    ("conditions", "reason"),
+    [
+        ([], "its kubelet has not reported yet"),
+        ([{"type": "Ready", "status": "False", "message": "no network"}], "no network"),
+        ([{"type": "Ready", "status": "Unknown", "message": "silent"}], "silent"),
+    ],
+)
+def test_only_a_node_that_says_so_is_ready(conditions: list[dict[str, str]], reason: str) -> None:
+    found = {"metadata": {"name": "n"}, "status": {"conditions": conditions}}
+    assert not_ready([found]) == {"n": reason}
+    assert (
+        not_ready([{"metadata": {"name": "n"}, "status": {"conditions": [{"type": "Ready", "status": "True"}]}}]) == {}
+    )
+
+
+class Cluster:
+    """An API server for ConfigMaps that merges what is applied, and honours a dry run."""
+
+    def __init__(self) -> None:
+        self.kept: dict[str, dict[str, Any]] = {}
+        self.version = 0
+
+    def request(
+        self, method: str, path: str, body: Mapping[str, Any] | None = None, *, content_type: str = ""
+    ) -> dict[str, Any]:
+        if method == "GET":
+            return {"resources": [{"name": "configmaps", "kind": "ConfigMap", "namespaced": True}]}
+        assert content_type == "application/apply-patch+yaml"
+        place, _, query = path.partition("?")
+        self.version += 1
+        after = {
+            **(body or {}),
+            "metadata": {**(body or {})["metadata"], "resourceVersion": str(self.version), "uid": "u"},
+        }
+        if "dryRun=All" not in query:
+            self.kept[place] = after
+        return after
+
+    def get(self, path: str) -> dict[str, Any] | None:
+        return self.kept.get(path)
+
+
+MAP = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "m", "namespace": "n"}, "data": {"k": "v"}}
+
+
+def test_an_object_is_a_change_once_and_again_when_it_differs() -> None:
+    cluster = Cluster()
+    applier = Applier(cluster)  # type: ignore[arg-type]
+    first = applier.apply(MAP, check=False)
+    assert first
+    assert first.name == "ConfigMap n/m"
+    assert applier.apply(MAP, check=False) is None
+    changed = applier.apply({**MAP, "data": {"k": "w"}}, check=False)
+    assert changed
+    assert ("k: v" in changed.before, "k: w" in changed.after) == (True, True)
+    assert "resourceVersion" not in changed.after
+
+
+def test_a_dry_run_predicts_and_keeps_nothing() -> None:
+    cluster = Cluster()
+    assert Applier(cluster).apply(MAP, check=True)  # type: ignore[arg-type]
+    assert cluster.kept == {}
+
+
+def test_a_kind_the_api_does_not_have_is_named() -> None:
+    with pytest.raises(ApiError, match="no kind Secret in v1"):
+        Applier(Cluster()).apply({**MAP, "kind": "Secret"}, check=False)  # type: ignore[arg-type]
+
+
+def test_namespaces_and_permissions_come_before_what_needs_them() -> None:
+    kinds = ["DaemonSet", "ConfigMap", "ClusterRole", "Namespace", "ServiceAccount"]
+    ordered = [item["kind"] for item in in_order([{"kind": kind} for kind in kinds])]
+    assert ordered == ["Namespace", "ServiceAccount", "ClusterRole", "ConfigMap", "DaemonSet"]
+
+
+def test_the_probe_needs_the_cluster_dns_the_service_and_another_node() -> None:
+    target = {"metadata": {"name": "coredns-1"}, "status": {"podIP": "10.1.0.5"}, "spec": {"nodeName": "a"}}
+    assert "selector" not in service("p")["spec"]
+    assert endpoints("p", target)["metadata"]["labels"]["kubernetes.io/service-name"] == "p"
+    # The Service's port is not the pod's: whoever reaches it went through kube-proxy.
+    assert service("p")["spec"]["ports"][0]["port"] != endpoints("p", target)["ports"][0]["port"]
+    pod = client("p", host="p.kube-system.svc.cluster.local.", image="i", not_on="a")["spec"]
+    terms = pod["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
+    assert terms == [{"matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "NotIn", "values": ["a"]}]}]
+    assert "hostNetwork" not in pod
