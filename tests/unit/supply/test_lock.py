@@ -1,0 +1,79 @@
+"""The lock: what it refuses, how artifacts are chosen, and that the collection's own is sound and agrees with the plan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import versions
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.builders import builder_of
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.keys import keys
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock import Lock, load_lock
+
+HEAD = "format: 1\npins: {suite: trixie, go: go1.26.8, epoch: 1}\nartifacts:\n"
+REFUSED = {
+    "": "the file",
+    "format: 1\n": "pins",
+    "a: [": "cannot be used",
+    HEAD + "  a: {kind: files, version: '1', builder: go, colour: red}\n": "artifacts.a.colour",
+    HEAD + "  a: {kind: files, version: '1', builder: go, needs: [b]}\n": "a needs b",
+    HEAD + "  a: {kind: files, version: '1', builder: go, needs: [a]}\n": "circle: a > a",
+    HEAD + "  a: {kind: image, version: '1', builder: go}\n": "image: repository:tag",
+    HEAD + "  a: {kind: image, version: '1', builder: go, image: 'r:latest'}\n": "not `latest`",
+    HEAD + "  a: {kind: image, version: '1', builder: go, image: 'r'}\n": "needs a tag",
+    HEAD + "  a: {kind: files, version: '1', builder: go, upstream: {}}\n": "either files or a reference",
+    HEAD + "  a: {kind: files, version: '1', builder: go, upstream: {reference: 'r:1', digest: abc}}\n": "digest",
+    HEAD + "  a: {kind: files, version: '1', builder: go, groups: [a]}\n": "both a group and an artifact",
+}
+
+
+@pytest.mark.parametrize(("text", "said"), REFUSED.items())
+def test_an_unusable_lock_is_refused_with_file_and_key(text: str, said: str, tmp_path: Path) -> None:
+    path = tmp_path / "supply.lock"
+    path.write_text(text)
+    with pytest.raises(GroundupError) as caught:
+        load_lock(path)
+    assert said in caught.value.what
+    assert caught.value.where == str(path)
+
+
+def test_a_missing_lock_is_refused_with_its_path(tmp_path: Path) -> None:
+    with pytest.raises(GroundupError, match="none.lock"):
+        load_lock(tmp_path / "none.lock")
+
+
+def test_artifacts_are_chosen_by_name_and_group(make_lock: Callable[..., Lock]) -> None:
+    lock = make_lock(a={"groups": ["g"]}, b={}, c={"groups": ["g"], "needs": ["b"]})
+    assert lock.select("g") == ("a", "c")
+    assert lock.select(["b", "g"]) == ("b", "a", "c")
+    assert lock.select(None) == ("a", "b", "c")
+    assert set(lock.closure(("c",))) == {"b", "c"}
+    with pytest.raises(GroundupError, match="'d'") as caught:
+        lock.select("d")
+    assert caught.value.remedy == "one of: g, a, b, c"
+
+
+def test_a_builder_that_does_not_exist_is_named(make_lock: Callable[..., Lock]) -> None:
+    with pytest.raises(GroundupError, match="artifact a: there is no builder 'none'"):
+        builder_of(make_lock(a={"builder": "none"}).artifacts["a"])
+
+
+def test_every_entry_of_the_lock_has_a_builder_and_a_key() -> None:
+    lock = load_lock()
+    assert len(keys(lock, lock.closure(tuple(lock.artifacts)))) == len(lock.artifacts)
+
+
+def test_the_lock_has_every_image_of_the_plan_under_the_plans_name_repository_and_tag() -> None:
+    lock = load_lock()
+    for kubernetes in versions.KUBERNETES:
+        for openstack in versions.OPENSTACK:
+            wanted = versions.images(registry="r:1", kubernetes=kubernetes, openstack=openstack)
+            for name, reference in wanted.items():
+                assert name in lock.artifacts, f"the plan wants image {name}"
+                assert f"r:1/{lock.artifacts[name].image}" == reference
+
+
+def test_the_kubernetes_files_of_the_lock_have_the_version_of_the_plan() -> None:
+    assert load_lock().artifacts["kubernetes"].version in versions.KUBERNETES
