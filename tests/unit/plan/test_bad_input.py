@@ -1,0 +1,218 @@
+"""Whatever is wrong with a site file is said with its place, its reason and its remedy, and never as a traceback."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import SiteError, load_site, make_plan, parse_site
+
+LAB = """\
+plugin: groundup.cloud.site
+site: lab
+domain: lab.test
+profile: lab
+machines:
+  seed: {count: 1}
+  control: {count: 1}
+"""
+
+
+def refused(text: str | bytes) -> SiteError:
+    """Return the error that ``text`` is refused with."""
+    with pytest.raises(SiteError) as caught:
+        make_plan(parse_site(text if isinstance(text, bytes) else text.encode(), file="site.yml"))
+    error = caught.value
+    assert error.file == "site.yml"
+    assert all(problem.reason and problem.remedy for problem in error.problems)
+    assert "Traceback" not in str(error)
+    return error
+
+
+def test_the_text_names_file_key_reason_and_remedy() -> None:
+    text = str(refused(LAB.replace("profile: lab", "profile: lob")))
+    assert "site.yml" in text
+    assert "profile: 'lob' is not one of the choices" in text
+    assert "Remedy: did you mean 'lab'?" in text
+
+
+@pytest.mark.parametrize(
+    ("change", "key", "meant"),
+    [
+        ("machnes: {}", "machnes", "machines"),
+        ("kubernetes: {verson: 1.36.3}", "kubernetes.verson", "version"),
+        ("networks: {management: {cidr: 10.0.0.0/24, vlna: 3}}", "networks.management.vlna", "vlan"),
+        ("storage: {pools: {vms: {replica: 3}}}", "storage.pools.vms.replica", "replicas"),
+    ],
+)
+def test_an_unknown_key_is_refused_with_the_one_that_was_meant(change: str, key: str, meant: str) -> None:
+    error = refused(LAB + change)
+    assert (error.key, error.reason) == (key, "unknown key")
+    assert f"did you mean '{meant}'?" in error.remedy
+
+
+def test_an_unknown_key_like_no_other_is_refused_with_the_keys_there_are() -> None:
+    assert "kind" in refused(LAB + "edge: {zzz: 1}").remedy
+
+
+@pytest.mark.parametrize(
+    ("change", "key"),
+    [
+        ("networks: {management: {cidr: 10.0.0.1/24}}", "networks.management.cidr"),
+        ("networks: {management: {cidr: 10.0.0.0}}", "networks.management.cidr"),
+        ("networks: {management: {cidr: fd00::/64}}", "networks.management.cidr"),
+        ("networks: {management: {cidr: 10.0.0.0/31}}", "networks.management.cidr"),
+        ("networks: {management: {cidr: 24}}", "networks.management.cidr"),
+        ("networks: {management: {cidr: 10.0.0.0/24, vlan: 4095}}", "networks.management.vlan"),
+        ("networks: {management: {cidr: 10.0.0.0/24, vlan: '7'}}", "networks.management.vlan"),
+        ("networks: {management: {cidr: 10.0.0.0/24, vlan: true}}", "networks.management.vlan"),
+        (
+            "networks: {management: {cidr: 10.0.0.0/24, ranges: {worker: 10.0.0.9-10.0.0.2}}}",
+            "networks.management.ranges.worker",
+        ),
+        ("networks: {front: {cidr: 10.0.0.0/24}}", "networks.front.purpose"),
+        ("networks: []", "networks"),
+        ("networks: {1: 2}", "networks.1"),
+        ("openstack: {release: 2026.1}", "openstack.release"),
+        ("edge: {address: 10.0.0.300}", "edge.address"),
+        ("edge: {router_id: 0}", "edge.router_id"),
+        ("racks: {Rack 1: {}}", "racks.Rack 1"),
+        ("access: {user: 'root; rm'}", "access.user"),
+        ("ovn: {tunnel_ids: all}", "ovn.tunnel_ids"),
+        ("kubernetes: {version: ../../etc}", "kubernetes.version"),
+    ],
+)
+def test_a_wrong_value_is_refused_at_its_key(change: str, key: str) -> None:
+    assert refused(LAB + change).key == key
+
+
+@pytest.mark.parametrize(
+    ("machines", "reason"),
+    [
+        ("{worker: {}}", "says neither count, names nor per_rack"),
+        ("{worker: {count: 1, names: [a-1]}}", "has count and names"),
+        ("{worker: {count: -1}}", "-1"),
+        ("{worker: {count: 1.5}}", "1.5"),
+        ("{worker: {count: 20001}}", "20001"),
+        ("{worker: {names: ['hv-[9:1]']}}", "ends before it starts"),
+        ("{worker: {names: ['hv-[1:99999]']}}", "99999 names"),
+        ("{worker: {names: [Worker_1]}}", "not a host name"),
+        ("{gpu: {count: 1}}", "'gpu' is not a role"),
+        ("{worker: {count: 1, rack: r1, racks: [r1]}}", "has rack beside racks"),
+        ("{}", "at least 1 item"),
+    ],
+)
+def test_machines_that_do_not_add_up_are_refused(machines: str, reason: str) -> None:
+    error = refused(LAB.partition("machines:")[0] + f"machines: {machines}")
+    assert reason in error.reason
+    assert error.key.startswith("machines")
+
+
+def test_more_machines_than_any_site_has_are_refused_before_they_are_made() -> None:
+    groups = "\n".join(f"  w{n}: {{roles: [worker], count: 20000}}" for n in range(3))
+    error = refused(LAB + groups)
+    assert "60002 machines" in error.reason
+
+
+def test_every_problem_is_told_not_only_the_first() -> None:
+    assert [p.key for p in refused("plugin: groundup.cloud.site\nsite: lab\nfoo: 1").problems] == [
+        "domain",
+        "profile",
+        "machines",
+        "foo",
+    ]
+
+
+@pytest.mark.parametrize("text", ["", "---\n", "# only a comment\n", "null"])
+def test_an_empty_file_is_called_empty(text: str) -> None:
+    assert refused(text).reason == "the file is empty"
+
+
+@pytest.mark.parametrize("text", ["- a\n- b\n", "just words", "3"])
+def test_a_file_that_is_no_mapping_is_refused(text: str) -> None:
+    assert "not a mapping" in refused(text).reason
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("a: [1, 2\nb: 3\n", "line 2"),
+        ("a: 1\n\tb: 2\n", "line 2"),
+        ("a: 'x\n", "line 2"),
+        ("a: !!python/object/apply:os.system ['true']\n", "line 1"),
+        ("a: 1\n---\nb: 2\n", "line 2"),
+        ("a: {? [x] : 1}\n", "line 1"),
+    ],
+)
+def test_broken_yaml_is_refused_with_its_line(text: str, line: str) -> None:
+    assert refused(text).key.startswith(line)
+
+
+def test_a_key_written_twice_is_refused_with_both_lines() -> None:
+    error = refused(LAB + "profile: edge\n")
+    assert error.key.startswith("line 8")
+    assert "first on line 4" in error.reason
+
+
+def test_aliases_are_refused_before_they_expand() -> None:
+    bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n"
+    bomb += "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 30))
+    started = time.monotonic()
+    assert "alias" in refused(bomb).reason
+    assert time.monotonic() - started < 2
+
+
+def test_a_structure_that_contains_itself_is_refused() -> None:
+    assert "alias" in refused("a: &a {b: *a}\n").reason
+
+
+def test_merge_keys_are_refused() -> None:
+    assert "merge key" in refused("x: {<<: {a: 1}}\n").reason
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, "{a: " * 100_000, "- " * 100_000])
+def test_bottomless_nesting_is_refused(text: str) -> None:
+    assert "nested deeper" in refused("x: " + text).reason or refused("x: " + text).key.startswith("line")
+
+
+def test_a_file_of_50_mb_is_refused_without_being_parsed(tmp_path: Path) -> None:
+    path = tmp_path / "site.yml"
+    path.write_bytes(b"a: b\n" * 10_000_000)
+    started = time.monotonic()
+    with pytest.raises(SiteError, match="larger than 4 MiB"):
+        load_site(path)
+    assert time.monotonic() - started < 2
+
+
+@pytest.mark.parametrize(
+    "content", [b"\xff\xfe\x00", b"site: \x80\n", "site: lab\n".encode("utf-16"), b"site: a\x00b\n"]
+)
+def test_bytes_that_are_no_text_are_refused(content: bytes) -> None:
+    refused(content)
+
+
+@pytest.mark.parametrize("name", ["münchen", "ラボ", "lab\u202e", "l a b", "-lab", "LAB", "a" * 64, "../lab", ""])
+def test_names_that_are_no_host_names_are_refused(name: str) -> None:
+    error = refused(LAB.replace("site: lab", f"site: {name!r}"))
+    assert error.key == "site"
+    str(error).encode("ascii")
+
+
+def test_a_missing_file_and_a_directory_are_refused(tmp_path: Path) -> None:
+    for path in (tmp_path / "none.yml", tmp_path):
+        with pytest.raises(SiteError, match="cannot be read"):
+            load_site(path)
+
+
+def test_a_region_without_a_management_network_is_refused() -> None:
+    error = refused(LAB.replace("profile: lab", "profile: region"))
+    assert error.key == "networks.management"
+
+
+@pytest.mark.parametrize(
+    "value", ["2026-13-45", "9" * 5000, "1.5e300", "0x1F", ".nan", "!!binary x", "2026-01-01", "~"]
+)
+def test_odd_scalars_never_become_another_exception(value: str) -> None:
+    for key in ("site", "profile", "networks", "kubernetes"):
+        refused(LAB.replace(f"{key}: lab", "") + f"{key}: {value}\n")

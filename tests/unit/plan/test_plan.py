@@ -1,0 +1,191 @@
+"""What the plan decides about names, the cluster, the edge, supply and releases."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import yaml
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, build_site, make_plan, to_json, versions
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.serial import site_vars
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.services import SERVICES
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def test_the_lab_runs_keystone_on_what_it_needs(plan_of: Callable[..., Plan]) -> None:
+    releases = {release.name: release for release in plan_of("lab").openstack.releases}
+    assert list(releases) == ["mariadb", "rabbitmq", "memcached", "keystone"]
+    assert releases["mariadb"].needs == ()
+    assert "mariadb" in releases["keystone"].needs
+    assert all(release.version == "2026.1.0" and release.values for release in releases.values())
+
+
+def test_public_names_are_on_the_virtual_ip_and_the_registry_on_the_seed(plan_of: Callable[..., Plan]) -> None:
+    plan = plan_of("lab")
+    assert plan.host.names == {
+        "kubernetes.lab.test": "10.90.0.2",
+        "identity.lab.test": "10.90.0.2",
+        "registry.lab.test": "10.90.0.8",
+        "seed-1.lab.test": "10.90.0.8",
+        "control-1.lab.test": "10.90.0.16",
+    }
+
+
+def test_names_do_not_grow_with_hypervisors(plan_of: Callable[..., Plan]) -> None:
+    assert len(plan_of("region").host.names) < 12
+
+
+def test_images_come_from_the_registry_under_kubeadms_names(plan_of: Callable[..., Plan]) -> None:
+    images = plan_of("lab").supply.images
+    assert images["kube-apiserver"] == "registry.lab.test:5000/kubernetes/kube-apiserver:v1.36.3"
+    assert images["etcd"] == "registry.lab.test:5000/kubernetes/etcd:3.6.8-0"
+    assert images["coredns"] == "registry.lab.test:5000/kubernetes/coredns:v1.14.2"
+    assert images["pause"] == "registry.lab.test:5000/kubernetes/pause:3.10.2"
+    assert images["openstack"] == "registry.lab.test:5000/groundup/openstack:2026.1"
+
+
+def test_a_registry_of_the_sites_own_needs_no_seed(plan_of: Callable[..., Plan], gone: object) -> None:
+    plan = plan_of(
+        "lab",
+        {
+            "supply/registry": "images.example.org:443",
+            "supply/files_url": "https://f.example.org",
+            "machines/seed": gone,
+        },
+    )
+    assert plan.supply.seed is None
+    assert all(reference.startswith("images.example.org:443/") for reference in plan.supply.images.values())
+    assert plan.findings == ()
+
+
+def test_the_first_control_host_does_not_depend_on_the_order_of_the_file(plan_of: Callable[..., Plan]) -> None:
+    plan = plan_of("lab", {"machines/control": {"names": ["c-3", "c-1", "c-2"]}})
+    assert plan.kubernetes.first_control == "c-1"
+    assert plan.edge.hosts == ("c-1", "c-2", "c-3")
+    assert plan.kubernetes.etcd_members == 3
+
+
+def test_encapsulation_is_taken_from_the_pods_mtu(plan_of: Callable[..., Plan]) -> None:
+    assert plan_of("lab").kubernetes.cni.mtu == 1450
+    assert plan_of("lab", {"kubernetes/cni_backend": "host-gw"}).kubernetes.cni.mtu == 1500
+    assert plan_of("region").kubernetes.cni.mtu == 8950  # the cluster plane's
+
+
+def test_the_dns_service_has_the_tenth_address(plan_of: Callable[..., Plan]) -> None:
+    assert plan_of("lab").kubernetes.dns_address == "10.233.0.10"
+
+
+def test_every_service_has_an_endpoint_of_its_own(plan_of: Callable[..., Plan]) -> None:
+    endpoints = plan_of("lab", {"openstack/services": list(SERVICES)}).edge.endpoints
+    assert [endpoint.service for endpoint in endpoints] == list(SERVICES)
+    for what in ("name", "node_port", "type"):
+        values = [getattr(endpoint, what) for endpoint in endpoints]
+        assert len(set(values)) == len(values)
+    assert endpoints[0].url == "https://identity.lab.test/v3"
+    assert all(30000 <= endpoint.node_port <= 32767 for endpoint in endpoints)
+
+
+def test_services_need_only_services_there_are() -> None:
+    for name, service in SERVICES.items():
+        assert set(service.needs) <= set(SERVICES), name
+
+
+def test_control_and_workers_are_labelled_for_openstack_and_others_are_no_nodes(plan_of: Callable[..., Plan]) -> None:
+    hosts = plan_of("lab").hosts
+    for name in ("control-1", "worker-1"):
+        assert hosts[name].node_labels["openstack-control-plane"] == "enabled"
+        assert hosts[name].node_labels["openstack-storage"] == "enabled"
+        assert hosts[name].node_taints == ()
+    assert hosts["seed-1"].node_labels == {}
+    assert plan_of("region").hosts["hypervisor-r1-1"].node_labels == {}
+
+
+def test_a_regions_control_hosts_are_tainted_once_there_are_workers(plan_of: Callable[..., Plan]) -> None:
+    alone = plan_of("region").hosts["control-1"]
+    assert alone.node_taints == ()
+    assert alone.node_labels["openstack-control-plane"] == "enabled"
+    beside = plan_of("region", {"machines/worker": {"count": 3, "racks": ["c1", "c2", "c3"]}}).hosts
+    assert beside["control-1"].node_taints == ("node-role.kubernetes.io/control-plane:NoSchedule",)
+    assert "openstack-control-plane" not in beside["control-1"].node_labels
+    assert beside["worker-1"].node_labels["openstack-control-plane"] == "enabled"
+
+
+def test_the_lab_differs_only_in_words_any_site_can_use(plan_of: Callable[..., Plan]) -> None:
+    lab = plan_of("lab").kubernetes
+    words = {
+        "kubernetes/kubelet": {"failSwapOn": False, "failCgroupV1": False},
+        "kubernetes/ignore_preflight": ["SystemVerification"],
+    }
+    edge = plan_of("edge", words).kubernetes
+    assert (lab.kubelet, lab.ignore_preflight) == (edge.kubelet, edge.ignore_preflight)
+    assert plan_of("edge").kubernetes.ignore_preflight == ()
+
+
+def test_a_machine_with_a_controller_is_provisioned_from_power_off(plan_of: Callable[..., Plan]) -> None:
+    plan = plan_of("region")
+    assert plan.hosts["control-1"].provisioner == "ironic"
+    assert plan.hosts["seed-1"].provisioner == "existing"
+    assert plan_of("lab").hosts["control-1"].provisioner == "container"
+
+
+def test_overrides_reach_the_releases_values(plan_of: Callable[..., Plan]) -> None:
+    override = {"keystone": {"why": "a test", "values": {"pod": {"replicas": {"api": 7}}}}}
+    releases = {r.name: r for r in plan_of("lab", {"openstack/overrides": override}).openstack.releases}
+    assert releases["keystone"].values["pod"]["replicas"]["api"] == 7
+
+
+def test_the_same_site_gives_the_same_plan(plan_of: Callable[..., Plan]) -> None:
+    assert to_json(plan_of("region")) == to_json(plan_of("region"))
+    assert json.loads(to_json(plan_of("lab")))["hosts"]["seed-1"]["address"] == "10.90.0.8"
+
+
+def test_what_ansible_templates_often_is_small_and_has_no_hosts(plan_of: Callable[..., Plan]) -> None:
+    small = site_vars(plan_of("region"))
+    assert "hosts" not in small
+    assert all("values" not in release for release in small["openstack"]["releases"])
+    assert len(json.dumps(small)) < 12_000
+
+
+@pytest.mark.parametrize("name", ["lab", "lab-ha", "edge", "region"])
+def test_example_sites_have_the_machines_they_are_named_for(plan_of: Callable[..., Plan], name: str) -> None:
+    hosts = plan_of(name).hosts.values()
+    counted = {
+        role: sum(role in host.roles for host in hosts) for role in ("control", "storage", "worker", "hypervisor")
+    }
+    assert (
+        counted
+        == {
+            "lab": {"control": 1, "storage": 0, "worker": 2, "hypervisor": 0},
+            "lab-ha": {"control": 3, "storage": 0, "worker": 2, "hypervisor": 0},
+            "edge": {"control": 1, "storage": 1, "worker": 1, "hypervisor": 1},
+            "region": {"control": 3, "storage": 3, "worker": 0, "hypervisor": 320},
+        }[name]
+    )
+
+
+def test_the_lock_builds_the_images_of_the_matrix_under_their_names() -> None:
+    artifacts = yaml.safe_load((ROOT / "supply.lock").read_text())["artifacts"]
+    built = {name: entry["image"] for name, entry in artifacts.items() if entry["kind"] == "image"}
+    references = versions.images(registry="registry", kubernetes="1.36.3", openstack="2026.1")
+    assert built == {name: reference.removeprefix("registry/") for name, reference in references.items()}
+
+
+def test_a_site_of_ten_thousand_hosts_is_planned_in_a_moment() -> None:
+    import time
+
+    data = yaml.safe_load((ROOT / "inventories/region/site.yml").read_text())
+    for number, name in enumerate(data["networks"]):
+        if name != "provider":
+            data["networks"][name]["cidr"] = f"10.{96 + number * 2}.0.0/15"
+    data["racks"] |= {f"r{n}": {} for n in range(1, 251)}
+    data["machines"]["hypervisor"]["racks"] = [f"r{n}" for n in range(1, 251)]
+    started = time.process_time()
+    plan = make_plan(build_site(data))
+    assert (
+        time.process_time() - started < 5
+    )  # 0.6 s on the slowest machine seen; the bound keeps out anything quadratic
+    assert len(plan.hosts) == 10_007
+    assert [f for f in plan.findings if f.severity == "error"] == []
