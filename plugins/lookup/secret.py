@@ -51,11 +51,10 @@ class LookupModule(LookupBase):  # type: ignore[misc]
 
     def run(self, terms: list[str], variables: dict[str, Any] | None = None, **options: Any) -> list[str]:
         """Return the values of ``terms``."""
-        self.set_options(var_options=variables, direct=options)
         known = variables or {}
         check = bool(known.get("ansible_check_mode"))
         try:
-            store = open_store(self.get_option("site") or known["groundup_site"]["site"], write=False)
+            store = open_store(options.get("site") or known["groundup_site"]["site"], write=False)
             if check:
                 store.ensure(terms)
             return [store.get(name) for name in terms]

@@ -47,9 +47,8 @@ class LookupModule(LookupBase):  # type: ignore[misc]
 
     def run(self, terms: list[str], variables: dict[str, Any] | None = None, **options: Any) -> list[str]:
         """Return the contents of the files ``terms``."""
-        self.set_options(var_options=variables, direct=options)
         known = variables or {}
-        directory = state_dir(self.get_option("site") or known["groundup_site"]["site"])
+        directory = state_dir(options.get("site") or known["groundup_site"]["site"])
         check = bool(known.get("ansible_check_mode"))
         return [_content(directory, term, may_miss=check) for term in terms]
 
