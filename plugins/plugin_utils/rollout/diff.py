@@ -24,12 +24,6 @@ _IGNORED_META = (
     "selfLink",
     "ownerReferences",
 )
-_HELM_MARKS = {
-    "metadata.labels.app.kubernetes.io/managed-by",
-    "metadata.annotations.meta.helm.sh/release-name",
-    "metadata.annotations.meta.helm.sh/release-namespace",
-    "metadata.annotations.deployment.kubernetes.io/revision",
-}
 _KEYED_BY = ("name", "containerPort", "port", "mountPath", "key", "ip", "topologyKey")
 
 
@@ -72,8 +66,6 @@ def fields_of(before: Object, after: Object) -> list[FieldChange]:
     secret = after.get("kind") == "Secret" or before.get("kind") == "Secret"
     changes = []
     for path, old, new in _walk(_comparable(before), _comparable(after), ""):
-        if path in _HELM_MARKS:
-            continue
         if secret and path.split(".", 1)[0] in ("data", "stringData"):
             changes.append(FieldChange(path=path, before=_print(old), after=_print(new)))
         else:
@@ -91,13 +83,21 @@ def _one(api: Api, discovery: Discovery, item: Object, *, release: str, namespac
     if other:
         return ObjectChange(ref=ref, kind="refused", message=f"it exists and belongs to {other}")
     try:
-        predicted = api.dry_run(path, item)
+        predicted = api.dry_run(path, marked(item, release=release, namespace=namespace))
     except ApiError as error:
         if error.status in (400, 403, 409, 422):
             return ObjectChange(ref=ref, kind="refused", message=error.message, fields=tuple(_asked_for(live, item)))
         raise
     fields = fields_of(live, predicted)
     return ObjectChange(ref=ref, kind="change", fields=tuple(fields)) if fields else None
+
+
+def marked(item: Object, *, release: str, namespace: str) -> Object:
+    """Return ``item`` with the marks helm puts on everything it applies."""
+    meta = item.get("metadata") or {}
+    labels = {**(meta.get("labels") or {}), "app.kubernetes.io/managed-by": "Helm"}
+    marks = {"meta.helm.sh/release-name": release, "meta.helm.sh/release-namespace": namespace}
+    return {**item, "metadata": {**meta, "labels": labels, "annotations": {**(meta.get("annotations") or {}), **marks}}}
 
 
 def foreign_owner(live: Object, *, release: str) -> str:

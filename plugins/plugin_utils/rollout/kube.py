@@ -17,6 +17,7 @@ from kubernetes import client, config, stream
 from .types import Object, RolloutError
 
 FIELD_MANAGER = "helm"  # the name under which helm applies objects; a dry run under it predicts what helm will do
+_CONNECTIONS = 32
 _DISCOVERY = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
 
@@ -98,6 +99,8 @@ class Api:
                 why="it says where the cluster is and who we are",
                 remedy="run the kubernetes layer first, it writes it",
             ) from error
+        # Streams of the watch hold a connection each, and every release asks for itself.
+        self._client.rest_client.pool_manager.connection_pool_kw["maxsize"] = _CONNECTIONS
         self._http: urllib3.PoolManager = self._client.rest_client.pool_manager
         self._host: str = self._client.configuration.host.rstrip("/")
         settings = self._client.configuration.auth_settings().values()
@@ -171,6 +174,8 @@ class Api:
             if response.status >= 400:
                 raise ApiError(str(response.reason), where=f"watch {path}", status=response.status)
             yield _lines(response)
+        except urllib3.exceptions.HTTPError as error:
+            raise ApiError(f"the stream broke: {error}", where=f"watch {path}", status=0) from error
         finally:
             response.close()
 

@@ -118,10 +118,6 @@ class ClusterView:
                     self.trouble = error.message
                     self._stopping.wait(_RETRY)
                 version = ""
-            except OSError as error:  # the connection broke in the middle of a line: list again, nothing is missed
-                self.trouble = str(error)
-                version = ""
-                self._stopping.wait(_RETRY)
 
     def _take(self, event: Object, group_version: str, kind: str) -> str:
         item = event.get("object") or {}

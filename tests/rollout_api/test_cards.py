@@ -1,0 +1,115 @@
+"""Failure cards from real objects, events and logs: the layer and the object at fault are named (D5, H6)."""
+
+from __future__ import annotations
+
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import Card
+
+from .conftest import SECRET, Site
+from .puppet import NODE, fails, is_left_alone, waits
+
+IMAGE = "registry.test:5000/probe:1"
+
+
+def card(site: Site, **values: object) -> Card:
+    """Roll the probe out and return its only card."""
+    result = site.rollout(site.release("probe", **values), start_timeout=25.0).apply()
+    assert result.failed
+    (made,) = result.cards
+    assert any(line.startswith("┌─ FAILED probe") for line in site.lines)
+    assert SECRET not in "\n".join(site.lines)
+    return made
+
+
+def test_an_image_missing_from_the_registry(site: Site) -> None:
+    site.puppet.rules["api"] = waits("ImagePullBackOff", f'Back-off pulling image "{IMAGE}": {IMAGE}: not found')
+    made = card(site)
+    assert (made.layer, made.object) == ("image", f"image {IMAGE}")
+
+
+def test_a_registry_that_is_down(site: Site) -> None:
+    message = 'failed to do request: Head "http://registry.test:5000/v2/probe": dial tcp: connect: connection refused'
+    site.puppet.rules["api"] = waits("ErrImagePull", message)
+    made = card(site)
+    assert (made.layer, made.rule, made.object) == ("image", "registry-down", "registry registry.test:5000")
+
+
+def test_a_volume_claim_nobody_serves(site: Site) -> None:
+    site.puppet.rules["server"] = is_left_alone
+    made = card(site, stateful=True)
+    assert (made.layer, made.object) == ("volume", "PersistentVolumeClaim/data-probe-server-0")
+    assert "general" in made.what
+
+
+def test_a_wrong_database_password_from_the_log_of_a_job(site: Site) -> None:
+    site.puppet.rules["sync"] = fails()
+    site.puppet.logs["sync"] = f"pymysql.err.OperationalError: (1045, \"Access denied for user 'k'\") {SECRET}\n"
+    made = card(site)
+    assert (made.layer, made.rule) == ("credentials", "db-password")
+    assert made.log == ("pymysql.err.OperationalError: (1045, \"Access denied for user 'k'\") [secret probe/password]",)
+
+
+def test_a_job_that_fails_with_a_traceback_even_when_its_pods_are_gone(site: Site) -> None:
+    site.puppet.rules["sync"] = fails()
+    site.puppet.logs["sync"] = "Traceback (most recent call last):\n  File x\nValueError: no such region\n"
+    made = card(site)
+    assert (made.layer, made.object) == ("service", "Job/probe-sync")
+    assert "ValueError: no such region" in made.what
+    assert made.container == "sync"
+
+
+def test_a_node_that_is_not_ready(site: Site) -> None:
+    site.puppet.rules["api"] = waits("ContainerCreating", "")
+    site.puppet.node(ready=False)
+    try:
+        made = card(site)
+    finally:
+        site.puppet.node(ready=True)
+    assert (made.layer, made.object) == ("node", f"Node/{NODE}")
+
+
+def test_a_node_whose_disk_is_full(site: Site) -> None:
+    message = "failed to pull and unpack image: failed to extract layer: write /var/lib: no space left on device"
+    site.puppet.rules["api"] = waits("ErrImagePull", message)
+    made = card(site)
+    assert (made.layer, made.rule, made.object) == ("node", "node-disk-full", f"Node/{NODE}")
+
+
+def test_a_name_service_that_is_down(site: Site) -> None:
+    dns = "/apis/apps/v1/namespaces/kube-system/deployments"
+    labels = {"k8s-app": "kube-dns"}
+    template = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "coredns", "image": "c:1"}]}}
+    body = {
+        "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "coredns", "labels": labels},
+        "spec": {"replicas": 2, "selector": {"matchLabels": labels}, "template": template},
+    }  # fmt: skip
+    site.api.request("POST", dns, body=body)
+    site.puppet.rules["api"] = fails()
+    site.puppet.logs["api"] = "socket.gaierror: [Errno -3] Temporary failure in name resolution\n"
+    try:
+        made = card(site)
+    finally:
+        site.api.request("DELETE", f"{dns}/coredns")
+    assert (made.layer, made.object) == ("network", "Deployment/coredns (kube-system)")
+
+
+def test_a_database_without_a_quorum(site: Site) -> None:
+    site.puppet.rules["api"] = fails()
+    site.puppet.logs["api"] = (
+        "(pymysql.err.InternalError) (1047, 'WSREP has not yet prepared node for application use')\n"
+    )
+    made = card(site)
+    assert (made.layer, made.rule) == ("database", "quorum")
+
+
+def test_an_object_the_api_server_refuses(site: Site) -> None:
+    made = card(site, image="registry.test:5000/probe:1", replicas=-1)
+    assert made.layer == "chart"
+
+
+def test_the_events_of_the_object_are_on_the_card(site: Site) -> None:
+    site.puppet.rules["server"] = is_left_alone
+    site.puppet.event(
+        "PersistentVolumeClaim", "data-probe-server-0", "ProvisioningFailed", 'storageclass "general" not found'
+    )
+    made = card(site, stateful=True)
+    assert "ProvisioningFailed" in [event.reason for event in made.events]
