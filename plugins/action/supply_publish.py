@@ -45,7 +45,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
         if names is None:
             names = [name for name, entry in supply.load_lock().artifacts.items() if entry.kind == "files"]
         if check and (unmade := list(supply.missing([*arguments["images"], *names]))):
-            return {"changed": True, "images": [], "files": [], "msg": f"not made yet, and so not sent: {', '.join(unmade)}"}
+            return {"changed": True, "images": [], "files": [], "msg": f"not made yet: {', '.join(unmade)}"}
         if check and _get(f"http://{arguments['registry']}/v2/") is None:
             return {"changed": True, "images": arguments["images"], "files": names, "msg": "nothing is served yet"}
 
@@ -64,10 +64,11 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
             _refuse(arguments, images, files)
             self._verify_content(arguments["files_url"], names)
         changed = bool(images or files) and not arguments["verify"]
-        return {"changed": changed, "images": images, "files": files, "msg": f"{len(images)} images, {len(files)} file artifacts sent"}
+        message = f"{len(images)} images and {len(files)} file artifacts"
+        return {"changed": changed, "images": images, "files": files, "msg": message}
 
     def _lacking_files(self, url: str, names: list[str]) -> list[Path]:
-        """Return the directories, in the layout to be served, of the artifacts the host serves otherwise or not at all."""
+        """Return the directories, in the layout to be served, of what the host serves otherwise or not at all."""
         return [place for place in _layout(names) if _get(_url(url, place / MARK)) != (place / MARK).read_bytes()]
 
     def _send(self, place: Path, root: str, task_vars: dict[str, Any]) -> None:
@@ -88,7 +89,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
     def _verify_content(self, url: str, names: list[str]) -> None:
         """Fetch the smallest file of each artifact and compare it with its checksum."""
         for place in _layout(names):
-            files = (path for path in place.rglob("*") if path.is_file() and path.name != MARK and path.suffix != ".sha256")
+            files = (path.with_suffix("") for path in place.rglob("*.sha256"))
             smallest = min(files, key=lambda path: path.stat().st_size)
             expected = smallest.with_name(smallest.name + ".sha256").read_text(encoding="utf-8").split()[0]
             content = _get(_url(url, smallest))

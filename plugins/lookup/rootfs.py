@@ -14,7 +14,8 @@ DOCUMENTATION = r"""
 name: rootfs
 short_description: A root file system of the lock, as a directory of the controller
 description:
-  - Returns the directory an artifact of kind C(root) is unpacked in. It is made when the cache lacks it, and never written to.
+  - Returns the directory an artifact of kind C(root) is unpacked in. It is made when the cache lacks it, and never
+    written to.
   - In check mode nothing is made, and the answer is an empty string.
 options:
   _terms:

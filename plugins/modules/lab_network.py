@@ -11,8 +11,8 @@ short_description: Bridges of this machine that stand for the networks of a lab
 version_added: 0.1.0
 author: The groundup.cloud developers
 description:
-  - Makes a bridge for each network of a site whose machines are system containers. A network's gateway address is given to
-    its bridge, so that the controller reaches the hosts from there.
+  - Makes a bridge for each network of a site whose machines are system containers. A network's gateway address is given
+    to its bridge, so that the controller reaches the hosts from there.
   - Bridges are named after the site, in at most 15 characters; their alias says in words which network they are.
   - Nothing is routed or translated; hosts reach this machine and each other, and nothing else.
 options:
@@ -25,7 +25,8 @@ options:
     type: dict
     default: {}
   state:
-    description: V(absent) removes every link of the site from this machine, also those of networks the plan no longer has.
+    description:
+      - V(absent) removes every link of the site from this machine, also those of networks the plan no longer has.
     type: str
     choices: [present, absent]
     default: present
@@ -78,7 +79,10 @@ def present(site: str, plan: dict[str, Any], *, check: bool) -> dict[str, Any]:
     return {
         "changed": bool(faults),
         "bridges": {name: link_name(site, name) for name in networks},
-        "diff": {"before": {name: "; ".join(found) for name, found in faults.items()}, "after": dict.fromkeys(faults, "")},
+        "diff": {
+            "before": {name: "; ".join(found) for name, found in faults.items()},
+            "after": dict.fromkeys(faults, "as planned"),
+        },
     }
 
 

@@ -11,8 +11,8 @@ short_description: Put the artifacts of a site into its registry and file tree
 version_added: 0.1.0
 author: The groundup.cloud developers
 description:
-  - Compares what the host serves with what the lock says, and sends what it lacks. Images are pushed to its registry, each only when
-    the registry has another digest under the tag; files go as an archive over Ansible's own connection.
+  - Compares what the host serves with what the lock says, and sends what it lacks. Images are pushed to its registry,
+    each only when the registry has another digest under the tag; files go as an archive over Ansible's own connection.
   - When everything is there nothing is sent.
 options:
   registry:

@@ -11,11 +11,14 @@ short_description: Machines of a lab as system containers of this machine
 version_added: 0.1.0
 author: The groundup.cloud developers
 description:
-  - Makes every given host exist and run, all at the same time. A host is a container with systemd as PID 1 started by runc, on an
-    overlay of a root file system, with a network namespace of its own plugged into the bridges of M(groundup.cloud.lab_network).
+  - Makes every given host exist and run, all at the same time. A host is a container with systemd as PID 1 started by
+    runc, on an overlay of a root file system, with a network namespace of its own plugged into the bridges of
+    M(groundup.cloud.lab_network).
   - A host whose processes were killed from outside, or whose machine was restarted, is started again on its volumes.
-  - A host keeps the root file system it was first started from. A host whose interfaces changed in the plan is started again.
-  - Before the first host of any lab starts, the machine's kernel settings are recorded; they are put back when the last lab goes.
+  - A host keeps the root file system it was first started from. A host whose interfaces changed in the plan is
+    started again.
+  - Before the first host of any lab starts, the machine's kernel settings are recorded; they are put back when the
+    last lab goes.
 options:
   site:
     description: Name of the site. Everything of it on this machine is found from that name.
@@ -27,8 +30,8 @@ options:
     required: true
   state:
     description:
-      - V(absent) ends and removes O(hosts); with no hosts given, everything the site left on this machine but its links, also when half
-        of it is already gone.
+      - V(absent) ends and removes O(hosts); with no hosts given, everything the site left on this machine but its
+        links, also when half of it is already gone.
     type: str
     choices: [running, absent]
     default: running
@@ -42,11 +45,13 @@ options:
     type: dict
     default: {}
   image:
-    description: Unpacked root file system the hosts are made from. It is never written to. Required when O(state=running).
+    description:
+      - Unpacked root file system the hosts are made from. It is never written to. Required when O(state=running).
     type: path
   volumes:
     description:
-      - Directories of a host that are kept beside its root file system, because they hold overlays themselves or much data.
+      - Directories of a host that are kept beside its root file system, because they hold overlays themselves or much
+        data.
       - Each begins with what the image has there.
     type: list
     elements: path
@@ -106,8 +111,8 @@ EXAMPLES = r"""
 RETURN = r"""
 hosts:
   description:
-    - State each host was found in. V(running), or why it was started. V(absent) (never made), V(dead) (its processes had ended),
-      V(rewired) (the plan changed its interfaces), V(unplugged) (an interface was gone).
+    - State each host was found in. V(running), or why it was started. V(absent) (never made), V(dead) (its processes
+      had ended), V(rewired) (the plan changed its interfaces), V(unplugged) (an interface was gone).
   returned: always
   type: dict
   sample: {control-1: running, worker-1: dead}
@@ -124,7 +129,13 @@ from pathlib import Path
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.groundup.cloud.plugins.module_utils._container import converge, known_hosts, machine, network, rootfs
+from ansible_collections.groundup.cloud.plugins.module_utils._container import (
+    converge,
+    known_hosts,
+    machine,
+    network,
+    rootfs,
+)
 from ansible_collections.groundup.cloud.plugins.module_utils._container.errors import LabError
 from ansible_collections.groundup.cloud.plugins.module_utils._container.model import Host, hosts_of, networks_of
 from ansible_collections.groundup.cloud.plugins.module_utils._container.names import Lab
@@ -207,9 +218,9 @@ def main() -> None:
     params = module.params
     lab = Lab(site=params["site"], root=Path(params["root"]))
     verb = absent if params["state"] == "absent" else running
+    if os.geteuid() != 0:
+        module.fail_json(msg="a lab needs root on this machine: it makes network namespaces, mounts and containers")
     try:
-        if os.geteuid() != 0:
-            raise LabError("a lab needs root on this machine: it makes network namespaces, mounts and containers")
         hosts = hosts_of(params["hosts"], networks_of(params["networks"]))
         if module.check_mode:
             module.exit_json(**verb(lab, hosts, params, check=True))

@@ -35,8 +35,8 @@ class Wish:
 def state_of(lab: Lab, host: Host, links: Mapping[str, Mapping[str, object]]) -> str:
     """Return how ``host`` is: ``running`` as planned, or why it has to be started.
 
-    ``absent``: never made. ``dead``: its processes ended, killed from outside or with the machine. ``rewired``: the plan
-    changed what it is plugged into. ``unplugged``: an interface of it is gone.
+    ``absent``: never made. ``dead``: its processes ended, killed from outside or with the machine. ``rewired``: the
+    plan changed what it is plugged into. ``unplugged``: an interface of it is gone.
     """
     home = lab.home(host.name)
     if not (home / "prepared").exists():
@@ -49,7 +49,7 @@ def state_of(lab: Lab, host: Host, links: Mapping[str, Mapping[str, object]]) ->
 
 
 def bring_up(lab: Lab, hosts: Sequence[Host], wish: Wish) -> None:
-    """Start ``hosts``, at the same time, and wait until each lets its user in. Raises LabError naming all that failed."""
+    """Start ``hosts`` at the same time and wait until each lets its user in. Raises LabError naming all that failed."""
     machine.remember()
     lab.run.mkdir(mode=0o700, parents=True, exist_ok=True)
     _in_parallel(hosts, lambda host: _bring_up(lab, host, wish))

@@ -42,7 +42,7 @@ def locked(directory: Path) -> Iterator[None]:
         os.close(handle)
 
 
-# --- kernel settings ---------------------------------------------------------------------------------------------------
+# --- kernel settings ------------------------------------------------------------------------------
 
 
 def settings(root: Path = SYSCTL) -> dict[str, str]:
@@ -76,7 +76,7 @@ def restore(before: Mapping[str, str], root: Path = SYSCTL) -> list[str]:
     return sorted(changed)
 
 
-# --- the record of the machine as it was before any lab ----------------------------------------------------------------
+# --- the record of the machine as it was before any lab -------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,7 +140,7 @@ def _forget_namespaces_directory() -> None:
         path.rmdir()
 
 
-# --- mounts ------------------------------------------------------------------------------------------------------------
+# --- mounts ---------------------------------------------------------------------------------------
 
 
 def mounts_below(path: Path) -> list[Path]:
@@ -165,7 +165,7 @@ def _is_mount(path: Path) -> bool:
     return path in mounts_below(path)
 
 
-# --- control groups ----------------------------------------------------------------------------------------------------
+# --- control groups -------------------------------------------------------------------------------
 
 
 def groups(path: str, root: Path = CGROUPS) -> list[Path]:

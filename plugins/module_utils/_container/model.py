@@ -87,9 +87,7 @@ def _interface(plan: Mapping[str, Any], networks: Mapping[str, Network], where: 
     if said["address"]:
         ip_interface(f"{said['address']}/{said['prefix']}")
     routed = network.purpose == "management" and bool(said["address"])
-    return Interface(
-        **said, gateway=network.gateway if routed else None, offload=network.purpose not in UNOFFLOADED
-    )
+    return Interface(**said, gateway=network.gateway if routed else None, offload=network.purpose not in UNOFFLOADED)
 
 
 def _fields(plan: Mapping[str, Any], names: Sequence[str], where: str) -> dict[str, Any]:

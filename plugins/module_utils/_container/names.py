@@ -1,7 +1,7 @@
 """What a lab's things on this machine are called.
 
-Everything a site owns is found again from the site's name alone, by prefix, so that a lab can be cleared when its records
-are gone, and two sites never touch each other's things.
+Everything a site owns is found again from the site's name alone, by prefix, so that a lab can be cleared when its
+records are gone, and two sites never touch each other's things.
 """
 
 from __future__ import annotations

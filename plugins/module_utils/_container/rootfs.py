@@ -60,7 +60,8 @@ def mount(lab: Lab, host: str, image: Path) -> None:
         lower.symlink_to(image)
     if not (lower / "etc").is_dir():
         raise LabError(
-            f"{host}: the image it was made from, {lower.readlink()}, is no longer there; destroy the lab and make it anew"
+            f"{host}: the image it was made from, {lower.readlink()}, is no longer there;"
+            " destroy the lab and make it anew"
         )
     for directory in (home / "upper", home / "work", target):
         directory.mkdir(exist_ok=True)

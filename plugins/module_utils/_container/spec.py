@@ -27,9 +27,7 @@ DEVICES = ("/dev/kmsg", "/dev/net/tun", "/dev/fuse", "/dev/kvm", "/dev/vhost-net
 
 def capabilities(bounding: int) -> list[str]:
     """Return the names of the capabilities in the mask ``bounding`` (``CapBnd`` of /proc/self/status)."""
-    return [
-        f"CAP_{name}" for bit, name in enumerate(CAPABILITIES) if bounding >> bit & 1 and name not in WITHHELD
-    ]
+    return [f"CAP_{name}" for bit, name in enumerate(CAPABILITIES) if bounding >> bit & 1 and name not in WITHHELD]
 
 
 def bounding_set(status: str) -> int:
