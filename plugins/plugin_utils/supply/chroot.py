@@ -70,21 +70,20 @@ class Chroot:
             exclude: further patterns to leave out, each beginning with ``./``.
         """
         left_out = ("./dev/*", "./proc/*", "./sys/*", "./tmp/*", "./etc/pip.conf", "./root/.cache", *exclude)
-        script = f'{self._mount()}\nexec "$@"'
+        # Both layers as lower ones: overlayfs marks a writable layer while it is read, and tar sees its files change.
+        options = f"ro,lowerdir={self.upper}:{self._lower}"
+        script = f'mount -t overlay overlay -o {shlex.quote(options)} {shlex.quote(str(self._merged))}\nexec "$@"'
         command = pack_command(self._merged, archive, epoch=epoch, exclude=left_out)
         run(
             ["unshare", "--mount", "--propagation=private", "--", "/bin/sh", "-euc", script, "sh", *command],
             log=self._log, meter=self._meter, what="packing a build root", stop=self._stop,
         )  # fmt: skip
 
-    def _mount(self) -> str:
-        options = f"lowerdir={self._lower},upperdir={self.upper},workdir={self._work}"
-        return f"mount -t overlay overlay -o {shlex.quote(options)} {shlex.quote(str(self._merged))}"
-
     def _script(self, binds: Mapping[str, Path], cwd: str) -> str:
         root = shlex.quote(str(self._merged))
+        options = f"lowerdir={self._lower},upperdir={self.upper},workdir={self._work}"
         lines = [
-            self._mount(),
+            f"mount -t overlay overlay -o {shlex.quote(options)} {root}",
             f"mount -t proc proc {root}/proc",
             f"mount --rbind /dev {root}/dev",
             f"mount -t tmpfs tmpfs {root}/dev/shm",  # noqa: S108 - of the namespace, not the machine's

@@ -5,14 +5,8 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from typing import Protocol
 
-
-class Progress(Protocol):
-    """Receives one short line at a time."""
-
-    def __call__(self, line: str) -> None:
-        """Show ``line``."""
+Progress = Callable[[str], None]  # receives one short line at a time
 
 
 def silent(line: str) -> None:

@@ -1,4 +1,4 @@
-"""Directory trees as tar archives that depend on nothing but the tree: sorted, numeric owners, no clock."""
+"""Directory trees as tar archives that depend on the tree alone: sorted, numeric owners, no time after ``epoch``."""
 
 from __future__ import annotations
 
@@ -11,6 +11,6 @@ def pack_command(tree: Path, archive: Path, *, epoch: int, exclude: Sequence[str
     return [
         "tar", "--create", "--sort=name", "--format=posix", "--numeric-owner", "--one-file-system",
         "--xattrs", "--xattrs-include=security.capability",
-        "--pax-option=exthdr.name=%d/PaxHeaders/%f,delete=atime,delete=ctime", f"--mtime=@{epoch}",
+        "--pax-option=exthdr.name=%d/PaxHeaders/%f,delete=atime,delete=ctime", f"--mtime=@{epoch}", "--clamp-mtime",
         *(f"--exclude={pattern}" for pattern in exclude), "-f", str(archive), "-C", str(tree), ".",
     ]  # fmt: skip

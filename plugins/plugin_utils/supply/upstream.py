@@ -76,23 +76,16 @@ def download(url: str, destination: Path) -> str:
 
 
 def _registry_digest(reference: str) -> str:
-    command = [
-        "skopeo",
-        "inspect",
-        "--format",
-        "{{.Digest}}",
-        *_plain(reference, flag="--tls-verify=false"),
-        f"docker://{reference}",
-    ]
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    command = ["skopeo", "inspect", "--raw", *_plain(reference, flag="--tls-verify=false"), f"docker://{reference}"]
+    result = subprocess.run(command, capture_output=True, check=False)
     if result.returncode != 0:
         raise GroundupError(
-            f"{reference} cannot be inspected: {result.stderr.strip()}",
+            f"{reference} cannot be inspected: {result.stderr.decode(errors='replace').strip()}",
             where="supply.lock",
             why="its digest is not known without it",
             remedy="reach the registry (proxy, CA bundle), then run the same command again",
         )
-    return result.stdout.strip()
+    return f"sha256:{hashlib.sha256(result.stdout).hexdigest()}"
 
 
 def _plain(reference: str, *, flag: str = "--src-tls-verify=false") -> list[str]:

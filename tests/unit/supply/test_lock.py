@@ -1,4 +1,4 @@
-"""The lock: what it refuses, how artifacts are chosen, and that the collection's own is sound and agrees with the plan."""
+"""The lock: what it refuses, how artifacts are chosen, and that the collection's own agrees with the plan."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_an_unusable_lock_is_refused_with_file_and_key(text: str, said: str, tmp
 
 
 def test_a_missing_lock_is_refused_with_its_path(tmp_path: Path) -> None:
-    with pytest.raises(GroundupError, match="none.lock"):
+    with pytest.raises(GroundupError, match=r"none\.lock"):
         load_lock(tmp_path / "none.lock")
 
 

@@ -99,7 +99,10 @@ def test_a_replaced_go_module_is_listed_as_its_replacement() -> None:
         "/p: go1.26.8\n\tpath\tk8s.io/kubernetes/cmd/kubelet\n\tmod\tgroundup.cloud/supply/kubernetes\t(devel)\t\n"
         "\tdep\tk8s.io/api\tv0.36.3\n\t=>\tk8s.io/api\tv0.36.4\th1:x=\n\tdep\tgo.uber.org/zap\tv1.27.1\th1:y=\n"
     )
-    assert [(c.name, c.version) for c in go_components(printed)] == [("k8s.io/api", "v0.36.4"), ("go.uber.org/zap", "v1.27.1")]
+    assert [(c.name, c.version) for c in go_components(printed)] == [
+        ("k8s.io/api", "v0.36.4"),
+        ("go.uber.org/zap", "v1.27.1"),
+    ]
 
 
 def test_files_are_laid_out_by_artifact_and_version_with_checksums(

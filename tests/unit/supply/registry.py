@@ -1,0 +1,107 @@
+"""A registry small enough for a test: what skopeo uses of the OCI distribution API, in memory, on loopback."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+MANIFEST = "application/vnd.oci.image.manifest.v1+json"
+
+
+class Registry(ThreadingHTTPServer):
+    """Blobs by digest, manifests by repository and tag or digest, and a log of requests."""
+
+    def __init__(self) -> None:
+        """Listen on a free port of loopback."""
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.blobs: dict[str, bytes] = {}
+        self.manifests: dict[tuple[str, str], bytes] = {}
+        self.requests: list[tuple[str, str]] = []
+        self.uploads = 0
+        self.address = f"127.0.0.1:{self.server_port}"
+
+    def pushes(self) -> int:
+        """How many manifests were put so far."""
+        return sum(1 for method, path in self.requests if method == "PUT" and "/manifests/" in path)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: Registry
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Keep the test's output clean."""
+
+    def _answer(self, status: int, body: bytes = b"", **headers: str) -> None:
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body)))
+        for name, value in headers.items():
+            self.send_header(name.replace("_", "-"), value)
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+    def _get(self) -> None:
+        self.server.requests.append((self.command, self.path))
+        if found := re.fullmatch(r"/v2/.+/blobs/(sha256:\w+)", self.path):
+            content = self.server.blobs.get(found[1])
+        elif found := re.fullmatch(r"/v2/(.+)/manifests/(.+)", self.path):
+            content = self.server.manifests.get((found[1], found[2]))
+        else:
+            return self._answer(200 if self.path == "/v2/" else 404)
+        if content is None:
+            return self._answer(404)
+        digest = f"sha256:{hashlib.sha256(content).hexdigest()}"
+        return self._answer(200, content, Docker_Content_Digest=digest, Content_Type=MANIFEST)
+
+    def _store(self) -> None:
+        self.server.requests.append((self.command, self.path))
+        body = self._body()
+        path, _, query = self.path.partition("?")
+        if self.command == "POST":
+            self.server.uploads += 1
+            return self._answer(202, Location=f"{path}{self.server.uploads}")
+        if found := re.fullmatch(r"/v2/(.+)/manifests/(.+)", path):
+            digest = f"sha256:{hashlib.sha256(body).hexdigest()}"
+            self.server.manifests |= {(found[1], found[2]): body, (found[1], digest): body}
+            return self._answer(201, Docker_Content_Digest=digest)
+        pending = self.server.blobs.pop(path, b"") + body
+        if self.command == "PATCH":
+            self.server.blobs[path] = pending
+            return self._answer(202, Location=path, Range=f"0-{len(pending) - 1}")
+        stated = re.search(r"digest=sha256(?::|%3A)(\w+)", query)
+        assert stated is not None
+        assert hashlib.sha256(pending).hexdigest() == stated[1]
+        self.server.blobs[f"sha256:{stated[1]}"] = pending
+        return self._answer(201, Location=f"/blobs/{stated[1]}")
+
+    def _body(self) -> bytes:
+        if self.headers.get("Transfer-Encoding") != "chunked":
+            return self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        parts = []
+        while size := int(self.rfile.readline(), 16):
+            parts.append(self.rfile.read(size))
+            self.rfile.readline()
+        self.rfile.readline()
+        return b"".join(parts)
+
+    do_GET = do_HEAD = _get  # noqa: N815 - names the base class looks for
+    do_POST = do_PUT = do_PATCH = _store  # noqa: N815
+
+
+@contextmanager
+def running() -> Iterator[Registry]:
+    """Give a registry that serves until the end of the block.."""
+    registry = Registry()
+    thread = threading.Thread(target=registry.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+    thread.start()
+    try:
+        yield registry
+    finally:
+        registry.shutdown()
+        thread.join()
+        registry.server_close()

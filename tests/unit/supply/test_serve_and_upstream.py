@@ -1,0 +1,183 @@
+"""Images into a registry and back, files from a web server: with the locked digest, or not at all."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import http.server
+import io
+import tarfile
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
+from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock import Lock, load_lock
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.oci import manifest_digest
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.progress import silent
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.report import record_digests
+
+from .conftest import PINS, FakeBuilder
+from .registry import Registry, running
+from .test_oci import PROGRAM_IMAGE
+
+MakeLock = Callable[..., Lock]
+CONTENT = b"a program\n"
+DIGEST = f"sha256:{hashlib.sha256(CONTENT).hexdigest()}"
+
+
+@pytest.fixture
+def registry() -> Iterator[Registry]:
+    """An empty registry."""
+    with running() as server:
+        yield server
+
+
+@pytest.fixture
+def web(tmp_path: Path) -> Iterator[str]:
+    """A web server with a file and an archive that holds it; its URL."""
+    root = tmp_path / "web"
+    root.mkdir()
+    (root / "program").write_bytes(CONTENT)
+    with tarfile.open(root / "program.tar.gz", "w:gz") as tar:
+        info = tarfile.TarInfo("linux/program")
+        info.size = len(CONTENT)
+        tar.addfile(info, io.BytesIO(CONTENT))
+    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(root))
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_an_image_is_pushed_once_and_again_only_when_the_registry_lacks_its_digest(
+    fake: FakeBuilder, make_lock: MakeLock, lines: list[str], registry: Registry
+) -> None:
+    del fake
+    lock = make_lock(program={}, image=PROGRAM_IMAGE)
+    images = [supply.ensure("image", progress=lines.append, lock=lock)["image"]]
+
+    def push() -> bool:
+        (published,) = supply.push(registry.address, images, tls_verify=False, progress=lines.append)
+        assert published.reference == f"{registry.address}/test/program:1"
+        assert published.digest == manifest_digest(images[0].path)
+        return published.changed
+
+    assert push()
+    assert not push()
+    assert registry.pushes() == 1
+    registry.manifests[("test/program", "1")] = b"something else"
+    assert push()
+    assert registry.pushes() == 2
+
+
+def test_a_dry_run_says_what_would_be_pushed_and_pushes_nothing(
+    fake: FakeBuilder, make_lock: MakeLock, lines: list[str], registry: Registry
+) -> None:
+    del fake
+    images = [supply.ensure("image", progress=lines.append, lock=make_lock(program={}, image=PROGRAM_IMAGE))["image"]]
+    (published,) = supply.push(registry.address, images, tls_verify=False, progress=lines.append, dry_run=True)
+    assert published.changed
+    assert registry.pushes() == 0
+
+
+def test_a_registry_that_does_not_answer_is_named(
+    fake: FakeBuilder, make_lock: MakeLock, lines: list[str], registry: Registry
+) -> None:
+    del fake
+    images = [supply.ensure("image", progress=lines.append, lock=make_lock(program={}, image=PROGRAM_IMAGE))["image"]]
+    closed = "127.0.0.1:1"
+    with pytest.raises(GroundupError, match=closed):
+        supply.push(closed, images, tls_verify=False, progress=lines.append)
+    assert registry.requests == []
+
+
+def test_an_upstream_image_is_copied_by_its_locked_digest(
+    fake: FakeBuilder, make_lock: MakeLock, lines: list[str], registry: Registry
+) -> None:
+    del fake
+    lock = make_lock(program={}, image=PROGRAM_IMAGE)
+    built = supply.ensure("image", progress=lines.append, lock=lock)["image"]
+    supply.push(registry.address, [built], tls_verify=False, progress=lines.append)
+    reference = f"{registry.address}/test/program:1"
+    upstream = {"reference": reference, "digest": manifest_digest(built.path)}
+    there = make_lock(image={**PROGRAM_IMAGE, "needs": [], "upstream": upstream})
+    found = supply.ensure("image", progress=lines.append, lock=there, source="upstream")["image"]
+    assert manifest_digest(found.path) == upstream["digest"]
+    nowhere = make_lock(image={**PROGRAM_IMAGE, "needs": [], "upstream": {**upstream, "digest": f"sha256:{'0' * 64}"}})
+    with pytest.raises(GroundupError, match="skopeo failed"):
+        supply.ensure("image", progress=lines.append, lock=nowhere, source="upstream")
+
+
+@pytest.mark.parametrize(("path", "member"), [("program", None), ("program.tar.gz", "linux/program")])
+def test_an_upstream_file_is_fetched_and_taken_out_of_its_archive(
+    path: str, member: str | None, web: str, make_lock: MakeLock, tmp_path: Path
+) -> None:
+    digest = f"sha256:{hashlib.sha256((tmp_path / 'web' / path).read_bytes()).hexdigest()}"
+    files = {"program": {"url": f"{web}/{path}", "digest": digest, "member": member}}
+    lock = make_lock(a={"upstream": {"files": files}})
+    found = supply.ensure("a", progress=silent, lock=lock, source="upstream")["a"]
+    assert (found.path / "program").read_bytes() == CONTENT
+    assert (found.path / "program").stat().st_mode & 0o111
+    assert supply.missing("a", lock=lock, source="upstream") == ()
+
+
+@pytest.mark.parametrize(
+    ("upstream", "said"),
+    [
+        (None, "artifact a 1 is not published anywhere"),
+        ({"files": {"program": {"url": "URL/program", "digest": None}}}, "artifact a 1: no digest is recorded for"),
+        ({"files": {"program": {"url": "URL/program", "digest": f"sha256:{'0' * 64}"}}}, f"has digest {DIGEST}"),
+        ({"files": {"program": {"url": "URL/absent", "digest": DIGEST}}}, "/absent cannot be fetched: .*404"),
+    ],
+)
+def test_upstream_refuses_what_is_not_locked_not_there_or_different(
+    upstream: dict[str, dict[str, dict[str, str]]] | None, said: str, web: str, make_lock: MakeLock, lines: list[str]
+) -> None:
+    if upstream:
+        for file in upstream["files"].values():
+            file["url"] = file["url"].replace("URL", web)
+    lock = make_lock(a={"upstream": upstream})
+    with pytest.raises(GroundupError, match=said) as caught:
+        supply.ensure("a", progress=lines.append, lock=lock, source="upstream")
+    assert caught.value.remedy
+    assert supply.missing("a", lock=lock, source="upstream") == ("a",)
+
+
+def test_resolve_records_missing_digests_and_touches_nothing_else(
+    web: str, registry: Registry, fake: FakeBuilder, make_lock: MakeLock, tmp_path: Path
+) -> None:
+    del fake
+    built = supply.ensure("image", progress=silent, lock=make_lock(program={}, image=PROGRAM_IMAGE))["image"]
+    supply.push(registry.address, [built], tls_verify=False, progress=silent)
+    path = tmp_path / "supply.lock"
+    text = f"""# a comment that stays
+format: 1
+pins: {yaml.safe_dump(PINS, default_flow_style=True).strip()}
+artifacts:
+  a:   # and so does this
+    kind: files
+    version: "1"
+    builder: fake
+    upstream:
+      files:
+        program: {{url: "{web}/program", digest: null}}
+        kept.tar: {{url: "{web}/none", digest: "sha256:{"1" * 64}"}}
+  b:
+    kind: image
+    version: "1"
+    builder: fake
+    image: x/b:1
+    upstream: {{reference: "{registry.address}/test/program:1", digest: null}}
+"""
+    path.write_text(text)
+    record_digests(path, None, progress=silent)
+    wanted = text.replace('program", digest: null', f'program", digest: {DIGEST}')
+    assert path.read_text() == wanted.replace("digest: null", f"digest: {manifest_digest(built.path)}")
+    assert load_lock(path).artifacts["b"].upstream is not None
