@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from .types import Finding, Severity
 
-_NAME, _WHERE = 30, 34  # characters
+_NAME, _WHERE = 34, 36  # characters; the longest name of a finding has 32
 
 
 def table(findings: Sequence[Finding], *, width: int = 132) -> str:
@@ -19,7 +19,7 @@ def table(findings: Sequence[Finding], *, width: int = 132) -> str:
     lines = [f"{'FINDING':<{_NAME}}  {'WHERE':<{_WHERE}}  WHAT, WHY, REMEDY", "-" * width]
     for finding in findings:
         columns = (
-            _wrapped([f"{finding.severity}: {finding.name}"], _NAME),
+            _wrapped([finding.severity.upper(), finding.name], _NAME),
             _wrapped(finding.where, _WHERE),
             _wrapped([finding.what, finding.why, f"-> {finding.remedy}"], text),
         )
@@ -43,4 +43,4 @@ def count(findings: Sequence[Finding]) -> dict[Severity, int]:
 
 
 def _wrapped(paragraphs: Sequence[str], width: int) -> list[str]:
-    return [line for words in paragraphs for line in textwrap.wrap(words, width) or [""]]
+    return [line for words in paragraphs for line in textwrap.wrap(words, width, break_on_hyphens=False) or [""]]

@@ -287,14 +287,11 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("name", "severity", "base", "changes", "key"),
-    CASES,
-    ids=[f"{case[0]}-{case[2]}-{n}" for n, case in enumerate(CASES)],
-)
+@pytest.mark.parametrize("case", CASES, ids=[f"{case[0]}-{case[2]}-{n}" for n, case in enumerate(CASES)])
 def test_a_mistake_is_found_at_its_key(
-    plan_of: Callable[..., Plan], name: str, severity: str, base: str, changes: dict[str, Any], key: str
+    plan_of: Callable[..., Plan], case: tuple[str, str, str, dict[str, Any], str]
 ) -> None:
+    name, severity, base, changes, key = case
     findings = [finding for finding in plan_of(base, changes).findings if finding.name == name]
     assert findings, f"{name} was not found"
     assert severity in {finding.severity for finding in findings}

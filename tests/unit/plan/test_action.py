@@ -1,0 +1,104 @@
+"""The playbook groundup.cloud.plan: findings decide its end, files change only when the plan does."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+LAB = (ROOT / "inventories/lab/site.yml").read_text()
+
+
+class Runner:
+    """Runs the playbook on a site file of its own."""
+
+    def __init__(self, directory: Path) -> None:
+        self.site = directory / "site.yml"
+        self.state = directory / "state"
+        self.site.write_text(LAB)
+
+    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Return the finished run."""
+        environment = {
+            **os.environ,
+            "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"),
+            "ANSIBLE_COLLECTIONS_PATH": str(ROOT / ".run"),
+            "GROUNDUP_STATE": str(self.state),
+        }
+        command = [
+            Path(sys.executable).with_name("ansible-playbook"),
+            "-i",
+            self.site,
+            "groundup.cloud.plan",
+            *arguments,
+        ]
+        return subprocess.run(command, check=False, capture_output=True, text=True, env=environment)
+
+
+@pytest.fixture
+def runner(tmp_path: Path) -> Runner:
+    return Runner(tmp_path)
+
+
+def test_the_plan_is_written_once_and_only_again_when_it_differs(runner: Runner) -> None:
+    first = runner.run()
+    assert first.returncode == 0, first.stdout + first.stderr
+    assert "changed=1" in first.stdout
+    plan = runner.state / "lab/plan.json"
+    assert json.loads(plan.read_text())["site"] == "lab"
+    assert (runner.state / "lab/topology.svg").read_text().startswith("<svg")
+    assert sorted(path.name for path in plan.parent.iterdir()) == ["plan.json", "topology.svg"]
+    assert "changed=0" in runner.run().stdout
+    runner.site.write_text(LAB.replace("count: 2", "count: 3"))
+    assert "changed=1" in runner.run().stdout
+    assert "worker-3" in plan.read_text()
+
+
+def test_check_mode_predicts_and_writes_nothing(runner: Runner) -> None:
+    done = runner.run("--check", "--diff")
+    assert done.returncode == 0
+    assert "changed=1" in done.stdout
+    assert "control-1.lab.test" in done.stdout
+    assert not runner.state.exists()
+    runner.run()
+    assert "changed=0" in runner.run("--check", "--diff").stdout
+
+
+def test_an_error_fails_with_the_table_and_leaves_the_plan_in_force(runner: Runner) -> None:
+    runner.run()
+    before = (runner.state / "lab/plan.json").read_text()
+    runner.site.write_text(LAB + "edge: {address: 10.90.0.1}\n")
+    done = runner.run()
+    assert done.returncode == 2
+    assert "error: duplicate-address" in done.stdout
+    assert "10.90.0.1 on management is taken twice" in done.stdout
+    assert (runner.state / "lab/plan.json").read_text() == before
+
+
+def test_a_warning_fails_only_when_the_site_is_strict(runner: Runner) -> None:
+    runner.site.write_text(LAB.replace("control: {count: 1", "control: {count: 2"))
+    lenient, strict = runner.run(), runner.run("-e", "plan_strict=true")
+    assert (lenient.returncode, strict.returncode) == (0, 2)
+    assert "warning: even-quorum" in lenient.stdout
+
+
+def test_a_directory_of_ones_own_gets_the_plan_even_with_errors(runner: Runner, tmp_path: Path) -> None:
+    runner.site.write_text(LAB.replace("version: 1.36.3", "version: 1.35.0"))
+    assert runner.run("-e", f"plan_output={tmp_path / 'review'}").returncode == 2
+    assert "version-not-in-matrix" in (tmp_path / "review/topology.svg").read_text()
+    assert not runner.state.exists()
+
+
+def test_a_file_that_cannot_be_read_says_what_to_correct(runner: Runner) -> None:
+    runner.site.write_text(LAB.replace("cidr: 10.90.0.0/24", "cidr: 10.90.0.1/24"))
+    done = runner.run()
+    assert done.returncode != 0
+    words = " ".join((done.stdout + done.stderr).split())
+    assert "networks.management.cidr" in words
+    assert "write 10.90.0.0/24" in words
+    assert "Traceback" not in words

@@ -1,0 +1,124 @@
+"""What Ansible gets from a site file: groups, three variables, how to connect; and what is wrong with the file."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ansible.errors import AnsibleParserError
+from ansible.inventory.data import InventoryData
+from ansible.parsing.dataloader import DataLoader
+from ansible_collections.groundup.cloud.plugins.inventory.site import InventoryModule
+
+ROOT = Path(__file__).resolve().parents[3]
+LAB = ROOT / "inventories/lab/site.yml"
+
+
+def inventory(path: Path) -> InventoryData:
+    """Return what the plugin makes of ``path``."""
+    data = InventoryData()
+    InventoryModule().parse(data, DataLoader(), str(path))
+    data.reconcile_inventory()
+    return data
+
+
+def members(data: InventoryData) -> dict[str, set[str]]:
+    """Return the hosts of every group."""
+    return {name: {host.name for host in group.get_hosts()} for name, group in data.groups.items()}
+
+
+def test_groups_follow_roles_racks_cluster_and_provisioner() -> None:
+    groups = members(inventory(LAB))
+    assert groups["seed"] == {"seed-1"}
+    assert groups["control"] == {"control-1"}
+    assert groups["kubernetes"] == {"control-1", "worker-1", "worker-2"}
+    assert groups["rack_r1"] == groups["provisioner_container"] == groups["all"]
+
+
+def test_groups_of_roles_exist_without_machines() -> None:
+    assert members(inventory(LAB))["hypervisor"] == set()
+
+
+def test_hosts_have_their_own_part_of_the_plan_and_an_address() -> None:
+    variables = inventory(LAB).hosts["worker-2"].get_vars()
+    assert variables["ansible_host"] == variables["groundup_host"]["address"] == "10.90.0.65"
+    assert set(variables) - {
+        "inventory_file",
+        "inventory_dir",
+        "inventory_hostname",
+        "inventory_hostname_short",
+        "group_names",
+    } == {
+        "ansible_host",
+        "groundup_host",
+    }
+
+
+def test_all_hosts_share_the_site_and_the_way_to_connect(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("GROUNDUP_STATE", str(tmp_path))
+    variables = inventory(LAB).groups["all"].get_vars()
+    assert variables["groundup_site_file"] == str(LAB)
+    assert variables["groundup_site"]["domain"] == "lab.test"
+    assert variables["ansible_ssh_private_key_file"] == str(tmp_path / "lab/ssh/id_ed25519")
+    assert str(tmp_path / "lab/ssh/known_hosts") in variables["ansible_ssh_common_args"]
+
+
+def test_a_host_that_is_called_like_a_group_does_not_take_the_groups_variables(tmp_path: Path) -> None:
+    path = tmp_path / "site.yml"
+    path.write_text(
+        LAB.read_text().replace(
+            "worker: {count: 2, rack: r1}", "worker: {names: [worker], machines: {worker: {number: 1}}}"
+        )
+    )
+    data = inventory(path)
+    assert data.hosts["worker"].get_vars()["ansible_host"] == "10.90.0.64"
+    assert "ansible_host" not in data.groups["worker"].get_vars()
+
+
+def test_a_wrong_file_is_refused_with_key_and_remedy(tmp_path: Path) -> None:
+    path = tmp_path / "site.yml"
+    path.write_text(LAB.read_text().replace("count: 2", "cuont: 2"))
+    with pytest.raises(
+        AnsibleParserError, match=r"machines\.worker\.cuont: unknown key\. Remedy: did you mean 'count'\?"
+    ):
+        inventory(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "ours"),
+    [
+        ("site.yml", "plugin: groundup.cloud.site\n", True),
+        ("my-site.yaml", "---\nplugin: 'groundup.cloud.site'\n", True),
+        ("site.yml", "", True),  # so that the plugin can say what is missing
+        ("site.yml", "plugin: other.plugin\n", False),
+        ("hosts.yml", "all: {}\n", False),
+        ("site.ini", "plugin: groundup.cloud.site\n", False),
+    ],
+)
+def test_only_site_files_are_taken(tmp_path: Path, name: str, text: str, ours: bool) -> None:
+    path = tmp_path / name
+    path.write_text(text)
+    assert InventoryModule().verify_file(str(path)) is ours
+
+
+def listed(*arguments: str) -> dict[str, Any]:
+    """Return what `ansible-inventory` lists."""
+    done = subprocess.run(
+        [Path(sys.executable).with_name("ansible-inventory"), *arguments, "--list"],
+        check=True,
+        capture_output=True,
+        env={**os.environ, "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"), "ANSIBLE_COLLECTIONS_PATH": str(ROOT / ".run")},
+    )
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def test_the_command_lists_a_region_with_plain_strings() -> None:
+    found = listed("-i", str(ROOT / "inventories/region/site.yml"))["_meta"]["hostvars"]
+    assert len(found) == 327
+    assert found["hypervisor-r8-40"]["groundup_host"]["fqdn"] == "hypervisor-r8-40.region.example.org"

@@ -1,0 +1,47 @@
+"""The committed schema and reference page are the model's, and the schema judges as the model does."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import reference
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def test_the_committed_schema_and_page_are_fresh() -> None:
+    assert (ROOT / reference.SCHEMA).read_text() == reference.json_schema()
+    assert (ROOT / reference.PAGE).read_text() == reference.page()
+
+
+@pytest.fixture
+def schema() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(reference.json_schema())
+    jsonschema.Draft202012Validator.check_schema(found)
+    return found
+
+
+@pytest.mark.parametrize("name", ["lab", "lab-ha", "edge", "region"])
+def test_the_schema_accepts_the_examples(schema: dict[str, Any], name: str) -> None:
+    jsonschema.validate(yaml.safe_load((ROOT / "inventories" / name / "site.yml").read_text()), schema)
+
+
+def test_the_schema_refuses_an_unknown_key_and_a_wrong_choice(schema: dict[str, Any]) -> None:
+    for change in ({"foo": 1}, {"profile": "lob"}, {"networks": {"management": {}}}):
+        data = yaml.safe_load((ROOT / "inventories/lab/site.yml").read_text()) | change
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate(data, schema)
+
+
+def test_every_field_of_every_part_is_described(schema: dict[str, Any]) -> None:
+    parts = {"the file": schema, **schema["$defs"]}
+    page = reference.page()
+    for name, part in parts.items():
+        for key, value in part.get("properties", {}).items():
+            assert value.get("description") or "$ref" in value, f"{name}.{key}"
+            assert f"| `{key}` |" in page
