@@ -32,7 +32,8 @@ def test_the_schema_accepts_the_examples(schema: dict[str, Any], name: str) -> N
 
 
 def test_the_schema_refuses_an_unknown_key_and_a_wrong_choice(schema: dict[str, Any]) -> None:
-    for change in ({"foo": 1}, {"profile": "lob"}, {"networks": {"management": {}}}):
+    changes: list[dict[str, Any]] = [{"foo": 1}, {"profile": "lob"}, {"networks": {"management": {}}}]
+    for change in changes:
         data = yaml.safe_load((ROOT / "inventories/lab/site.yml").read_text()) | change
         with pytest.raises(jsonschema.ValidationError):
             jsonschema.validate(data, schema)
