@@ -50,8 +50,7 @@ def state_of(lab: Lab, host: Host, links: Mapping[str, Mapping[str, object]]) ->
 
 def bring_up(lab: Lab, hosts: Sequence[Host], wish: Wish) -> None:
     """Start ``hosts`` at the same time and wait until each lets its user in. Raises LabError naming all that failed."""
-    machine.remember()
-    lab.run.mkdir(mode=0o700, parents=True, exist_ok=True)
+    machine.remember(lab.run)
     _in_parallel(hosts, lambda host: _bring_up(lab, host, wish))
 
 
@@ -92,6 +91,7 @@ def _bring_up(lab: Lab, host: Host, wish: Wish) -> None:
     if not (home / "prepared").exists():
         machine.unmount(home)
         shutil.rmtree(home / "upper", ignore_errors=True)  # an unfinished first start begins again
+        (home / "image").unlink(missing_ok=True)
     rootfs.mount(lab, host.name, wish.image)
     rootfs.prepare(lab, host, volumes=wish.volumes, account=wish.account, nameservers=wish.nameservers)
     netns = network.wire(lab, host)
@@ -105,9 +105,11 @@ def _bring_up(lab: Lab, host: Host, wish: Wish) -> None:
         devices=device_nodes(DEVICES),
         kernel_modules=modules.parent if modules.is_dir() else None,
     )
+    (home / "wiring").unlink(missing_ok=True)
     runtime.start(lab, host.name, config)
-    (home / "wiring").write_text(host.wiring())
     runtime.wait_for_login(lab, host, port=wish.account.port, timeout=wish.timeout)
+    # Written last: a host whose start was not seen to its end is started again.
+    (home / "wiring").write_text(host.wiring())
 
 
 def _bring_down(lab: Lab, host: str) -> None:

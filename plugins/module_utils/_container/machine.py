@@ -88,9 +88,10 @@ class Baseline:
     namespaces: bool  # whether /run/netns was there
 
 
-def remember() -> None:
-    """Record the machine as it is, unless that was done since it started."""
+def remember(run: Path) -> None:
+    """Make ``run``, a lab's directory below RUN, and record the machine, unless that was done since it started."""
     with locked(RUN):
+        run.mkdir(mode=0o700, exist_ok=True)
         if _recorded() is None:
             netns = Path("/run/netns")
             baseline = {"boot": _boot(), "settings": settings(), "namespaces": netns.is_dir() and _is_mount(netns)}
@@ -114,8 +115,6 @@ def put_back() -> list[str]:
                 _forget_namespaces_directory()
         if not any(path.is_dir() for path in RUN.iterdir()):
             shutil.rmtree(RUN)
-        else:  # a lab that is down but not destroyed: it records the machine again when it comes back
-            (RUN / "machine.json").unlink(missing_ok=True)
     remove_groups(f"/{CGROUP}", only_if_empty=True)
     return changed
 
