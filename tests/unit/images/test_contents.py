@@ -1,0 +1,118 @@
+"""What is in the service images, and that it fits together (U2): entry points, plugins, bytecode, nothing of one build."""
+
+from __future__ import annotations
+
+import json
+import resource
+import struct
+import tarfile
+from collections.abc import Callable
+
+import pytest
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.artifact import Artifact
+
+from .conftest import Image, describe
+
+IMAGES = ("openstack", "openstack-client", "mariadb", "rabbitmq", "memcached")
+WSGI = (
+    "keystone.wsgi.api", "placement.wsgi.api", "glance.wsgi.api", "nova.wsgi.osapi_compute", "nova.wsgi.metadata",
+    "neutron.wsgi.api", "cinder.wsgi.api", "heat.wsgi.api", "heat.wsgi.cfn", "openstack_dashboard.wsgi",
+)  # fmt: skip
+# What the charts start by name.
+PROGRAMS = {
+    "openstack": (
+        "apache2", "uwsgi", "python", "keystone-manage", "glance-manage", "placement-manage", "nova-manage", "cinder-manage",
+        "neutron-db-manage", "heat-manage", "nova-conductor", "nova-scheduler", "nova-novncproxy", "neutron-rpc-server",
+        "heat-engine", "cinder-scheduler", "cinder-volume", "openstack", "qemu-img", "bash",
+    ),
+    "openstack-client": ("openstack", "python", "bash"),
+    "mariadb": ("mariadbd", "mariadb", "mariadb-install-db", "mariadb-upgrade", "mariadb-backup", "pidof", "bash"),
+    "rabbitmq": ("rabbitmq-server", "rabbitmqctl", "rabbitmq-diagnostics", "rabbitmqadmin", "awk", "bash"),
+    "memcached": ("memcached", "bash"),
+}  # fmt: skip
+_LOAD = """
+import importlib, importlib.metadata, importlib.util, sys, warnings
+warnings.simplefilter("ignore")
+broken = []
+for name in sys.argv[1:]:
+    if importlib.util.find_spec(name) is None:
+        broken.append(name)
+services = {"keystone", "glance", "nova", "neutron", "cinder", "heat", "placement", "oslo"}
+for entry in importlib.metadata.entry_points(group="oslo.config.opts"):
+    if entry.name.split(".")[0] in services:
+        try:
+            entry.load()
+        except Exception as error:
+            broken.append(f"{entry.name}: {error!r}")
+print(broken)
+"""
+
+
+@pytest.mark.parametrize("name", IMAGES)
+def test_every_program_the_charts_start_is_on_the_path(image: Callable[[str], Image], name: str) -> None:
+    found = image(name).run("sh", "-c", 'for p in "$@"; do command -v "$p" >/dev/null || echo "$p"; done', "sh", *PROGRAMS[name])
+    assert found.stdout == ""
+
+
+def test_wsgi_entry_points_and_configuration_plugins_load(image: Callable[[str], Image]) -> None:
+    found = image("openstack").run("python", "-c", _LOAD, *WSGI, uid=42424)
+    assert found.stdout.splitlines()[-1] == "[]", found.stdout
+
+
+def test_programs_of_the_services_start_on_a_read_only_root(image: Callable[[str], Image]) -> None:
+    root = image("openstack")
+    assert root.run("keystone-manage", "--version", uid=42424).stdout.strip() == "29.1.0"
+    assert root.run("id", "-un", uid=42424).stdout.strip() == "keystone"
+    assert image("mariadb").run("mariadbd", "--version", uid=999).stdout.startswith("mariadbd  Ver 11.8")
+    modules = "import iso8601, kubernetes.client, kubernetes.config, pykube, pymysql"
+    assert image("mariadb").run("/usr/bin/python3", "-c", modules, uid=999).stdout == ""
+    assert image("openstack-client").run("python", "-c", "import pymysql, sqlalchemy").stdout == ""
+
+
+def test_bytecode_is_used_and_saves_most_of_the_start(image: Callable[[str], Image]) -> None:
+    root = image("openstack")
+
+    def cpu_seconds(**env: str) -> float:
+        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+        assert root.run("keystone-manage", "--version", uid=42424, env=env).returncode == 0
+        return resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
+
+    assert cpu_seconds() < 0.6 * cpu_seconds(PYTHONPYCACHEPREFIX="/tmp/none", PYTHONDONTWRITEBYTECODE="1")  # noqa: S108
+
+
+@pytest.mark.parametrize("name", ["openstack", "openstack-client", "mariadb"])
+def test_no_bytecode_depends_on_time_stamps(image: Callable[[str], Image], name: str) -> None:
+    unchecked_hash = 1
+    for path in image(name).root.rglob("*.pyc"):
+        with path.open("rb") as stream:
+            magic, flags = struct.unpack("<4sL", stream.read(8))
+        assert (len(magic), flags) == (4, unchecked_hash), path
+
+
+@pytest.mark.parametrize("name", IMAGES)
+def test_nothing_of_one_build_or_of_its_machine_is_left(image: Callable[[str], Image], name: str) -> None:
+    root = image(name).root
+    for path in ("build", "etc/resolv.conf", "etc/pip.conf", "etc/apt/sources.list", "etc/mysql/debian.cnf", "usr/bin/gcc"):
+        assert not (root / path).exists(), path
+    for path in ("var/lib/apt/lists", "var/cache/apt", "var/lib/mysql", "root"):
+        assert not any(p.is_file() and p.name not in (".bashrc", ".profile") for p in (root / path).rglob("*")), path
+    assert not any(p.is_file() for p in (root / "var/log").rglob("*"))
+
+
+def test_all_images_stand_on_the_same_layer(artifact: Callable[[str], Artifact]) -> None:
+    lowest = set()
+    for name in IMAGES:
+        with tarfile.open(artifact(name).path) as tar:
+            lowest.add(describe(tar)[0]["layers"][0]["digest"])
+    assert len(lowest) == 1
+
+
+@pytest.mark.parametrize("name", IMAGES)
+def test_the_bill_of_material_lists_debian_packages_and_distributions(artifact: Callable[[str], Artifact], name: str) -> None:
+    names = {c["name"].lower() for c in json.loads(artifact(name).sbom.read_text(encoding="utf-8"))["components"]}
+    expected = {
+        "openstack": {"keystone", "horizon", "uwsgi", "apache2", "libc6"}, "openstack-client": {"python-openstackclient"},
+        "mariadb": {"mariadb-server", "galera-4", "pykube-ng"}, "rabbitmq": {"rabbitmq-server", "erlang-base"},
+        "memcached": {"memcached"},
+    }[name]  # fmt: skip
+    assert expected <= names

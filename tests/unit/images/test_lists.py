@@ -1,0 +1,76 @@
+"""Requirement lists and lock entries of the service images: what can be said without building anything."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.versions import OPENSTACK
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import virtualenv
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.builders import builder_of
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.builders.debian_image import _mark_removed
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock import load_lock
+
+LISTS = sorted(virtualenv.REQUIREMENTS.glob("*.txt"))
+
+
+@pytest.mark.parametrize("path", LISTS, ids=lambda path: path.stem)
+def test_every_distribution_is_pinned_and_hashed_and_no_address_is_named(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert "://" not in text
+    for paragraph in re.split(r"\n(?=\S)", text.strip()):
+        assert re.match(r"[A-Za-z0-9._-]+==\S+ ", paragraph), paragraph
+        assert "--hash=sha256:" in paragraph, paragraph
+
+
+@pytest.mark.parametrize("path", LISTS, ids=lambda path: path.stem)
+def test_what_is_asked_for_is_in_the_list_at_that_version(path: Path) -> None:
+    resolved = set(re.findall(r"^([A-Za-z0-9._-]+)==(\S+)", path.read_text(encoding="utf-8"), re.MULTILINE))
+    names = {name for name, _ in resolved}
+    for line in path.with_suffix(".in").read_text(encoding="utf-8").splitlines():
+        name, _, version = line.partition("==")
+        if version:
+            assert (name, version) in resolved
+        elif not line.startswith("#"):
+            assert re.split(r"[<>=]", line)[0] in names
+
+
+def test_the_release_of_the_lock_is_the_release_the_plan_names() -> None:
+    artifacts = load_lock().artifacts
+    for name, tag in OPENSTACK["2026.1"].images.items():
+        assert artifacts[name].image == f"groundup/{name}:{tag}"
+
+
+def test_a_changed_requirement_list_changes_the_image() -> None:
+    entry = load_lock().artifacts["openstack"]
+    assert virtualenv.requirements("openstack-2026.1") in builder_of(entry).sources(entry)
+
+
+def test_setuptools_that_builds_source_distributions_is_the_hashed_one() -> None:
+    found = virtualenv._requirement(virtualenv.requirements("openstack-2026.1"), "setuptools")
+    assert found is not None
+    assert re.fullmatch(r"setuptools==80\.\S+ \\\n(    --hash=sha256:[0-9a-f]{64}( \\)?\n)+", found)
+
+
+def test_the_index_pip_is_configured_with_is_the_one_uv_uses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    configuration = tmp_path / "pip.conf"
+    configuration.write_text("[global]\nindex-url = https://mirror.example/simple\n", encoding="utf-8")
+    monkeypatch.setenv("PIP_CONFIG_FILE", str(configuration))
+    for name in ("PIP_INDEX_URL", "UV_INDEX_URL", "UV_DEFAULT_INDEX", "UV_INDEX"):
+        monkeypatch.delenv(name, raising=False)
+    assert virtualenv.index_settings()["UV_DEFAULT_INDEX"] == "https://mirror.example/simple"
+    monkeypatch.setenv("UV_DEFAULT_INDEX", "https://other.example/simple")
+    assert virtualenv.index_settings() == {}
+
+
+def test_directories_that_hide_the_base_keep_hiding_it_in_the_layer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "etc/opaque").mkdir(parents=True)
+    monkeypatch.setattr(
+        "os.listxattr", lambda path, **_: ["trusted.overlay.opaque"] if Path(path).name == "opaque" else []
+    )
+    _mark_removed(tmp_path)
+    assert (tmp_path / "etc/opaque/.wh..wh..opq").exists()
+    assert not (tmp_path / "etc/.wh..wh..opq").exists()
