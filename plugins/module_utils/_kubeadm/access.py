@@ -11,6 +11,7 @@ from . import certificates, documents
 from .api import Api, ApiError
 from .errors import NodeError
 from .host import Host
+from .kubeconfig import parse
 from .spec import Paths
 
 SIGNATURE_WAIT = 60.0  # seconds
@@ -45,6 +46,20 @@ def kubeconfig(paths: Paths, *, server: str, host: str, may_miss: bool) -> str |
     )
 
 
+def admin(paths: Paths, *, server: str, host: str) -> Api:
+    """Return a connection to the host's own API server with the rights of its admin kubeconfig. Raises NodeError."""
+    path = paths.kubernetes / "admin.conf"
+    try:
+        return parse(path.read_text(encoding="utf-8")).connect(server=server)
+    except (OSError, ValueError) as error:
+        raise NodeError(
+            f"the admin kubeconfig of {host} cannot be used: {error}",
+            where=f"host {host}, {path}",
+            why="the cluster is asked with it",
+            remedy="remove it and run this again: it is made anew from the cluster's CA",
+        ) from error
+
+
 def invite(*, host: Host, paths: Paths, server: str, control: bool) -> Invitation:
     """Make a bootstrap token that works, and for control hosts put the certificates into the cluster.
 
@@ -75,23 +90,17 @@ def invite(*, host: Host, paths: Paths, server: str, control: bool) -> Invitatio
 
 def _wait_until_signed(token_id: str, *, host: Host, paths: Paths, server: str) -> None:
     """Wait for the token's signature in cluster-info: a join that comes earlier does not trust what it reads there."""
-    pki = paths.pki
     until = time.monotonic() + SIGNATURE_WAIT
     last = "no signature yet"
-    while time.monotonic() < until:
-        try:
-            with Api.with_files(
-                server,
-                ca=pki / "ca.crt",
-                certificate=pki / "apiserver-kubelet-client.crt",
-                key=pki / "apiserver-kubelet-client.key",
-            ) as api:
+    with admin(paths, server=server, host=host.name) as api:
+        while time.monotonic() < until:
+            try:
                 found = api.get("/api/v1/namespaces/kube-public/configmaps/cluster-info") or {}
-            if f"jws-kubeconfig-{token_id}" in found.get("data", {}):
-                return
-        except ApiError as error:
-            last = str(error)
-        time.sleep(0.2)
+                if f"jws-kubeconfig-{token_id}" in found.get("data", {}):
+                    return
+            except ApiError as error:
+                last = str(error)
+            time.sleep(0.2)
     raise NodeError(
         f"the bootstrap token was not signed in {SIGNATURE_WAIT:.0f} s: {last}",
         where=f"host {host.name}, ConfigMap kube-public/cluster-info",

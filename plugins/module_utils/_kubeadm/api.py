@@ -1,6 +1,6 @@
 """A small client of the Kubernetes API: JSON over HTTPS with the standard library.
 
-Shared by the modules on a host (with the certificates kubeadm left there) and by the controller's action plugins (with
+Shared by the modules on a host and by the controller's action plugins (with
 the admin kubeconfig). The full client library costs a second of CPU to load, more than all the requests made here.
 """
 
@@ -10,7 +10,6 @@ import http.client
 import json
 import ssl
 from collections.abc import Mapping
-from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 from urllib.parse import urlsplit
@@ -38,15 +37,6 @@ class Api:
         self._connection = http.client.HTTPSConnection(
             url.hostname or "", url.port or 443, timeout=timeout, context=context
         )
-
-    @classmethod
-    def with_files(
-        cls, server: str, *, ca: Path, certificate: Path, key: Path | None = None, timeout: float = 10.0
-    ) -> Self:
-        """Authenticate with certificate files. Raises OSError, ssl.SSLError."""
-        context = ssl.create_default_context(cafile=str(ca))
-        context.load_cert_chain(str(certificate), str(key) if key else None)
-        return cls(server, context=context, timeout=timeout)
 
     def __enter__(self) -> Self:
         """Nothing to do: the first request connects."""

@@ -23,6 +23,7 @@ from .spec import Download
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 BLOCK = 1 << 20  # bytes
 DIGEST = re.compile(r"[0-9a-f]{64}\b")
+COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 LOCK_WAIT = 600.0  # seconds: longer than any init or join takes
 
 
@@ -93,9 +94,10 @@ class Host:
                 remedy="see journalctl -u kubelet -u containerd on the host; a re-run starts from what is there",
             ) from error
         if done.returncode:
-            lines = [line for line in (done.stderr + done.stdout).splitlines() if line.strip()]
+            # kubeadm says what is wrong last, on standard error.
+            lines = [line for line in COLOUR.sub("", done.stdout + done.stderr).splitlines() if line.strip()]
             raise NodeError(
-                f"{command} failed with exit code {done.returncode}: " + "\n    ".join(lines[-15:]),
+                f"{command} failed with exit code {done.returncode}: " + "\n    ".join(lines[-8:]),
                 where=f"host {self.name}",
                 why=why,
                 remedy="see journalctl -u kubelet -u containerd on the host; a re-run starts from what is there",

@@ -7,7 +7,8 @@ import ssl
 from pathlib import Path
 
 from . import certificates, documents
-from .api import Api, ApiError
+from .access import admin
+from .api import ApiError
 from .errors import NodeError
 from .host import Host
 from .outcome import Outcome
@@ -145,18 +146,16 @@ def _restart(component: str, *, host: Host) -> None:
 
 def _addons(node: Node, *, host: Host, paths: Paths, outcome: Outcome, check: bool) -> None:
     """Apply CoreDNS and kube-proxy when they are missing: kubeadm's last phase, which a killed run may never reach."""
-    pki = paths.pki
     server = f"https://{node.address}:{node.cluster.api_port}"
-    certificate, key = pki / "apiserver-kubelet-client.crt", pki / "apiserver-kubelet-client.key"
     base = "/apis/apps/v1/namespaces/kube-system"
     try:
-        with Api.with_files(server, ca=pki / "ca.crt", certificate=certificate, key=key) as api:
+        with admin(paths, server=server, host=node.name) as api:
             missing = [
                 name
                 for name, path in (("coredns", "deployments/coredns"), ("kube-proxy", "daemonsets/kube-proxy"))
                 if api.get(f"{base}/{path}") is None
             ]
-    except (ApiError, OSError) as error:
+    except ApiError as error:
         raise NodeError(
             f"the API server of {node.name} does not answer as it should: {error}",
             where=f"host {node.name}, {server}",

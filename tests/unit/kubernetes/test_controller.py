@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -57,12 +56,15 @@ def test_the_days_of_a_certificate_are_counted_down(tmp_path: Path) -> None:
 
 
 def kubeconfig(ca: str) -> str:
-    data = {"certificate-authority-data": base64.b64encode(ca.encode()).decode(), "server": "https://10.0.0.2:6443"}
-    user = {
-        "client-certificate-data": base64.b64encode(b"CERT").decode(),
-        "client-key-data": base64.b64encode(b"KEY").decode(),
-    }
-    return json.dumps({"clusters": [{"cluster": data}], "users": [{"user": user}]})
+    def coded(text: str) -> str:
+        return base64.b64encode(text.encode()).decode()
+
+    return (
+        "apiVersion: v1\nclusters:\n- cluster:\n"
+        f"    certificate-authority-data: {coded(ca)}\n    server: https://10.0.0.2:6443\n  name: c\n"
+        "users:\n- name: admin\n  user:\n"
+        f"    client-certificate-data: {coded('CERT')}\n    client-key-data: {coded('KEY')}\n"
+    )
 
 
 @pytest.fixture
@@ -132,7 +134,7 @@ class SignsLate:
 def test_nobody_is_invited_before_the_token_is_signed(
     host: FakeHost, paths: Paths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(host_access.Api, "with_files", lambda *_, **__: SignsLate())
+    monkeypatch.setattr(host_access, "admin", lambda *_, **__: SignsLate())
     monkeypatch.setattr(host_access.time, "sleep", lambda _: None)
     write(paths, "/etc/kubernetes/pki/ca.crt", pem(certificate()))
     host.answers["kubeadm token"] = "abcdef.0123456789abcdef\n"
