@@ -9,8 +9,15 @@ from typing import Any
 from ansible.plugins.action import ActionBase
 from ansible_collections.groundup.cloud.plugins.plugin_utils.files import write_atomic
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, SiteError, load_site, make_plan, to_json
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.report import count, summary, table
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import (
+    Plan,
+    SiteError,
+    assumed,
+    load_site,
+    make_plan,
+    to_json,
+)
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.report import count, filled_in, summary, table
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.topology import topology_svg
 
 ARGUMENTS = {
@@ -30,17 +37,20 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
         result: dict[str, Any] = super().run(tmp, task_vars)
         _, arguments = self.validate_argument_spec(ARGUMENTS)
         try:
-            plan = make_plan(load_site(arguments["site_file"]))
+            site = load_site(arguments["site_file"])
+            plan = make_plan(site)
         except SiteError as error:
             return {**result, "failed": True, "msg": str(error), "findings": [], "hosts": 0}
         counted = count(plan.findings)
         refused = counted["error"] + (counted["warning"] if arguments["strict"] else 0)
         if plan.findings:
             self._display.display(table(plan.findings))
+        self._display.display(filled_in(assumed(site, plan)))
         result |= {
             "findings": [asdict(finding) for finding in plan.findings],
             "hosts": len(plan.hosts),
             "counts": counted,
+            "assumed": assumed(site, plan),
             "changed": False,
             "files": [],
         }

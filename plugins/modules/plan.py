@@ -60,6 +60,11 @@ counts:
   description: Findings by severity.
   type: dict
   returned: when the site file can be planned
+assumed:
+  description: What the site file leaves out and the plan filled in, by the key where it can be written.
+  type: dict
+  returned: when the site file can be planned
+  sample: {kubernetes.cni: flannel}
 hosts:
   description: How many hosts the site has.
   type: int

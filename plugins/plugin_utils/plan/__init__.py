@@ -6,6 +6,7 @@ plan = make_plan(load_site("inventories/lab/site.yml"))
 
 from __future__ import annotations
 
+from .assumed import assumed
 from .compile import make_plan
 from .errors import Problem, SiteError
 from .load import build_site, load_site, parse_site
@@ -16,6 +17,7 @@ __all__ = [
     "Plan",
     "Problem",
     "SiteError",
+    "assumed",
     "build_site",
     "host_vars",
     "load_site",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from .types import Finding, Severity
 
@@ -23,11 +23,21 @@ def table(findings: Sequence[Finding], *, width: int = 132) -> str:
             _wrapped(finding.where, _WHERE),
             _wrapped([finding.what, finding.why, f"-> {finding.remedy}"], text),
         )
+        lines += [""] if len(lines) > 2 else []
         for row in range(max(map(len, columns))):
             cells = [column[row] if row < len(column) else "" for column in columns]
             lines.append(f"{cells[0]:<{_NAME}}  {cells[1]:<{_WHERE}}  {cells[2]}".rstrip())
     lines += ["-" * width, summary(findings)]
     return "\n".join(lines)
+
+
+def filled_in(values: Mapping[str, str]) -> str:
+    """Return what the site file leaves out and the plan decided, a line each."""
+    width = max(map(len, values), default=0)
+    lines = [f"  {key:<{width}}  {value}" for key, value in values.items()]
+    return (
+        "\n".join(["not written, and therefore (each can be written):", *lines]) if lines else "everything is written"
+    )
 
 
 def summary(findings: Sequence[Finding]) -> str:

@@ -81,6 +81,11 @@ def test_an_unknown_key_like_no_other_is_refused_with_the_keys_there_are() -> No
         ("access: {user: 'root; rm'}", "access.user"),
         ("ovn: {tunnel_ids: all}", "ovn.tunnel_ids"),
         ("kubernetes: {version: ../../etc}", "kubernetes.version"),
+        ("kubernetes: {kubelet: {maxPods: 2026-01-01}}", "kubernetes.kubelet"),
+        ("kubernetes: {kubelet: {maxPods: .inf}}", "kubernetes.kubelet"),
+        ("openstack: {overrides: {keystone: {values: {a: [!!binary aGk=]}}}}", "openstack.overrides.keystone.values"),
+        ('supply: {images: {mariadb: "a b"}}', "supply.images.mariadb"),
+        ('hosts: {timezone: "Etc/UTC\\n"}', "hosts.timezone"),
     ],
 )
 def test_a_wrong_value_is_refused_at_its_key(change: str, key: str) -> None:

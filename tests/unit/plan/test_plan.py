@@ -8,7 +8,14 @@ from pathlib import Path
 
 import pytest
 import yaml
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, build_site, make_plan, to_json, versions
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import (
+    Plan,
+    assumed,
+    build_site,
+    make_plan,
+    to_json,
+    versions,
+)
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.serial import site_vars
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.services import SERVICES
 
@@ -140,6 +147,17 @@ def test_overrides_reach_the_releases_values(plan_of: Callable[..., Plan]) -> No
 def test_the_same_site_gives_the_same_plan(plan_of: Callable[..., Plan]) -> None:
     assert to_json(plan_of("region")) == to_json(plan_of("region"))
     assert json.loads(to_json(plan_of("lab")))["hosts"]["seed-1"]["address"] == "10.90.0.8"
+
+
+def test_what_is_not_written_is_listed_and_what_is_written_is_not() -> None:
+    data = yaml.safe_load((ROOT / "inventories/lab/site.yml").read_text())
+    site = build_site(data)
+    found = assumed(site, make_plan(site))
+    assert found["edge.address"] == "10.90.0.2"
+    assert found["openstack.replicas.mariadb"] == "1"
+    assert "kubernetes.cni" not in found
+    written = build_site({**data, "edge": {"address": "10.90.0.3", "router_id": 7}})
+    assert not {"edge.address", "edge.router_id"} & set(assumed(written, make_plan(written)))
 
 
 def test_what_ansible_templates_often_is_small_and_has_no_hosts(plan_of: Callable[..., Plan]) -> None:

@@ -25,6 +25,17 @@ ROOT = Path(__file__).resolve().parents[3]
 EXAMPLES = {
     name: yaml.safe_load((ROOT / "inventories" / name / "site.yml").read_text()) for name in ("lab", "edge", "region")
 }
+EXAMPLES["edge"] |= {
+    "kubernetes": {"kubelet": {"maxPods": 200}, "cni": "flannel"},
+    "openstack": {
+        "services": ["keystone", "glance"],
+        "overrides": {"keystone": {"why": "drawn", "values": {"conf": {"keystone": {"DEFAULT": {"debug": True}}}}}},
+        "replicas": {"mariadb": 1},
+        "chart_versions": {"keystone": "2026.1.0"},
+    },
+    "supply": {"source": "build", "images": {"mariadb": "registry.example.org/mariadb:11.8"}},
+    "hosts": {"sysctl": {"vm.swappiness": 1}, "dns_servers": ["10.95.0.53"], "timezone": "Etc/UTC"},
+}
 ROLES = ("seed", "control", "storage", "worker", "hypervisor")
 SLOW = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 

@@ -69,9 +69,9 @@ def test_the_picture_is_the_same_for_the_same_plan(plan_of: Callable[..., Plan])
 
 def test_the_table_has_every_finding_and_fits_its_width(plan_of: Callable[..., Plan]) -> None:
     findings = plan_of("edge", {"kubernetes/version": "1.35.0"}).findings
-    text = table(findings, width=110)
+    text = table(findings, width=120)
     assert all(finding.name in text and finding.severity.upper() in text for finding in findings)
-    assert max(map(len, text.splitlines())) <= 110
+    assert max(map(len, text.splitlines())) <= 120
     assert text.splitlines()[-1] == summary(findings) == "1 error, 1 warning, 1 info"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...charts.sizes import sizes
-from ..draft import Draft
+from ..draft import Draft, Layout
 from ..types import Finding
 
 _SMALLEST = 3  # the least that survives the loss of one
@@ -19,7 +19,7 @@ def check(draft: Draft) -> Iterator[Finding]:
         members["Galera"] = (size.mariadb, "openstack.replicas.mariadb")
         members["RabbitMQ"] = (size.rabbitmq, "openstack.replicas.rabbitmq")
     if draft.site.storage.backend in ("cephadm", "rook"):
-        members["Ceph MON"] = (monitors(draft), "storage.monitors")
+        members["Ceph MON"] = (monitors(draft.layout), "storage.monitors")
     nodes = max(
         1, sum(host.node_labels.get("openstack-control-plane") == "enabled" for host in draft.plan.hosts.values())
     )
@@ -37,7 +37,7 @@ def check(draft: Draft) -> Iterator[Finding]:
                 severity="error" if production or count > 2 else "warning",
                 where=(key,),
                 what=f"{name} has {count} members",
-                why=f"{count} members survive no more losses than {count - 1}, and a split in halves stops both",
+                why=f"{count} members survive no more losses than {count - 1} would, and a split in halves stops both",
                 remedy=f"write {count - 1} or {count + 1}",
             )
         elif 0 < count < _SMALLEST and production:
@@ -69,6 +69,6 @@ def check(draft: Draft) -> Iterator[Finding]:
         )
 
 
-def monitors(draft: Draft) -> int:
+def monitors(layout: Layout) -> int:
     """Return how many Ceph monitors the site is to have: as written, else an odd number of at most three."""
-    return draft.site.storage.monitors or (3 if len(draft.layout.with_role("storage")) >= 3 else 1)
+    return layout.site.storage.monitors or (3 if len(layout.with_role("storage")) >= 3 else 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from ipaddress import AddressValueError, IPv4Address, IPv4Network, NetmaskValueError
 from typing import Annotated, Any
@@ -56,6 +57,29 @@ def _unquoted(value: Any) -> Any:
     return value
 
 
+def _printable(value: str) -> str:
+    if not value.isprintable():
+        raise ValueError("holds characters that do not print: write one line of text")
+    return value
+
+
+def _json_only(value: Any) -> Any:
+    """Return ``value`` when JSON can say it, as charts and the kubelet are told: YAML's dates and bytes have no place."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            if not isinstance(key, str):
+                raise ValueError(f"the key {key!a} is not text: write a word")
+            _json_only(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            _json_only(inner)
+    elif isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"{value} is no number JSON knows: write a finite one")
+    elif not isinstance(value, str | int | float | bool | None):
+        raise ValueError(f"YAML reads {value} as a {type(value).__name__}: write it in quotes")
+    return value
+
+
 def _host_name(value: str) -> str:
     if not re.fullmatch(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?", value):
         raise ValueError("not a host name: write a-z, 0-9 and inner hyphens, at most 63 (RFC 1123)")
@@ -80,4 +104,5 @@ Version = Annotated[
 Vlan = Annotated[int, Field(ge=1, le=4094)]
 Mtu = Annotated[int, Field(ge=1280, le=9216)]
 IdRange = Annotated[str, Field(pattern=r"^[0-9]{1,8}-[0-9]{1,8}$", json_schema_extra={"examples": ["100-3999"]})]
-Text = Annotated[str, Field(min_length=1, max_length=4096)]
+Text = Annotated[str, AfterValidator(_printable), Field(min_length=1, max_length=4096)]
+Plain = Annotated[dict[str, Any], AfterValidator(_json_only)]

@@ -23,7 +23,9 @@ NameOrRange = Annotated[
     AfterValidator(_name_or_range),
     Field(min_length=1, max_length=80, json_schema_extra={"examples": ["hv-01", "hv-[01:40]"]}),
 ]
-Serial = Annotated[str, Field(min_length=1, max_length=64)]
+Label = Annotated[str, Field(max_length=253, pattern=r"^[A-Za-z0-9./_-]*$")]
+Taint = Annotated[str, Field(max_length=300, pattern=r"^[A-Za-z0-9./_=-]+:(NoSchedule|PreferNoSchedule|NoExecute)$")]
+Serial = Annotated[str, Field(max_length=64, pattern=r"^[!-~]+( [!-~]+)*$")]
 
 
 class Hardware(Model):
@@ -111,8 +113,8 @@ class MachineGroup(Model):
         "ironic: from power-off. Default: ironic when there is a bmc, else the profile's.",
     )
     bmc: Bmc | None = Field(None, description="What their management controllers have in common. Default: none.")
-    labels: dict[str, str] = Field(default_factory=dict, description="Further Kubernetes node labels.")
-    taints: list[str] = Field(default_factory=list, description="Further Kubernetes node taints, key=value:Effect.")
+    labels: dict[Label, Label] = Field(default_factory=dict, description="Further Kubernetes node labels.")
+    taints: list[Taint] = Field(default_factory=list, description="Further Kubernetes node taints, key=value:Effect.")
     machines: dict[str, Machine] = Field(
         default_factory=dict, description="What single machines have of their own, by name."
     )

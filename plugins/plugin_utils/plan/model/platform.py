@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
-from .base import Address, Cidr, IdRange, Model, Name, Text, Version
+from .base import Address, Cidr, IdRange, Model, Name, Plain, Text, Version
 
-Reference = Annotated[str, Field(min_length=1, max_length=512)]
+Reference = Annotated[str, Field(max_length=512, pattern=r"^[!-~]+$")]  # a URL, a path or an image: no blanks
 
 
 class Access(Model):
@@ -87,9 +87,7 @@ class Cluster(Model):
     dns_domain: Text = Field("cluster.local", description="DNS domain of Services.")
     audit: bool = Field(True, description="Whether the API server keeps an audit log.")
     encrypt_secrets: bool = Field(True, description="Whether Secrets are encrypted at rest.")
-    kubelet: dict[str, Any] = Field(
-        default_factory=dict, description="KubeletConfiguration fields, over those of the profile."
-    )
+    kubelet: Plain = Field(default_factory=dict, description="KubeletConfiguration fields, over those of the profile.")
     ignore_preflight: list[Text] | None = Field(
         None, description="kubeadm preflight checks to pass over. Default: those of the profile."
     )
@@ -167,7 +165,7 @@ class Override(Model):
     """Chart values of the site's own."""
 
     why: Text | None = Field(None, description="Why the chart's own value does not do. Without it the plan warns.")
-    values: dict[str, Any] = Field(description="Chart values, merged over the plan's.")
+    values: Plain = Field(description="Chart values, merged over the plan's.")
 
 
 class OpenStack(Model):
