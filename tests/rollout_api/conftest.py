@@ -17,7 +17,7 @@ from .control_plane import ControlPlane, programs
 from .puppet import Puppet
 
 CHARTS = Path(__file__).parent / "charts"
-SECRET = "s3cr3t-value-of-the-store"  # noqa: S105  # made for the tests, to be searched for
+SECRET = "s3cr3t-value-of-the-store"  # made for the tests, to be searched for
 
 
 class Store:

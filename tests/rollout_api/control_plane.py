@@ -1,4 +1,4 @@
-"""A real etcd, kube-apiserver and kube-controller-manager on loopback, without nodes: enough for helm and the watch API."""
+"""A real etcd, kube-apiserver and kube-controller-manager on loopback, without nodes: enough for helm and watches."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import yaml
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout import Api, RolloutError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import ensure, missing
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.progress import silent
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
@@ -23,7 +24,7 @@ PROGRAMS = {
     "etcd": "etcd-programs",
     "helm": "helm",
 }
-TOKEN = "test-only"  # noqa: S105  # of an API server on loopback that lives as long as the tests
+TOKEN = "test-only"  # of an API server on loopback that lives as long as the tests
 
 
 def programs() -> tuple[dict[str, Path], str]:
@@ -35,7 +36,7 @@ def programs() -> tuple[dict[str, Path], str]:
         lacking = missing(sorted(set(PROGRAMS.values())))
         if lacking:
             return {}, f"the cache lacks {', '.join(lacking)}: run `make supply` first"
-        artifacts = ensure(sorted(set(PROGRAMS.values())), progress=lambda line: None)
+        artifacts = ensure(sorted(set(PROGRAMS.values())), progress=silent)
     except GroundupError as error:
         return {}, str(error)
     return {name: artifacts[artifact].path / name for name, artifact in PROGRAMS.items()}, ""

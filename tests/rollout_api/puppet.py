@@ -165,7 +165,7 @@ class Puppet:
 
 def _log_server(logs: dict[str, str], directory: Path) -> ThreadingHTTPServer:
     class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:  # noqa: N802  # the name http.server asks for
+        def do_GET(self) -> None:  # the name http.server asks for
             """Answer /containerLogs/NAMESPACE/POD/CONTAINER."""
             name = self.path.partition("?")[0].rpartition("/")[2]
             body = logs.get(name, "").encode()
@@ -174,7 +174,7 @@ def _log_server(logs: dict[str, str], directory: Path) -> ThreadingHTTPServer:
             self.end_headers()
             self.wfile.write(body)
 
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002  # the base class's name
+        def log_message(self, format: str, *args: object) -> None:
             """Say nothing."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import Card
 
 from .conftest import SECRET, Site
@@ -10,7 +12,7 @@ from .puppet import NODE, fails, is_left_alone, waits
 IMAGE = "registry.test:5000/probe:1"
 
 
-def card(site: Site, **values: object) -> Card:
+def card(site: Site, **values: Any) -> Card:
     """Roll the probe out and return its only card."""
     result = site.rollout(site.release("probe", **values), start_timeout=25.0).apply()
     assert result.failed

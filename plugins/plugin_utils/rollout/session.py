@@ -21,8 +21,9 @@ from ..files import write_atomic
 from ..paths import state_dir
 from ..plan import load_site, make_plan
 from ..plan.types import Plan
-from ..secrets import Redactor, open_store
+from ..secrets import Redactor, open_store, required
 from ..supply import tool
+from ..supply.progress import Progress
 from .engine import Rollout
 from .helm import Helm
 from .kube import Api
@@ -66,10 +67,12 @@ def session(
     kubeconfig = directory / "kubeconfig"
     processes = Processes()
     store = open_store(plan.site, write=not reads_only)
+    if reads_only:
+        store.ensure(required(plan))  # in memory only: a prediction for a site that is not there yet
     options = replace(options or Options(), seconds=_seconds(directory))
     with _lock(directory, say=say, wanted=not reads_only) as lock:
         helm = Helm(
-            binary=tool("helm", progress=lambda line: say(line)),
+            binary=tool("helm", progress=_progress(say)),
             kubeconfig=kubeconfig,
             charts=str(_BUILTIN) if plan.openstack.charts == "builtin" else plan.openstack.charts,
             processes=processes,
@@ -89,6 +92,13 @@ def session(
             yield Session(plan=plan, rollout=rollout, redactor=Redactor(store.items()), directory=directory)
         finally:
             processes.stop()
+
+
+def _progress(say: Callable[[str], None]) -> Progress:
+    def progress(line: str) -> None:
+        say(line)
+
+    return progress
 
 
 def die_with_parent() -> None:

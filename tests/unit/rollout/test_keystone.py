@@ -1,0 +1,217 @@
+"""Keystone's verifier against a real HTTPS server with the site's CA: a scoped token and D6, from outside."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import ssl
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import EndpointPlan, ReleasePlan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.https import SiteHttps, UnreachedError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import Verification
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.verify import Context
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.verify.keystone import verify
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+NAME = "identity.test"
+PASSWORD = "right"
+
+
+def authority(directory: Path, *names: str) -> tuple[Path, Path]:
+    """Return a CA certificate, and a chain with its key for ``names``."""
+    now = datetime.datetime.now(datetime.UTC)
+
+    def certificate(subject: str, key: Any, issuer: str, issuer_key: Any, *extensions: Any) -> x509.Certificate:
+        builder = (
+            x509.CertificateBuilder()
+            .subject_name(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, subject)]))
+            .issuer_name(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, issuer)]))
+            .public_key(key.public_key())
+            .serial_number(x509.random_serial_number())
+            .not_valid_before(now - datetime.timedelta(minutes=1))
+            .not_valid_after(now + datetime.timedelta(hours=1))
+        )
+        for extension in extensions:
+            builder = builder.add_extension(extension, critical=True)
+        return builder.sign(issuer_key, hashes.SHA256())
+
+    ca_key, key = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
+    ca = certificate("CA", ca_key, "CA", ca_key, x509.BasicConstraints(ca=True, path_length=0))
+    alternatives = x509.SubjectAlternativeName([x509.DNSName(name) for name in names])
+    leaf = certificate(names[0], key, "CA", ca_key, alternatives)
+    private = key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    ca_file, chain = directory / "ca.crt", directory / "chain.pem"
+    ca_file.write_bytes(ca.public_bytes(serialization.Encoding.PEM))
+    chain.write_bytes(leaf.public_bytes(serialization.Encoding.PEM) + private)
+    return ca_file, chain
+
+
+class Keystone:
+    """A small identity API. ``urls``: the public endpoints of its catalog."""
+
+    def __init__(self, chain: Path) -> None:
+        self.urls: list[str] = []
+        self.status = 201
+        self.seen_hosts: list[str] = []
+        keystone = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                """Issue a token for the right password."""
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                keystone.seen_hosts.append(self.headers["Host"])
+                password = body["auth"]["identity"]["password"]["user"]["password"]
+                if password != PASSWORD:
+                    self.answer(401, {})
+                    return
+                endpoints = [{"interface": "public", "region": "RegionOne", "url": url} for url in keystone.urls]
+                token = {
+                    "project": body["auth"]["scope"]["project"], "expires_at": "2026-11-21T12:00:00Z",
+                    "catalog": [{"type": "identity", "name": "keystone", "endpoints": endpoints}],
+                }  # fmt: skip
+                self.answer(keystone.status, {"token": token}, {"X-Subject-Token": "t"})
+
+            def do_GET(self) -> None:
+                """List endpoints and services; everything else is version discovery."""
+                if self.path.endswith("/endpoints"):
+                    found = [{"interface": "public", "service_id": "1", "url": url} for url in keystone.urls]
+                    self.answer(200, {"endpoints": found})
+                elif self.path.endswith("/services"):
+                    self.answer(200, {"services": [{"id": "1", "type": "identity"}]})
+                else:
+                    self.answer(300, {})
+
+            def answer(self, status: int, body: Any, headers: dict[str, str] | None = None) -> None:
+                """Send JSON."""
+                content = json.dumps(body).encode()
+                self.send_response(status)
+                for name, value in {**(headers or {}), "Content-Length": str(len(content))}.items():
+                    self.send_header(name, value)
+                self.end_headers()
+                self.wfile.write(content)
+
+            def log_message(self, *_: object) -> None:
+                """Say nothing."""
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(chain)
+        self.server.socket = context.wrap_socket(self.server.socket, server_side=True)
+        self.port = self.server.server_port
+        self.base = f"https://{NAME}:{self.port}/v3"
+        self.urls = [self.base]
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+
+@pytest.fixture
+def keystone(tmp_path: Path) -> Iterator[Keystone]:
+    _, chain = authority(tmp_path, NAME, "image.test")
+    running = Keystone(chain)
+    yield running
+    running.server.shutdown()
+    running.server.server_close()
+
+
+def endpoint(service: str, name: str, url: str, node_port: int) -> EndpointPlan:
+    return EndpointPlan(service=service, type=service, name=name, url=url, node_port=node_port, health_path="/v3/")
+
+
+def asked(keystone: Keystone, tmp_path: Path, *, password: str = PASSWORD, node_ports: tuple[int, ...] = (30500,),
+          routes: tuple[EndpointPlan, ...] = (), releases: tuple[str, ...] = ("keystone",)) -> Verification:  # fmt: skip
+    services = [
+        {"metadata": {"name": "keystone-public"}, "spec": {"ports": [{"nodePort": port} for port in node_ports]}}
+    ]
+    release = ReleasePlan(
+        name="keystone", chart="keystone", version="2026.1.0", namespace="openstack", needs=(), verify="keystone",
+        values={},
+    )  # fmt: skip
+    plan: Any = SimpleNamespace(
+        edge=SimpleNamespace(
+            endpoints=(endpoint("keystone", NAME, keystone.base, 30500), *routes), address="127.0.0.1"
+        ),
+        host=SimpleNamespace(names={}),
+        openstack=SimpleNamespace(releases=[SimpleNamespace(name=name) for name in releases]),
+    )
+    api: Any = SimpleNamespace(get=lambda path, **query: {"items": services})
+    admin = {"username": "admin", "password": password, "project_name": "admin"}
+    return verify(
+        Context(
+            api=api, plan=plan, release=release, authority=tmp_path / "ca.crt",
+            values={"endpoints": {"identity": {"auth": {"admin": admin}}}},
+        )
+    )  # fmt: skip
+
+
+def failures(verification: Verification) -> dict[str, str]:
+    return {check.name: check.detail for check in verification.checks if not check.ok}
+
+
+def test_a_scoped_token_through_the_public_name_and_a_true_catalog(keystone: Keystone, tmp_path: Path) -> None:
+    verification = asked(keystone, tmp_path)
+    assert failures(verification) == {}
+    assert verification.facts["token_expires_at"] == "2026-11-21T12:00:00Z"
+    assert verification.facts["catalog"][0]["url"] == keystone.base
+    assert keystone.seen_hosts == [f"{NAME}:{keystone.port}"]
+
+
+def test_a_wrong_password_is_a_matter_of_credentials(keystone: Keystone, tmp_path: Path) -> None:
+    verification = asked(keystone, tmp_path, password="wrong")
+    assert [check.layer for check in verification.checks if not check.ok] == ["credentials"]
+
+
+def test_a_service_that_runs_and_answers_500_does_not_verify(keystone: Keystone, tmp_path: Path) -> None:
+    keystone.status = 500
+    assert "answers 500" in failures(asked(keystone, tmp_path))["token"]
+
+
+def test_an_endpoint_without_a_route_is_found(keystone: Keystone, tmp_path: Path) -> None:
+    keystone.urls.append("https://image.test/")
+    wrong = failures(asked(keystone, tmp_path))
+    assert wrong["endpoints are routes"] == "endpoint without a route: https://image.test/"
+    assert "image.test is not one of the site's public names" in wrong["public urls"]
+
+
+def test_a_route_without_a_service_is_found(keystone: Keystone, tmp_path: Path) -> None:
+    assert (
+        "no Service behind identity.test"
+        in failures(asked(keystone, tmp_path, node_ports=(30999,)))["routes are services"]
+    )
+
+
+def test_services_still_to_come_are_not_missed_yet(keystone: Keystone, tmp_path: Path) -> None:
+    image = endpoint("glance", "image.test", "https://image.test/", 30292)
+    assert failures(asked(keystone, tmp_path, routes=(image,), releases=("keystone", "glance"))) == {}
+
+
+def test_a_cluster_internal_url_in_the_catalog_is_found(keystone: Keystone, tmp_path: Path) -> None:
+    keystone.urls = ["http://keystone-api.openstack.svc.cluster.local:5000/v3"]
+    assert {"endpoints are routes", "public urls"} <= set(failures(asked(keystone, tmp_path)))
+
+
+def test_a_certificate_of_another_authority_does_not_verify(keystone: Keystone, tmp_path: Path) -> None:
+    authority(tmp_path, NAME)  # another CA in the same place
+    assert "CERTIFICATE_VERIFY_FAILED" in failures(asked(keystone, tmp_path))["token"]
+
+
+def test_a_certificate_for_another_name_does_not_verify(keystone: Keystone, tmp_path: Path) -> None:
+    https = SiteHttps(names={"volume.test": "127.0.0.1"}, authority=tmp_path / "ca.crt")
+    with pytest.raises(UnreachedError, match="certificate"):
+        https.request("GET", f"https://volume.test:{keystone.port}/")
+
+
+def test_names_are_looked_up_in_the_plan_only(tmp_path: Path) -> None:
+    https = SiteHttps(names={}, authority=tmp_path / "ca.crt")
+    with pytest.raises(UnreachedError, match="localhost is not one of the site's public names"):
+        https.request("GET", "https://localhost/")
