@@ -74,7 +74,8 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # ansible shi
             site = load_site(path)
             plan = make_plan(site)
         except SiteError as error:
-            raise AnsibleParserError(str(error)) from error
+            # Not chained: Ansible would print every cause below it, and this text says it all.
+            raise AnsibleParserError(str(error)) from None
         errors = [finding for finding in plan.findings if finding.severity == "error"]
         if errors:
             self.display.warning(

@@ -89,6 +89,15 @@ def test_a_wrong_file_is_refused_with_key_and_remedy(tmp_path: Path) -> None:
         inventory(path)
 
 
+def test_a_wrong_file_is_told_in_the_sites_words_only(tmp_path: Path) -> None:
+    path = tmp_path / "site.yml"
+    path.write_text(LAB.read_text().replace("count: 2", "cuont: 2"))
+    with pytest.raises(AnsibleParserError) as caught:
+        inventory(path)
+    assert caught.value.__cause__ is None
+    assert "pydantic" not in str(caught.value)
+
+
 @pytest.mark.parametrize(
     ("name", "text", "ours"),
     [

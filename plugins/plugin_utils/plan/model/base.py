@@ -64,11 +64,11 @@ def _printable(value: str) -> str:
 
 
 def _json_only(value: Any) -> Any:
-    """Return ``value`` when JSON can say it, as charts and the kubelet are told: YAML's dates and bytes have no place."""
+    """Return ``value`` when JSON can say it, as charts and the kubelet hear it: YAML's dates and bytes do not fit."""
     if isinstance(value, dict):
         for key, inner in value.items():
             if not isinstance(key, str):
-                raise ValueError(f"the key {key!a} is not text: write a word")
+                raise ValueError(f"the key {key!a} is not text: write a word")  # noqa: TRY004 - pydantic wants ValueError
             _json_only(inner)
     elif isinstance(value, list):
         for inner in value:
