@@ -67,7 +67,7 @@ class DebianRoot:
         if "files" in entry.inputs:
             shutil.copytree(_FILES / entry.inputs["files"], root, dirs_exist_ok=True)
         if disable := entry.inputs.get("disable"):
-            context.run(["systemctl", f"--root={root}", "disable", *disable])
+            context.run(["chroot", root, "systemctl", "--quiet", "disable", *disable])
 
     def _pack(self, root: Path, context: Context) -> None:
         plain = context.scratch / "root.tar"
