@@ -48,7 +48,11 @@ class Image:
         return [*enter, str(self.root), str(uid), *pairs, "--", *argv]
 
     def run(
-        self, *argv: str, uid: int = 65534, mounts: Mapping[str, Path] | None = None, env: Mapping[str, str] | None = None
+        self,
+        *argv: str,
+        uid: int = 65534,
+        mounts: Mapping[str, Path] | None = None,
+        env: Mapping[str, str] | None = None,
     ) -> subprocess.CompletedProcess[str]:
         """Run ``argv`` to its end; what it says on either stream is ``stdout``."""
         return subprocess.run(

@@ -10,7 +10,7 @@ from pathlib import Path
 from .conftest import Image
 
 _MARIADB = """
-mariadb-install-db --skip-test-db >/dev/null 2>&1
+mariadb-install-db --user=mysql --skip-test-db >/dev/null 2>&1
 mariadbd --skip-networking >/run/mysqld/log 2>&1 &
 for _ in $(seq 120); do
   mariadb -N -e 'select version()' 2>/dev/null && break; sleep 0.5
@@ -31,7 +31,9 @@ def _owned(path: Path, uid: int) -> Path:
     return path
 
 
-def _run(image: Image, script: str, *, uid: int, mounts: Mapping[str, Path], env: Mapping[str, str] | None = None) -> str:
+def _run(
+    image: Image, script: str, *, uid: int, mounts: Mapping[str, Path], env: Mapping[str, str] | None = None
+) -> str:
     return image.run("bash", "-c", script, uid=uid, mounts=mounts, env=env).stdout
 
 
@@ -63,7 +65,7 @@ def test_memcached_answers_as_nobody(image: Callable[[str], Image]) -> None:
     assert "VERSION 1.6" in image("memcached").run("bash", "-c", ask).stdout
 
 
-def test_dep_check_needs_nothing_but_itself_and_ends_at_once_without_dependencies(image: Callable[[str], Image]) -> None:
+def test_dep_check_needs_nothing_else_and_ends_at_once_without_dependencies(image: Callable[[str], Image]) -> None:
     dep_check = image("dep-check")
     start = time.monotonic()
     assert dep_check.run("/usr/local/bin/kubernetes-entrypoint").returncode == 0
