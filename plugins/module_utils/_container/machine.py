@@ -15,6 +15,7 @@ from pathlib import Path
 
 from .errors import LabError
 from .names import CGROUP, RUN
+from .run import run
 
 SYSCTL = Path("/proc/sys")
 # The settings every container shares with the machine; net/ belongs to each network namespace.
@@ -88,10 +89,10 @@ class Baseline:
     namespaces: bool  # whether /run/netns was there
 
 
-def remember(run: Path) -> None:
-    """Make ``run``, a lab's directory below RUN, and record the machine, unless that was done since it started."""
+def remember(directory: Path) -> None:
+    """Make ``directory``, a lab's below RUN, and record the machine, unless that was done since it started."""
     with locked(RUN):
-        run.mkdir(mode=0o700, exist_ok=True)
+        directory.mkdir(mode=0o700, exist_ok=True)
         if _recorded() is None:
             netns = Path("/run/netns")
             baseline = {"boot": _boot(), "settings": settings(), "namespaces": netns.is_dir() and _is_mount(netns)}
@@ -135,7 +136,7 @@ def _forget_namespaces_directory() -> None:
     path = Path("/run/netns")
     if path.is_dir() and not any(path.iterdir()):
         if _is_mount(path):
-            unmount(path)
+            _umount(path)
         path.rmdir()
 
 
@@ -154,10 +155,12 @@ def mounts_below(path: Path) -> list[Path]:
 
 def unmount(path: Path) -> None:
     """Take every mount at and below ``path`` away, also one that something still holds open. Raises LabError."""
-    from .run import run
-
     for point in mounts_below(path):
-        run("umount", "--lazy", str(point))
+        _umount(point)
+
+
+def _umount(point: Path) -> None:
+    run("umount", "--lazy", str(point))
 
 
 def _is_mount(path: Path) -> bool:
