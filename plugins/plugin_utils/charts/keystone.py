@@ -39,7 +39,7 @@ ErrorLog /dev/stdout
 
 <VirtualHost *:{KEYSTONE_PORT}>
     WSGIDaemonProcess keystone-public processes={weight.wsgi_processes} threads={weight.wsgi_threads} \
-user=keystone group=keystone display-name=%{{GROUP}}
+user=keystone group=keystone home=/tmp display-name=%{{GROUP}}
     WSGIProcessGroup keystone-public
     WSGIScriptAlias / /var/www/cgi-bin/keystone/wsgi.py
     WSGIApplicationGroup %{{GLOBAL}}
