@@ -12,6 +12,7 @@ import tarfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.artifact import Artifact
@@ -116,13 +117,13 @@ def _unpack(archive: Path, place: Path) -> Image:
     return Image(place, dict(entry.split("=", 1) for entry in config["config"]["Env"]))
 
 
-def describe(tar: tarfile.TarFile) -> tuple[dict, dict]:  # type: ignore[type-arg]
+def describe(tar: tarfile.TarFile) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return manifest and configuration of an OCI archive."""
 
-    def read(name: str) -> dict:  # type: ignore[type-arg]
+    def read(name: str) -> dict[str, Any]:
         stream = tar.extractfile(name)
         assert stream is not None
-        return json.load(stream)
+        return dict(json.load(stream))
 
     manifest = read("blobs/" + read("index.json")["manifests"][0]["digest"].replace(":", "/"))
     return manifest, read("blobs/" + manifest["config"]["digest"].replace(":", "/"))

@@ -21,9 +21,9 @@ WSGI = (
 # What the charts start by name.
 PROGRAMS = {
     "openstack": (
-        "apache2", "uwsgi", "python", "keystone-manage", "glance-manage", "placement-manage", "nova-manage",
-        "cinder-manage", "neutron-db-manage", "heat-manage", "nova-conductor", "nova-scheduler", "nova-novncproxy", "neutron-rpc-server",
-        "heat-engine", "cinder-scheduler", "cinder-volume", "openstack", "qemu-img", "bash",
+        "apache2", "uwsgi", "python", "keystone-manage", "glance-manage", "placement-manage", "nova-manage", "bash",
+        "cinder-manage", "neutron-db-manage", "heat-manage", "nova-conductor", "nova-scheduler", "nova-novncproxy",
+        "neutron-rpc-server", "heat-engine", "cinder-scheduler", "cinder-volume", "openstack", "qemu-img",
     ),
     "openstack-client": ("openstack", "python", "bash"),
     "mariadb": ("mariadbd", "mariadb", "mariadb-install-db", "mariadb-upgrade", "mariadb-backup", "pidof", "bash"),
