@@ -1,0 +1,197 @@
+"""Failure cards provoked on the running cluster: what really goes wrong, and what the card says (D5, H6, R7).
+
+Each test rolls a probe release out into a namespace of its own, breaks one thing, and puts it back.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import Plan, ReleasePlan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout import Api, Helm, Options, Processes, Rollout
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import Card
+from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import Store, open_store
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import tool
+
+pytestmark = pytest.mark.lab
+CHARTS = Path(__file__).parents[1] / "rollout_api" / "charts"
+SLEEP = ["sleep", "3600"]
+CONNECT = "import pymysql; pymysql.connect(host='mariadb.openstack.svc.{domain}', user='{user}', password='{password}')"
+Provoke = Callable[..., Card]
+
+
+@pytest.fixture(scope="module")
+def api(state: Path) -> Api:
+    """The cluster's API."""
+    return Api(state / "kubeconfig")
+
+
+@pytest.fixture(scope="module")
+def store(plan: Plan) -> Store:
+    """The site's secrets, to be searched for in what is printed."""
+    return open_store(plan.site, write=False)
+
+
+@pytest.fixture
+def namespace(api: Api) -> Iterator[str]:
+    """A namespace of the test's own."""
+    name = f"cards-{secrets.token_hex(3)}"
+    body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+    api.request("POST", "/api/v1/namespaces", body=body)
+    yield name
+    api.request("DELETE", f"/api/v1/namespaces/{name}")
+
+
+@pytest.fixture
+def provoke(plan: Plan, state: Path, api: Api, store: Store, namespace: str) -> Provoke:
+    """Return a function that rolls the probe out, expects it to fail, and returns its card."""
+
+    def roll_out(*, start_timeout: float = 150.0, **values: Any) -> Card:
+        image = plan.supply.images["openstack-client"]
+        chosen = {"image": image, "command": SLEEP, "job_command": ["true"], "storage_class": "general", **values}
+        release = ReleasePlan(
+            name="probe", chart="probe", version=f"{plan.openstack.release}.0", namespace=namespace, needs=(),
+            verify="workloads", values=chosen,
+        )  # fmt: skip
+        lines: list[str] = []
+        processes = Processes()
+        rollout = Rollout(
+            plan=replace(plan, openstack=replace(plan.openstack, releases=(release,))),
+            api=api,
+            helm=Helm(binary=tool("helm"), kubeconfig=state / "kubeconfig", charts=str(CHARTS), processes=processes),
+            processes=processes,
+            secrets=store,
+            authority=state / "ca.crt",
+            say=lines.append,
+            options=Options(start_timeout=start_timeout, patience=0.3, force=("image-unknown",)),
+        )
+        result = rollout.apply()
+        assert result.failed, lines
+        printed = "\n".join(lines)
+        assert [name for name, value in store.items().items() if value in printed] == []
+        (card,) = result.cards
+        return card
+
+    return roll_out
+
+
+def test_an_image_missing_from_the_registry(plan: Plan, provoke: Provoke) -> None:
+    image = f"{plan.supply.registry}/groundup/nowhere:1"
+    card = provoke(image=image)
+    assert (card.layer, card.rule, card.object) == ("image", "image-missing", f"image {image}")
+
+
+def test_a_registry_that_is_down(plan: Plan, provoke: Provoke) -> None:
+    registry = f"{plan.supply.registry.partition(':')[0]}:5999"  # nobody listens there
+    card = provoke(image=f"{registry}/groundup/openstack-client:1")
+    assert (card.layer, card.rule, card.object) == ("image", "registry-down", f"registry {registry}")
+
+
+def test_a_volume_claim_nobody_serves(provoke: Provoke) -> None:
+    card = provoke(stateful=True, storage_class="nowhere")
+    assert (card.layer, card.object) == ("volume", "PersistentVolumeClaim/data-probe-server-0")
+
+
+def test_a_wrong_database_password(plan: Plan, provoke: Provoke) -> None:
+    code = CONNECT.format(domain=plan.kubernetes.dns_domain, user="keystone", password="wrong")
+    card = provoke(job_command=["python3", "-c", code])
+    assert (card.layer, card.rule) == ("credentials", "db-password")
+    assert "Access denied" in card.what
+
+
+def test_a_job_that_fails_with_a_traceback(provoke: Provoke) -> None:
+    card = provoke(job_command=["python3", "-c", "raise ValueError('no such region')"])
+    assert (card.layer, card.object) == ("service", "Job/probe-sync")
+    assert "ValueError: no such region" in card.what
+    assert any("Traceback" in line for line in card.log)
+
+
+def test_a_disk_that_is_full(provoke: Provoke) -> None:
+    code = "raise OSError(28, 'No space left on device', '/var/lib/x')"
+    card = provoke(job_command=["python3", "-c", code])
+    assert (card.layer, card.rule) == ("node", "volume-full")
+
+
+def test_a_chart_that_does_not_render(provoke: Provoke) -> None:
+    card = provoke(fail="endpoints.identity is missing")
+    assert (card.layer, card.rule) == ("chart", "chart-render")
+
+
+def test_a_name_service_that_is_down(plan: Plan, api: Api, provoke: Provoke) -> None:
+    code = CONNECT.format(domain=plan.kubernetes.dns_domain, user="keystone", password="x")
+    with scaled(api, "/apis/apps/v1/namespaces/kube-system/deployments/coredns", 0):
+        card = provoke(job_command=["python3", "-c", code])
+    assert (card.layer, card.rule) == ("network", "dns-down")
+    assert card.object == "Deployment/coredns (kube-system)"
+
+
+def test_a_node_that_is_not_ready(plan: Plan, api: Api, connect: Callable[[str], Any], provoke: Provoke) -> None:
+    """All nodes but the control plane's are gone: the probe has nowhere to go."""
+    workers = [host.name for host in plan.hosts.values() if "worker" in host.roles]
+    try:
+        for name in workers:
+            assert connect(name).run("sudo systemctl stop kubelet").rc == 0
+        until(lambda: all(not ready(api, name) for name in workers), seconds=120)
+        card = provoke(node=workers[0])
+    finally:
+        for name in workers:
+            connect(name).run("sudo systemctl start kubelet")
+        until(lambda: all(ready(api, name) for name in workers), seconds=120)
+    assert (card.layer, card.rule) == ("node", "node-not-ready")
+    assert card.object in {f"Node/{name}" for name in workers}
+
+
+def test_one_galera_member_left_names_the_quorum(plan: Plan, state: Path, api: Api, store: Store) -> None:
+    """R7: pods run, tokens fail. The verifier of Keystone asks what it stands on, and the card names the quorum."""
+    path = "/apis/apps/v1/namespaces/openstack/statefulsets/mariadb-server"
+    if api.get(path)["spec"]["replicas"] < 3:
+        pytest.skip("this site has one Galera member: see inventories/lab-ha")
+    processes = Processes()
+    helm = Helm(binary=tool("helm"), kubeconfig=state / "kubeconfig", charts="/nonexistent", processes=processes)
+    rollout = Rollout(
+        plan=plan, api=api, helm=helm, processes=processes, secrets=store, authority=state / "ca.crt", say=print
+    )
+    with scaled(api, path, 1):
+        until(lambda: rollout.verify().failed, seconds=120)
+        cards = {card.release: card for card in rollout.verify().cards}
+    assert cards["mariadb"].layer == "database"
+    assert cards["mariadb"].rule == "quorum"
+    assert all(card.rule == "quorum" for card in cards.values())
+
+
+@contextmanager
+def scaled(api: Api, path: str, replicas: int) -> Iterator[None]:
+    """Scale a workload while the block runs, and wait until it is as it was."""
+    before = api.get(path)["spec"]["replicas"]
+
+    def scale(count: int) -> None:
+        body = {"spec": {"replicas": count}}
+        api.request("PATCH", f"{path}/scale", body=body, content_type="application/merge-patch+json")
+        until(lambda: (api.get(path).get("status") or {}).get("readyReplicas", 0) == count, seconds=300)
+
+    scale(replicas)
+    try:
+        yield
+    finally:
+        scale(before)
+
+
+def ready(api: Api, node: str) -> bool:
+    """Return whether a node is Ready."""
+    conditions = api.get(f"/api/v1/nodes/{node}")["status"]["conditions"]
+    return any(entry["type"] == "Ready" and entry["status"] == "True" for entry in conditions)
+
+
+def until(condition: Callable[[], bool], *, seconds: float) -> None:
+    """Wait for a condition. Raises AssertionError when it does not come true in time."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it did not come to that"
+        time.sleep(1.0)
