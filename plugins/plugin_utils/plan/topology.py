@@ -79,7 +79,7 @@ def _racks(plan: Plan) -> list[_Rack]:
     for name, hosts in by_rack.items():
         shapes.setdefault(tuple(sorted(Counter(host.roles for host in hosts).items())), []).append(name)
     return [
-        _Rack(names[0] if len(names) == 1 else f"{names[0]} ... {names[-1]}", by_rack[names[0]], len(names))
+        _Rack(names[0] if len(names) == 1 else f"{names[0]}...{names[-1]}", by_rack[names[0]], len(names))
         for names in shapes.values()
     ]
 
@@ -171,9 +171,9 @@ def _rack(body: list[str], plan: Plan, rack: _Rack, x: float, top: float, *, hei
         middle = x + RACK / 2
         body.append(_line(middle, 136, middle, top, ROLE_COLOURS["control"], dash="4 3"))
     body.append(_box(x, top, RACK, height, fill="#f5f7f9", stroke=FRAME, radius=5))
-    times = f" (x {rack.alike})" if rack.alike > 1 else ""
-    body.append(_text(x + 8, top + 19, f"{rack.title}{times}", weight="bold"))
-    body.append(_text(x + RACK - 8, top + 19, str(len(rack.hosts)), size=11, fill=FAINT, anchor="end"))
+    many = f"{rack.alike} racks" if rack.alike > 1 else str(len(rack.hosts))
+    body.append(_text(x + 8, top + 19, _cut(rack.title, 12), size=11 if rack.alike > 1 else 12, weight="bold"))
+    body.append(_text(x + RACK - 8, top + 19, many, size=10, fill=FAINT, anchor="end"))
     y, slot = top + 30, _slot(rack)
     for host in rack.hosts[:DRAWN]:
         body.append(_box(x + 6, y, RACK - 12, slot - 2, fill=PAPER, stroke=FRAME, radius=2))

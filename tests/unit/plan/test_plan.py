@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -98,6 +99,12 @@ def test_every_service_has_an_endpoint_of_its_own(plan_of: Callable[..., Plan]) 
 def test_services_need_only_services_there_are() -> None:
     for name, service in SERVICES.items():
         assert set(service.needs) <= set(SERVICES), name
+
+
+def test_no_service_needs_itself_by_any_way() -> None:
+    order = list(TopologicalSorter({name: service.needs for name, service in SERVICES.items()}).static_order())
+    assert order.index("keystone") == 0
+    assert order.index("nova") > order.index("neutron")
 
 
 def test_control_and_workers_are_labelled_for_openstack_and_others_are_no_nodes(plan_of: Callable[..., Plan]) -> None:
