@@ -54,11 +54,26 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
             opened.remember(outcome)
         if verb == "check" and outcome.reasons:
             self._display.display(gate.table(outcome.reasons))
+        for line in _closing(opened, outcome):
+            self._display.display(line)
         return {**_facts(verb, outcome), **self._diff(opened, outcome), "failed": outcome.failed, "msg": _msg(outcome)}
 
     def _diff(self, opened: Session, outcome: RolloutResult) -> dict[str, Any]:
         text = diff_text(outcome, opened.redactor) if self._task.diff and outcome.changed else ""
         return {"diff": {"prepared": text}} if text else {}
+
+
+def _closing(opened: Session, outcome: RolloutResult) -> list[str]:
+    """Return what an operator wants to know in the end: that it works, what there is, and how to reach it."""
+    if outcome.failed or "token_expires_at" not in outcome.facts:
+        return []
+    catalog = [f"  {entry['type']:<14} {entry['region']:<12} {entry['url']}" for entry in outcome.facts["catalog"]]
+    return [
+        f"Keystone issued a token; it expires {outcome.facts['token_expires_at']}",
+        *catalog,
+        f"Its names are on {opened.plan.edge.address}, its certificates are signed by {opened.directory / 'ca.crt'}",
+        f"A shell that knows all of this: make lab-shell SITE={opened.site_file}",
+    ]
 
 
 def _facts(verb: str, outcome: RolloutResult) -> dict[str, Any]:

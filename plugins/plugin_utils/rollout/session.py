@@ -41,6 +41,7 @@ _PR_SET_PDEATHSIG = 1
 class Session:
     """A rollout that is ready to go."""
 
+    site_file: str
     plan: Plan
     rollout: Rollout
     redactor: Redactor
@@ -89,7 +90,13 @@ def session(
             options=options,
         )
         try:
-            yield Session(plan=plan, rollout=rollout, redactor=Redactor(store.items()), directory=directory)
+            yield Session(
+                site_file=site_file,
+                plan=plan,
+                rollout=rollout,
+                redactor=Redactor(store.items()),
+                directory=directory,
+            )
         finally:
             processes.stop()
 
