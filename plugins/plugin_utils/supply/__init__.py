@@ -18,8 +18,7 @@ from pathlib import Path
 from ..errors import GroundupError
 from .artifact import Artifact
 from .build import Run
-from .keys import Source
-from .lock import Entry, Lock, load_lock
+from .lock import Entry, Lock, Source, load_lock
 from .progress import Progress, silent
 from .serve import Published, file_tree, lay_out, publish_images, push
 from .store import Store
@@ -46,24 +45,24 @@ def ensure(
         names: artifact or group names of the lock.
         progress: called with one line at a time, from several threads, never from two at once.
         rebuild: make these artifacts again, whatever the cache holds; what they need is not made again.
-        source: ``build`` from packages, or fetch what is published (``upstream``).
+        source: ``build`` everything from packages, or fetch what is published (``upstream``) and build only the rest.
         lock: another lock than the collection's own.
         jobs: how many artifacts are made at once; default: one per core.
 
     Raises GroundupError naming the artifact that could not be made, is damaged, or has the wrong digest.
     """
-    lock = lock or load_lock()
+    lock = (lock or load_lock()).by(source)
     chosen = lock.select(names if names is None or isinstance(names, str) else list(names))
-    return Run(lock, Store(), progress=progress, source=source, jobs=jobs).ensure(chosen, rebuild=rebuild)
+    return Run(lock, Store(), progress=progress, jobs=jobs).ensure(chosen, rebuild=rebuild)
 
 
 def missing(
     names: str | Sequence[str] | None, *, source: Source = "build", lock: Lock | None = None
 ) -> tuple[str, ...]:
     """Return what ``ensure`` would have to make for ``names``, needs first; it makes nothing itself."""
-    lock = lock or load_lock()
+    lock = (lock or load_lock()).by(source)
     chosen = lock.select(names if names is None or isinstance(names, str) else list(names))
-    return Run(lock, Store(), progress=silent, source=source, jobs=None).missing(chosen)
+    return Run(lock, Store(), progress=silent, jobs=None).missing(chosen)
 
 
 def unpacked(name: str, *, progress: Progress = silent) -> Path:

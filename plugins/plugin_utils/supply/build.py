@@ -13,11 +13,10 @@ from pathlib import Path
 
 from ..errors import GroundupError
 from ..paths import cache_dir
-from . import upstream
 from .artifact import Artifact, payload_name
 from .builders import builder_of
 from .context import Context
-from .keys import Source, keys
+from .keys import keys
 from .lock import Entry, Lock
 from .process import Interrupted, Meter
 from .progress import Counter, Progress, clock
@@ -28,9 +27,9 @@ from .store import Store
 class Run:
     """One call of ``ensure``."""
 
-    def __init__(self, lock: Lock, store: Store, *, progress: Progress, source: Source, jobs: int | None) -> None:
+    def __init__(self, lock: Lock, store: Store, *, progress: Progress, jobs: int | None) -> None:
         """Prepare; nothing is read or built yet."""
-        self._lock, self._store, self._progress, self._source = lock, store, progress, source
+        self._lock, self._store, self._progress = lock, store, progress
         self._jobs = jobs or os.cpu_count() or 1
         self._stop = threading.Event()
         self._found: dict[str, Artifact] = {}
@@ -48,8 +47,7 @@ class Run:
 
     def missing(self, names: tuple[str, ...], *, again: AbstractSet[str] = frozenset()) -> tuple[str, ...]:
         """Return what must be built, needs first: what is needed only by a stored artifact stays away."""
-        closure = self._lock.closure(names) if self._source == "build" else names
-        self._keys = keys(self._lock, closure, source=self._source)
+        self._keys = keys(self._lock, self._lock.closure(names))
         missing: dict[str, None] = {}
         seen: set[str] = set()
 
@@ -70,7 +68,7 @@ class Run:
         return tuple(missing)
 
     def _needs(self, name: str) -> tuple[str, ...]:
-        return self._lock.artifacts[name].needs if self._source == "build" else ()
+        return self._lock.artifacts[name].needs
 
     def _build(self, names: tuple[str, ...], *, again: set[str]) -> None:
         counter = Counter(self._progress, total=len(names))
@@ -122,10 +120,7 @@ class Run:
             start, meter = time.monotonic(), Meter()
             counter.step(name, f"{entry.version}, begins")
             context = self._context(entry, place, meter, counter)
-            if self._source == "upstream":
-                upstream.obtain(entry, context)
-            else:
-                builder_of(entry).build(entry, context)
+            builder_of(entry).build(entry, context)
             sbom = document(name=name, version=entry.version, components=context.components)
             (place / "sbom.json").write_bytes(sbom)
             context.run(["rm", "-rf", "--one-file-system", context.scratch])

@@ -21,6 +21,7 @@ DEFAULT_PATH = Path(__file__).parents[3] / "supply.lock"
 
 Digest = Annotated[str, Field(pattern=r"^sha256:[0-9a-f]{64}$")]
 Kind = Literal["root", "files", "image"]
+Source = Literal["build", "upstream"]
 
 
 class _Strict(BaseModel):
@@ -137,6 +138,23 @@ class Lock(_Strict):
             for group in entry.groups:
                 found.setdefault(group, []).append(name)
         return {group: tuple(names) for group, names in found.items()}
+
+    def by(self, source: Source) -> Lock:
+        """Return the lock as ``source`` reads it.
+
+        ``upstream``: whatever is published is fetched, by the builder of that name. What nobody publishes (a root file
+        system of one's own) is built as ever.
+        """
+        if source == "build":
+            return self
+        fetched = {
+            name: entry.model_copy(
+                update={"builder": "upstream", "needs": (), "inputs": entry.upstream.model_dump(), "sha256": None}
+            )
+            for name, entry in self.artifacts.items()
+            if entry.upstream is not None
+        }
+        return self.model_copy(update={"artifacts": {**self.artifacts, **fetched}})
 
     def select(self, names: str | list[str] | tuple[str, ...] | None) -> tuple[str, ...]:
         """Return the artifacts meant by ``names``: artifact or group names, None for all; without what they need."""

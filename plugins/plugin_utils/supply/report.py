@@ -68,7 +68,7 @@ def rebuild_and_compare(lock: Lock, names: Sequence[str] | None, *, progress: Pr
     chosen, store = lock.select(list(names) if names else None), Store()
 
     def build(*, again: bool) -> dict[str, Artifact]:
-        return Run(lock, store, progress=progress, source="build", jobs=None).ensure(chosen, rebuild=again)
+        return Run(lock, store, progress=progress, jobs=None).ensure(chosen, rebuild=again)
 
     first, second = build(again=False), build(again=True)
     for name in chosen:

@@ -69,7 +69,7 @@ def download(url: str, destination: Path) -> str:
         raise GroundupError(
             f"{url} cannot be fetched: {error}",
             where="supply.lock",
-            why="with source upstream nothing is built",
+            why="with source upstream what is published is not built",
             remedy="reach it (proxy, CA bundle), or use `supply: {source: build}` in the site file",
         ) from error
     return f"sha256:{total.hexdigest()}"
@@ -108,12 +108,7 @@ def _place(file: UpstreamFile, download: Path, target: Path) -> None:
 
 def _published(entry: Entry) -> Upstream:
     if entry.upstream is None:
-        raise GroundupError(
-            f"artifact {entry.name} {entry.version} is not published anywhere the lock knows of",
-            where=f"supply.lock: artifacts.{entry.name}",
-            why="with source upstream nothing is built",
-            remedy="add an `upstream` to the entry, or use `supply: {source: build}` in the site file",
-        )
+        raise ValueError(f"{entry.name} is not published")
     return entry.upstream
 
 

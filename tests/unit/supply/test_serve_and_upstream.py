@@ -131,23 +131,35 @@ def test_an_upstream_file_is_fetched_and_taken_out_of_its_archive(
 @pytest.mark.parametrize(
     ("upstream", "said"),
     [
-        (None, "artifact a 1 is not published anywhere"),
         ({"files": {"program": {"url": "URL/program", "digest": None}}}, "artifact a 1: no digest is recorded for"),
         ({"files": {"program": {"url": "URL/program", "digest": f"sha256:{'0' * 64}"}}}, f"has digest {DIGEST}"),
         ({"files": {"program": {"url": "URL/absent", "digest": DIGEST}}}, "/absent cannot be fetched: .*404"),
     ],
 )
 def test_upstream_refuses_what_is_not_locked_not_there_or_different(
-    upstream: dict[str, dict[str, dict[str, str]]] | None, said: str, web: str, make_lock: MakeLock, lines: list[str]
+    upstream: dict[str, dict[str, dict[str, str]]], said: str, web: str, make_lock: MakeLock, lines: list[str]
 ) -> None:
-    if upstream:
-        for file in upstream["files"].values():
-            file["url"] = file["url"].replace("URL", web)
+    for file in upstream["files"].values():
+        file["url"] = file["url"].replace("URL", web)
     lock = make_lock(a={"upstream": upstream})
     with pytest.raises(GroundupError, match=said) as caught:
         supply.ensure("a", progress=lines.append, lock=lock, source="upstream")
     assert caught.value.remedy
     assert supply.missing("a", lock=lock, source="upstream") == ("a",)
+
+
+def test_with_source_upstream_what_nobody_publishes_is_built(
+    web: str, fake: FakeBuilder, make_lock: MakeLock, lines: list[str]
+) -> None:
+    files = {"program": {"url": f"{web}/program", "digest": DIGEST}}
+    lock = make_lock(
+        base={}, mine={"needs": ["base", "theirs"]}, theirs={"needs": ["base"], "upstream": {"files": files}}
+    )
+    supply.ensure("theirs", progress=lines.append, lock=lock, source="upstream")
+    assert fake.names() == []
+    found = supply.ensure("mine", progress=lines.append, lock=lock, source="upstream")
+    assert fake.names() == ["base", "mine"]
+    assert found["mine"].sha256 != supply.ensure("mine", progress=lines.append, lock=lock)["mine"].sha256
 
 
 def test_resolve_records_missing_digests_and_touches_nothing_else(
