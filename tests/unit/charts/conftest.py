@@ -1,0 +1,22 @@
+"""Scripts of the built-in charts, loaded from the files the charts put into pods."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+CHARTS = Path(__file__).resolve().parents[3] / "charts"
+
+
+def script(path: str) -> ModuleType:
+    """Return the chart script at ``path`` below charts/ as a module."""
+    name = "chart_" + path.replace("/", "_").replace("-", "_").removesuffix(".py")
+    spec = importlib.util.spec_from_file_location(name, CHARTS / path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module

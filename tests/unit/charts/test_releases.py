@@ -1,0 +1,97 @@
+"""Sizes and order of the releases, and how a site's own values are laid over them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from ansible_collections.groundup.cloud.plugins.plugin_utils.charts import releases
+from ansible_collections.groundup.cloud.plugins.plugin_utils.charts.endpoints import public_endpoint
+from ansible_collections.groundup.cloud.plugins.plugin_utils.charts.releases import merge
+from ansible_collections.groundup.cloud.plugins.plugin_utils.charts.secrets import secret
+from ansible_collections.groundup.cloud.plugins.plugin_utils.charts.sizes import Sizes, sizes
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, load_site, make_plan
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def plan_of(site: str) -> Plan:
+    return make_plan(load_site(ROOT / "inventories" / site / "site.yml"))
+
+
+@pytest.mark.parametrize(("site", "members"), [("lab", 1), ("lab-ha", 3), ("edge", 1), ("region", 3)])
+def test_quorum_services_have_one_member_or_three(site: str, members: int) -> None:
+    size = sizes(plan_of(site))
+    assert (size.mariadb, size.rabbitmq) == (members, members)
+
+
+def test_two_control_hosts_run_one_member_since_two_survive_the_loss_of_neither() -> None:
+    plan = plan_of("lab-ha")
+    gone = max(name for name, host in plan.hosts.items() if "control" in host.roles)
+    two = replace(plan, hosts={name: host for name, host in plan.hosts.items() if name != gone})
+    assert (sizes(two).mariadb, sizes(two).rabbitmq, sizes(two).api) == (1, 1, 2)
+
+
+def test_sizes_in_the_site_file_win() -> None:
+    plan = plan_of("region")
+    asked = replace(plan, openstack=replace(plan.openstack, replicas={"mariadb": 5, "api": 7}))
+    assert (sizes(asked).mariadb, sizes(asked).rabbitmq, sizes(asked).api) == (5, 3, 7)
+
+
+def test_members_are_kept_apart_by_rack_only_where_there_are_racks_enough() -> None:
+    assert sizes(plan_of("region")).topology_key == "topology.kubernetes.io/zone"
+    assert sizes(plan_of("lab")).topology_key == "kubernetes.io/hostname"
+
+
+def test_an_api_can_always_bring_up_one_pod_more_than_there_are_hosts() -> None:
+    """With strict anti-affinity and nothing allowed to be missing, a rolling update could never begin."""
+    keystone = next(release for release in plan_of("region").openstack.releases if release.name == "keystone")
+    assert keystone.values["pod"]["affinity"]["anti"]["type"]["default"].startswith("preferred")
+    assert keystone.values["pod"]["lifecycle"]["upgrades"]["deployments"]["rolling_update"]["max_unavailable"] == 0
+
+
+@pytest.mark.parametrize(("members", "stay"), [(1, 0), (3, 2), (5, 3)])
+def test_a_quorum_is_a_majority(members: int, stay: int) -> None:
+    assert Sizes.quorum(members) == stay
+
+
+def test_keystone_starts_after_its_database_and_its_cache() -> None:
+    order = [release.name for release in plan_of("lab").openstack.releases]
+    keystone = next(release for release in plan_of("lab").openstack.releases if release.name == "keystone")
+    assert set(keystone.needs) == {"mariadb", "memcached"}
+    assert all(order.index(name) < order.index("keystone") for name in keystone.needs)
+
+
+def test_a_sites_own_values_are_laid_over_the_plans() -> None:
+    plan = plan_of("lab")
+    over = {"keystone": {"conf": {"keystone": {"token": {"expiration": 60}}}}}
+    changed = releases(replace(plan, openstack=replace(plan.openstack, overrides=over)))
+    keystone = next(release for release in changed if release.name == "keystone")
+    assert keystone.values["conf"]["keystone"]["token"] == {"expiration": 60}
+    assert keystone.values["conf"]["keystone"]["oslo_middleware"] == {"enable_proxy_headers_parsing": True}
+
+
+def test_maps_are_merged_and_everything_else_replaced() -> None:
+    assert merge({"a": {"b": 1, "c": [1]}, "d": 1}, {"a": {"c": [2]}, "d": {"e": 2}}) == {
+        "a": {"b": 1, "c": [2]},
+        "d": {"e": 2},
+    }
+
+
+def test_a_chart_version_of_the_site_file_wins() -> None:
+    plan = plan_of("lab")
+    pinned = replace(plan, openstack=replace(plan.openstack, chart_versions={"mariadb": "2026.1.7"}))
+    versions = {release.name: release.version for release in releases(pinned)}
+    assert versions["mariadb"] == "2026.1.7"
+    assert versions["keystone"] == "2026.1.0"
+
+
+def test_a_service_without_a_public_endpoint_is_named() -> None:
+    with pytest.raises(KeyError, match="no endpoint for glance"):
+        public_endpoint(plan_of("lab"), "glance")
+
+
+def test_a_secret_nobody_listed_cannot_be_referred_to() -> None:
+    with pytest.raises(KeyError, match="keystone/nobody"):
+        secret("keystone/nobody")

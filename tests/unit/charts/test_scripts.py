@@ -1,0 +1,197 @@
+"""The other scripts the built-in charts run in pods."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import socket
+import threading
+import urllib.error
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from .conftest import script
+
+keys = script("keystone/files/keys.py")
+domains = script("keystone/files/domains.py")
+rabbitmq = script("rabbitmq/files/start.py")
+controller = script("mariadb/files/mariadb_controller.py")
+WRITER = "openstack.groundup.cloud/writer"
+
+
+def test_a_new_key_is_a_fernet_key() -> None:
+    assert len(base64.urlsafe_b64decode(keys.new_key())) == 32
+    assert keys.new_key() != keys.new_key()
+
+
+def test_setup_makes_a_key_to_sign_with_and_the_next_one_and_leaves_a_repository_alone() -> None:
+    assert set(keys.setup({})) == {0, 1}
+    assert keys.setup({0: "a", 5: "b"}) == {0: "a", 5: "b"}
+
+
+def test_rotation_signs_with_the_staged_key_and_stages_a_new_one() -> None:
+    rotated = keys.rotate({0: "staged", 1: "old"}, keep=7)
+    assert rotated[2] == "staged"
+    assert rotated[1] == "old"
+    assert rotated[0] not in ("staged", "old")
+
+
+@given(rotations=st.integers(1, 30), keep=st.integers(3, 9))
+def test_rotation_keeps_the_newest_keys_and_never_more_than_asked_for(rotations: int, keep: int) -> None:
+    repository = keys.setup({})
+    for _ in range(rotations):
+        repository = keys.rotate(repository, keep=keep)
+    assert len(repository) == min(keep, rotations + 2)
+    used = sorted(number for number in repository if number)
+    assert used == list(range(max(used) - len(used) + 1, max(used) + 1))
+
+
+def test_a_conflicting_change_is_taken_in_and_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two setups at once: the one that comes second finds keys, and leaves them."""
+    state: dict[str, Any] = {"version": "1", "data": {}}
+
+    def call(method: str, *_: object) -> dict[str, Any]:
+        if method == "GET":
+            return {"metadata": {"resourceVersion": state["version"]}, "data": dict(state["data"])}
+        if state["version"] == "1":
+            state.update(version="2", data={"0": base64.b64encode(b"theirs").decode()})
+            raise urllib.error.HTTPError("", 409, "conflict", None, None)  # type: ignore[arg-type]
+        raise AssertionError("keys of another writer were overwritten")
+
+    monkeypatch.setattr(keys, "call", call)
+    assert keys.change("keystone-fernet-keys", "setup") is False
+
+
+def test_rotation_removes_old_keys_from_the_secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    old = {str(n): base64.b64encode(b"k").decode() for n in range(4)}
+    sent: list[Any] = []
+
+    def call(_method: str, _secret: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
+        sent.append(body)
+        return {"metadata": {"resourceVersion": "7"}, "data": old}
+
+    monkeypatch.setattr(keys, "call", call)
+    monkeypatch.setenv("MAX_ACTIVE_KEYS", "3")
+    assert keys.change("keystone-fernet-keys", "rotate") is True
+    assert sent[-1]["metadata"] == {"resourceVersion": "7"}
+    assert sent[-1]["data"]["1"] is sent[-1]["data"]["2"] is None
+    assert set(sent[-1]["data"]) == {"0", "1", "2", "3", "4"}
+
+
+def test_rabbitmqs_password_hash_is_salt_and_digest() -> None:
+    raw = base64.b64decode(rabbitmq.password_hash("word", b"salt"))
+    assert raw == b"salt" + hashlib.sha256(b"saltword").digest()
+
+
+def test_rabbitmqs_guest_has_no_rights_and_the_administrator_all() -> None:
+    made = rabbitmq.definitions("admin", "a", "g")
+    assert {user["name"]: user["tags"] for user in made["users"]} == {"admin": ["administrator"], "guest": []}
+    assert [right["user"] for right in made["permissions"]] == ["admin"]
+    assert '"a"' not in json.dumps([user["password_hash"] for user in made["users"]])
+
+
+def test_private_files_are_readable_by_their_owner_alone_and_replaced_whole(tmp_path: Path) -> None:
+    for text in ("one", "two"):
+        rabbitmq.private_file(tmp_path / "cookie", text)
+    assert (tmp_path / "cookie").read_text() == "two"
+    assert (tmp_path / "cookie").stat().st_mode & 0o777 == 0o400
+
+
+def test_a_new_rabbitmq_member_waits_until_the_first_one_listens(monkeypatch: pytest.MonkeyPatch) -> None:
+    server = socket.socket()
+    server.bind(("127.0.0.1", 0))
+    port = server.getsockname()[1]
+    naps: list[float] = []
+
+    def nap(seconds: float) -> None:
+        naps.append(seconds)
+        server.listen()
+
+    monkeypatch.setattr(rabbitmq.time, "sleep", nap)
+    rabbitmq.wait_for(f"127.0.0.1:{port}")
+    server.close()
+    assert naps == [3]
+
+
+def member(ordinal: int, *, ready: bool = True, writer: bool = False, leaving: bool = False) -> dict[str, Any]:
+    metadata: dict[str, Any] = {"name": f"mariadb-server-{ordinal}", "labels": {WRITER: "true"} if writer else {}}
+    if leaving:
+        metadata["deletionTimestamp"] = "now"
+    return {"metadata": metadata, "status": {"conditions": [{"type": "Ready", "status": str(ready)}]}}
+
+
+def test_the_writer_stays_the_writer_while_it_is_ready() -> None:
+    assert controller.choose([member(0), member(1, writer=True)], WRITER) == ("mariadb-server-1", [])
+
+
+@pytest.mark.parametrize("gone", [{"ready": False}, {"leaving": True}])
+def test_another_member_follows_a_writer_that_is_gone_and_there_are_never_two(gone: dict[str, bool]) -> None:
+    members = [member(0, writer=True, **gone), member(1), member(2)]
+    assert controller.choose(members, WRITER) == ("mariadb-server-1", ["mariadb-server-0"])
+
+
+def test_with_no_member_ready_nothing_moves() -> None:
+    assert controller.choose([member(0, ready=False, writer=True), member(1, ready=False)], WRITER) == (None, [])
+
+
+class Identity(BaseHTTPRequestHandler):
+    """As much of Keystone as domains.py talks to."""
+
+    known: ClassVar[dict[str, Any]] = {}
+    configured: ClassVar[dict[str, Any]] = {}
+
+    def answer(self, code: int, body: Any, **headers: str) -> None:
+        self.send_response(code)
+        for name, value in headers.items():
+            self.send_header(name.replace("_", "-"), value)
+        self.end_headers()
+        self.wfile.write(json.dumps(body).encode())
+
+    def handle_any(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers.get("Content-Length") or 0)) or "{}")
+        what = (self.command, self.path.split("?")[0])
+        if what == ("POST", "/v3/auth/tokens"):
+            self.answer(201, {}, X_Subject_Token="token")
+        elif self.headers["X-Auth-Token"] != "token":
+            self.answer(401, {})
+        elif what == ("GET", "/v3/domains"):
+            name = self.path.partition("name=")[2]
+            self.answer(200, {"domains": [self.known[name]] if name in self.known else []})
+        elif what == ("POST", "/v3/domains"):
+            self.known[body["domain"]["name"]] = {"id": "id-" + body["domain"]["name"]}
+            self.answer(201, {"domain": self.known[body["domain"]["name"]]})
+        elif self.command == "GET":
+            self.answer(200 if self.path in self.configured else 404, {})
+        else:
+            self.configured[self.path] = (self.command, body["config"])
+            self.answer(200, {})
+
+    do_GET = do_POST = do_PUT = do_PATCH = handle_any  # noqa: N815 - names http.server looks for
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Say nothing."""
+
+
+def test_domains_are_made_once_and_their_configuration_is_brought_up_to_date(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = HTTPServer(("127.0.0.1", 0), Identity)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    for name in ("USERNAME", "PASSWORD", "USER_DOMAIN_NAME", "PROJECT_NAME", "PROJECT_DOMAIN_NAME"):
+        monkeypatch.setenv(f"OS_{name}", "x")
+    monkeypatch.setenv("OS_AUTH_URL", f"http://127.0.0.1:{server.server_port}/v3")
+    path = tmp_path / "domains.json"
+    path.write_text('{"corp": {"identity": {"driver": "ldap"}}}')
+    monkeypatch.setattr(domains.sys, "argv", ["domains.py", str(path)])
+    for verb in ("PUT", "PATCH"):
+        domains.main()
+        assert Identity.configured["/v3/domains/id-corp/config"] == (verb, {"identity": {"driver": "ldap"}})
+    server.shutdown()
+    server.server_close()
+    assert set(Identity.known) == {"corp"}
