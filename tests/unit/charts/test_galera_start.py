@@ -86,7 +86,7 @@ def test_two_members_that_decide_on_the_same_state_cannot_both_claim() -> None:
             if method == "PATCH":
                 assert body is not None
                 if body["metadata"]["resourceVersion"] != str(version["now"]):
-                    raise start.urllib.error.HTTPError("", start.CONFLICT, "conflict", None, None)  # type: ignore[arg-type]
+                    raise start.urllib.error.HTTPError("", start.CONFLICT, "conflict", None, None)
                 version["now"] += 1
             return {"metadata": {"resourceVersion": str(version["now"])}}
 

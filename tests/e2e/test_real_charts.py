@@ -1,0 +1,109 @@
+"""OpenStack-Helm's own charts, unmodified, with our images, values and rollout: to a token on the running cluster.
+
+They come up in a namespace and behind a node port of their own, beside the releases of the lab, and are removed again.
+Skipped with the reason when GROUNDUP_OSH_CHARTS names no directory of packages (docs/charts.md).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ansible_collections.groundup.cloud.plugins.plugin_utils.charts import releases
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import Plan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout import Api, Helm, Options, Processes, Rollout
+from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import open_store
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import tool
+
+pytestmark = pytest.mark.lab
+NODE_PORT = 30599  # beside the lab's own 30500
+
+
+@pytest.fixture(scope="module")
+def charts() -> Path:
+    """The directory of packaged charts."""
+    where = os.environ.get("GROUNDUP_OSH_CHARTS")
+    if not where:
+        pytest.skip("GROUNDUP_OSH_CHARTS is not set: no OpenStack-Helm charts to install (docs/charts.md)")
+    if not list(Path(where).glob("keystone-*.tgz")):
+        pytest.skip(f"GROUNDUP_OSH_CHARTS={where} holds no keystone-*.tgz (docs/charts.md)")
+    return Path(where)
+
+
+@pytest.fixture(scope="module")
+def real(plan: Plan, state: Path) -> Iterator[Plan]:
+    """The site's plan with the same values in a namespace of the test's own, which is deleted afterwards."""
+    api = Api(state / "kubeconfig")
+    namespace = f"osh-{secrets.token_hex(3)}"
+    api.request(
+        "POST", "/api/v1/namespaces", body={"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}
+    )
+    endpoints = tuple(
+        replace(endpoint, node_port=NODE_PORT) if endpoint.service == "keystone" else endpoint
+        for endpoint in plan.edge.endpoints
+    )
+    cloud = replace(plan.openstack, namespace=namespace)
+    beside = replace(plan, openstack=cloud, edge=replace(plan.edge, endpoints=endpoints))
+    # The public names lead to the lab's own Keystone; this one is asked below, at its node port.
+    made = tuple(
+        replace(release, verify="workloads" if release.name == "keystone" else release.verify)
+        for release in releases(beside)
+        if release.name in ("mariadb", "rabbitmq", "memcached", "keystone")
+    )
+    yield replace(beside, openstack=replace(cloud, releases=made))
+    api.request("DELETE", f"/api/v1/namespaces/{namespace}")
+
+
+def token(plan: Plan, password: str) -> Any:
+    """Return the body of a token scoped to the administrator's project, issued at the node port."""
+    control = plan.hosts[plan.kubernetes.first_control].address
+    domain = {"name": "default"}
+    user = {"name": "admin", "password": password, "domain": domain}
+    body = {
+        "auth": {
+            "identity": {"methods": ["password"], "password": {"user": user}},
+            "scope": {"project": {"name": "admin", "domain": domain}},
+        }
+    }
+    request = urllib.request.Request(
+        f"http://{control}:{NODE_PORT}/v3/auth/tokens",
+        data=json.dumps(body).encode(),
+        headers={"Content-Type": "application/json"},
+    )
+    with urllib.request.urlopen(request, timeout=60) as answer:
+        return json.load(answer)["token"]
+
+
+def test_the_real_charts_come_up_unmodified_and_issue_a_token(real: Plan, charts: Path, state: Path) -> None:
+    store = open_store(real.site, write=False)
+    processes = Processes()
+    lines: list[str] = []
+    rollout = Rollout(
+        plan=real,
+        api=Api(state / "kubeconfig"),
+        helm=Helm(binary=tool("helm"), kubeconfig=state / "kubeconfig", charts=str(charts), processes=processes),
+        processes=processes,
+        secrets=store,
+        authority=state / "ca.crt",
+        say=lines.append,
+        options=Options(),
+    )
+    result = rollout.apply()
+    assert not result.failed, "\n".join(lines)
+    issued = token(real, store.items()["keystone/admin"])
+    assert issued["project"]["name"] == "admin"
+    urls = {
+        (entry["type"], endpoint["interface"]): endpoint["url"]
+        for entry in issued["catalog"]
+        for endpoint in entry["endpoints"]
+    }
+    public = next(endpoint for endpoint in real.edge.endpoints if endpoint.service == "keystone")
+    assert urls["identity", "public"] == public.url
+    assert real.openstack.namespace in urls["identity", "internal"]
