@@ -1,4 +1,4 @@
-"""What is in the service images, and that it fits together (U2): entry points, plugins, bytecode, no trace of a build."""
+"""What is in the service images, and that it fits together (U2): entry points, plugins, bytecode, no trace of builds."""
 
 from __future__ import annotations
 
@@ -30,21 +30,28 @@ PROGRAMS = {
     "rabbitmq": ("rabbitmq-server", "rabbitmqctl", "rabbitmq-diagnostics", "rabbitmqadmin", "awk", "bash"),
     "memcached": ("memcached", "bash"),
 }  # fmt: skip
+# A process per service, as in a pod: two services in one would register the same options.
 _LOAD = """
-import importlib, importlib.metadata, importlib.util, sys, warnings
+import importlib.metadata, importlib.util, os, sys, warnings
 warnings.simplefilter("ignore")
-broken = []
 for name in sys.argv[1:]:
     if importlib.util.find_spec(name) is None:
-        broken.append(name)
-services = {"keystone", "glance", "nova", "neutron", "cinder", "heat", "placement", "oslo"}
-for entry in importlib.metadata.entry_points(group="oslo.config.opts"):
-    if entry.name.split(".")[0] in services:
-        try:
-            entry.load()
-        except Exception as error:
-            broken.append(f"{entry.name}: {error!r}")
-print(broken)
+        print("BROKEN", name)
+plugins = importlib.metadata.entry_points(group="oslo.config.opts")
+for service in ("keystone", "glance", "nova", "neutron", "cinder", "heat", "placement", "oslo"):
+    if os.fork():
+        os.wait()
+        continue
+    loaded = 0
+    for entry in plugins:
+        if entry.name.split(".")[0] == service:
+            try:
+                entry.load()
+                loaded += 1
+            except Exception as error:
+                print("BROKEN", entry.name, repr(error))
+    print("LOADED" if loaded else "BROKEN", service, loaded, flush=True)
+    os._exit(0)
 """
 
 
@@ -57,14 +64,15 @@ def test_every_program_the_charts_start_is_on_the_path(image: Callable[[str], Im
 
 def test_wsgi_entry_points_and_configuration_plugins_load(image: Callable[[str], Image]) -> None:
     found = image("openstack").run("python", "-c", _LOAD, *WSGI, uid=42424)
-    assert found.stdout.splitlines()[-1] == "[]", found.stdout
+    assert "BROKEN" not in found.stdout, found.stdout
+    assert found.stdout.count("LOADED") == 8
 
 
 def test_programs_of_the_services_start_on_a_read_only_root(image: Callable[[str], Image]) -> None:
     root = image("openstack")
     assert root.run("keystone-manage", "--version", uid=42424).stdout.strip() == "29.1.0"
     assert root.run("id", "-un", uid=42424).stdout.strip() == "keystone"
-    assert image("mariadb").run("mariadbd", "--version", uid=999).stdout.startswith("mariadbd  Ver 11.8")
+    assert "mariadbd  Ver 11.8" in image("mariadb").run("mariadbd", "--version", uid=999).stdout
     modules = "import iso8601, kubernetes.client, kubernetes.config, pykube, pymysql"
     assert image("mariadb").run("/usr/bin/python3", "-c", modules, uid=999).stdout == ""
     assert image("openstack-client").run("python", "-c", "import pymysql, sqlalchemy").stdout == ""
