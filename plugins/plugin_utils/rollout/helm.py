@@ -38,7 +38,7 @@ class Helm:
         """Return the manifest of ``release`` with its hooks, as this cluster would get it. Raises ChartError."""
         argv = [
             "template", release.name, *self._chart(release), "--namespace", release.namespace,
-            "--values", "-", "--skip-tests", "--include-crds", "--kube-version", kube_version,
+            "--values", "-", "--skip-tests", "--kube-version", kube_version,
             *(f"--api-versions={version}" for version in api_versions),
         ]  # fmt: skip
         done = self._run(argv, stdin=_dump(values), timeout=120)
