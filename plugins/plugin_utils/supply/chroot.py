@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from . import machine
-from .process import Meter, run
+from .process import NAMESPACES, Meter, run
 from .tarball import pack_command
 
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -56,9 +56,8 @@ class Chroot:
         if (pip := machine.pip_configuration()) is not None:
             mounts["/etc/pip.conf"] = pip
         script = self._script({**mounts, **(binds or {})}, cwd)
-        namespaces = ["--mount", "--pid", "--ipc", "--fork", "--kill-child=KILL", "--propagation=private"]
         run(
-            ["unshare", *namespaces, *([] if network else ["--net"]), "--", "/bin/sh", "-euc", script, "sh", *command],
+            [*NAMESPACES, *([] if network else ["--net"]), "--", "/bin/sh", "-euc", script, "sh", *command],
             log=self._log, meter=self._meter, what=f"{command[0]} in the build root", env=variables, stop=self._stop,
         )  # fmt: skip
 
@@ -75,7 +74,7 @@ class Chroot:
         script = f'mount -t overlay overlay -o {shlex.quote(options)} {shlex.quote(str(self._merged))}\nexec "$@"'
         command = pack_command(self._merged, archive, epoch=epoch, exclude=left_out)
         run(
-            ["unshare", "--mount", "--propagation=private", "--", "/bin/sh", "-euc", script, "sh", *command],
+            [*NAMESPACES, "--", "/bin/sh", "-euc", script, "sh", *command],
             log=self._log, meter=self._meter, what="packing a build root", stop=self._stop,
         )  # fmt: skip
 

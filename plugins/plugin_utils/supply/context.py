@@ -11,7 +11,7 @@ from ..paths import cache_dir
 from .artifact import Artifact
 from .chroot import Chroot
 from .lock import Lock
-from .process import Meter, run
+from .process import NAMESPACES, Meter, run
 from .sbom import Component
 from .unpack import unpacked
 
@@ -45,8 +45,12 @@ class Context:
     def run(
         self, command: Sequence[str | Path], *, env: Mapping[str, str] | None = None, cwd: Path | None = None
     ) -> None:
-        """Run a command of this machine (mmdebstrap, tar, skopeo); raises GroundupError when it fails."""
-        run(command, log=self.log, meter=self.meter, what=str(command[0]), env=env, cwd=cwd, stop=self.stop)
+        """Run a command of this machine (mmdebstrap, tar, skopeo); raises GroundupError when it fails.
+
+        It has mount and process namespaces of its own: what it mounts or starts is gone when it ends or is killed.
+        """
+        inside = [*NAMESPACES, "--mount-proc", "--", *command]
+        run(inside, log=self.log, meter=self.meter, what=str(command[0]), env=env, cwd=cwd, stop=self.stop)
 
     def chroot(self, root: str, *, layer: str = "root") -> Chroot:
         """Return a build root on the needed artifact ``root``; every ``layer`` name has its own writable layer."""

@@ -12,6 +12,9 @@ from pathlib import Path
 
 from ..errors import GroundupError
 
+# Own mounts and processes, all of them gone with the first process.
+NAMESPACES = ("unshare", "--mount", "--pid", "--ipc", "--fork", "--kill-child=KILL", "--propagation=private")
+
 
 @dataclass(slots=True)
 class Meter:

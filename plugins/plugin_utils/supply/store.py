@@ -7,7 +7,7 @@ next one, which knows that it is dead because it holds the artifact's lock.
 from __future__ import annotations
 
 import json
-import shutil
+import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -103,12 +103,12 @@ class Store:
         home.mkdir(exist_ok=True)
         with locked(home / ".lock"):
             for remains in [*home.glob(".building-*"), *home.glob(".old-*")]:
-                shutil.rmtree(remains)
+                _remove(remains)
             place = Path(tempfile.mkdtemp(prefix=".building-", dir=home))
             try:
                 yield place
             finally:
-                shutil.rmtree(place, ignore_errors=True)
+                _remove(place)
 
     def keep(self, entry: Entry, key: str, place: Path, *, cpu_seconds: float, wall_seconds: float) -> Artifact:
         """Store what was built in ``place`` (payload, SBOM) under ``key``, replacing what was there."""
@@ -131,6 +131,11 @@ class Store:
             name=entry.name, kind=entry.kind, version=entry.version, key=key, path=final / path.name, sha256=found,
             image=entry.image, built=True,
         )  # fmt: skip
+
+
+def _remove(tree: Path) -> None:
+    """Remove a directory tree, if it is there, and never what is mounted in it."""
+    subprocess.run(["rm", "-rf", "--one-file-system", "--", tree], check=True, capture_output=True)
 
 
 def _cost(manifest: Path) -> float | None:

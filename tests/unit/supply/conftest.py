@@ -35,6 +35,8 @@ class FakeBuilder:
     def build(self, entry: Entry, context: Context) -> None:
         """Write a file per need and one of its own, or fail when told to."""
         start = time.monotonic()
+        if entry.inputs.get("mount"):
+            _mount_and_sleep(context, str(entry.inputs["seconds"]))
         context.run(["sleep", str(entry.inputs.get("seconds", 0))])
         if entry.inputs.get("fails"):
             context.run(["sh", "-c", "echo the compiler is unhappy; exit 3"])
@@ -49,6 +51,15 @@ class FakeBuilder:
     def names(self) -> list[str]:
         """The artifacts built so far, in the order they were finished."""
         return [name for name, _, _ in self.runs]
+
+
+def _mount_and_sleep(context: Context, seconds: str) -> None:
+    """Bind a directory of the machine into the scratch directory, as mmdebstrap does with /sys and /dev, and wait."""
+    outside, inside = context.scratch.parents[3], context.scratch / "bound"
+    (outside / "kept").write_text("of the machine")
+    inside.mkdir()
+    script = 'mount --bind "$1" "$2"; touch "$2/mounted"; exec sleep "$3"'
+    context.run(["sh", "-euc", script, "sh", outside, inside, seconds])
 
 
 @pytest.fixture(autouse=True)

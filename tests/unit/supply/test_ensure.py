@@ -232,6 +232,26 @@ def test_a_killed_run_leaves_no_process_and_the_next_one_builds(
     assert not list((cache / "artifacts/a").glob(".building-*"))
 
 
+def test_what_a_build_mounts_is_not_seen_by_the_machine_and_gone_after_a_kill(
+    make_lock: MakeLock, tmp_path: Path, fake: FakeBuilder, cache: Path
+) -> None:
+    del fake
+    mark = f"{172800 + os.getpid()}"
+    run = multiprocessing.get_context("fork").Process(
+        target=_ensure, args=(make_lock(a={"inputs": {"seconds": mark, "mount": True}}), tmp_path / "never")
+    )
+    run.start()
+    assert run.pid is not None
+    _until(lambda: _running(mark))
+    assert (cache / "mounted").exists(), "the build did mount something"
+    assert str(cache) not in Path("/proc/self/mountinfo").read_text()
+    os.kill(run.pid, signal.SIGKILL)
+    run.join()
+    _until(lambda: not _running(mark))
+    supply.ensure("a", progress=silent, lock=make_lock(a={}))
+    assert (cache / "kept").read_text() == "of the machine"
+
+
 def _ensure(lock: Lock, report: Path) -> None:
     found = supply.ensure("a", progress=silent, lock=lock)
     report.write_text(f"{found['a'].built}\n{found['a'].sha256}")
