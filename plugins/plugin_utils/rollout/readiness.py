@@ -81,8 +81,21 @@ def _counts(wanted: int, updated: int, ready: int) -> str:
 def _pod_reason(snapshot: Snapshot, owner: Ref) -> str:
     for pod in snapshot.pods(owner):
         reason = pod_reason(pod)
+        claim = _unbound(snapshot, pod)
+        if claim:
+            return f"{pod['metadata']['name']} waits for volume claim {claim}"
         if reason:
             return f"{pod['metadata']['name']} {reason}"
+    return ""
+
+
+def _unbound(snapshot: Snapshot, pod: Object) -> str:
+    for volume in (pod.get("spec") or {}).get("volumes") or ():
+        name = (volume.get("persistentVolumeClaim") or {}).get("claimName")
+        if name:
+            claim = snapshot.objects.get(Ref("PersistentVolumeClaim", pod["metadata"]["namespace"], str(name)))
+            if claim is None or (claim.get("status") or {}).get("phase") != "Bound":
+                return str(name)
     return ""
 
 

@@ -16,6 +16,7 @@ Match = Callable[[Evidence], Diagnosis | None]
 _PULL = ("ImagePullBackOff", "ErrImagePull", "ErrImageNeverPull", "InvalidImageName", "RegistryUnavailable")
 _NAMES = r"name or service not known|temporary failure in name resolution|could not resolve|no such host|getaddrinfo"
 _FULL = r"no space left on device|disk quota exceeded|errno 28\b"
+_UNPLACED = r"FailedScheduling|had untolerated taint|nodes are available"
 _UNREACHED = (
     r"connection refused|no route to host|i/o timeout|context deadline exceeded|connection reset|dial tcp|"
     r"service unavailable|unexpected EOF|certificate signed by unknown"
@@ -111,7 +112,7 @@ def _verification(evidence: Evidence) -> Diagnosis | None:
 def _node_down(evidence: Evidence) -> Diagnosis | None:
     down = evidence.facts.not_ready_nodes
     taints = re.search(r"node\.kubernetes\.io/(not-ready|unreachable)", evidence.text)
-    unplaced = re.search(r"FailedScheduling|had untolerated taint|nodes are available", evidence.text)
+    unplaced = re.search(_UNPLACED, evidence.text)
     if not down or not (evidence.node in down or taints or unplaced):
         return None
     node = evidence.node if evidence.node in down else down[0]
@@ -126,7 +127,10 @@ def _node_full(evidence: Evidence) -> Diagnosis | None:
     pulled = evidence.reason in (*_PULL, "CreateContainerError", "RunContainerError")
     line = _said(evidence, _FULL)
     logged = any(re.search(_FULL, entry, re.IGNORECASE) for entry in evidence.log)
-    if not (evicted or evidence.node in evidence.facts.full_nodes or (line and (pulled or not logged))):
+    # A full node takes no pods; the scheduler only speaks of taints then.
+    unplaced = bool(evidence.facts.full_nodes) and bool(re.search(_UNPLACED, evidence.text))
+    full = evicted or unplaced or evidence.node in evidence.facts.full_nodes
+    if not (full or (line and (pulled or not logged))):
         return None
     node = evidence.node or next(iter(evidence.facts.full_nodes), "")
     return Diagnosis(

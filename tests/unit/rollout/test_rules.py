@@ -110,6 +110,14 @@ CASES: list[tuple[str, Evidence, str, str, str]] = [
         "node-disk-full", "node", "Node/worker-1",
     ),
     (
+        "every node full",
+        seen(
+            events=(event("FailedScheduling", "0/2 nodes are available: 2 node(s) had untolerated taint(s)."),),
+            facts=ClusterFacts(full_nodes=("control-1", "worker-1")),
+        ),
+        "node-disk-full", "node", "Node/control-1",
+    ),
+    (
         "no room for an image",
         seen(reason="ErrImagePull", node="worker-1", message="failed to extract layer: no space left on device"),
         "node-disk-full", "node", "Node/worker-1",
