@@ -124,7 +124,11 @@ func run(ctx context.Context, stop context.CancelFunc, o options) error {
 		network.Run(ctx)
 	}()
 	klog.InfoS("Running", "version", version, "backend", config.BackendType, "subnet", lease.Subnet, "mtu", network.MTU())
-	return manager.CompleteLease(ctx, lease, &tasks)
+	if err := manager.CompleteLease(ctx, lease, &tasks); err != nil {
+		return fmt.Errorf("completing the lease: %w", err)
+	}
+	<-ctx.Done()
+	return nil
 }
 
 // externalInterface returns the interface that carries traffic between nodes.
