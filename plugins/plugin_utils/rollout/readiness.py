@@ -30,16 +30,19 @@ class Progress:
 def progress(rendered: Rendered, snapshot: Snapshot, *, hooks_done: bool) -> Progress:
     """Return how far a release is. ``hooks_done``: Helm has returned, so its hook jobs no longer count."""
     wanted = workloads(rendered, hooks=not hooks_done)
-    waiting = ""
+    waiting: list[tuple[int, str]] = []
     ready = 0
     for ref in wanted:
         item = snapshot.objects.get(ref)
         reason = "not created yet" if item is None else unready(item)
         if not reason:
             ready += 1
-        elif not waiting:
-            waiting = f"{ref}: {_pod_reason(snapshot, ref) or reason}"
-    return Progress(ready=ready, total=len(wanted), waiting_for=waiting)
+        else:
+            # Pods wait for jobs, so a job under way is what everything waits for.
+            rank = 2 if item is None else 0 if ref.kind == "Job" else 1
+            waiting.append((rank, f"{ref}: {_pod_reason(snapshot, ref) or reason}"))
+    first = min(waiting, key=lambda entry: entry[0])[1] if waiting else ""
+    return Progress(ready=ready, total=len(wanted), waiting_for=first)
 
 
 def workloads(rendered: Rendered, *, hooks: bool = True) -> list[Ref]:

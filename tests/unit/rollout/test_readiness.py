@@ -128,3 +128,11 @@ def test_nodes_and_name_service_are_judged_for_every_release() -> None:
     facts = snapshot(node, dns).facts
     assert facts.not_ready_nodes == facts.full_nodes == ("worker-1",)
     assert facts.dns_down == "kube-system/Deployment/coredns"
+
+
+def test_the_line_names_the_job_that_pods_wait_for() -> None:
+    api = workload("Deployment", "api", {"observedGeneration": 2}, replicas=1)
+    job = workload("Job", "db-sync", {"active": 1})
+    later = workload("Job", "later", {})
+    now = progress(split("r", "openstack", [api, later, job]), snapshot(api, job), hooks_done=False)
+    assert now.waiting_for.startswith("Job/db-sync")
