@@ -41,6 +41,11 @@ class Profile:
 
 
 _KUBELET = {"cgroupDriver": "systemd"}
+# Hosts that share one disk with everything else on the machine: a percentage of it says nothing about what a host may use.
+_SHARED_DISK = {
+    "evictionHard": {"memory.available": "100Mi", "nodefs.available": "1Gi", "imagefs.available": "1Gi"},
+    "imageGCHighThresholdPercent": 100,  # never: 100 turns the collection of unused images off
+}
 _FORWARDING = {
     "net.ipv4.ip_forward": "1",
     "net.bridge.bridge-nf-call-iptables": "1",
@@ -63,7 +68,7 @@ PROFILES: dict[str, Profile] = {
         },
         hardware=dict.fromkeys(("seed", "control", "storage", "worker", "hypervisor"), "lab-container"),
         cni="flannel",
-        kubelet={**_KUBELET, "failSwapOn": False, "failCgroupV1": False},
+        kubelet={**_KUBELET, **_SHARED_DISK, "failSwapOn": False, "failCgroupV1": False},
         ignore_preflight=("SystemVerification",),
         sysctl=_FORWARDING,
         kernel_modules=(),
