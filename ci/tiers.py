@@ -49,11 +49,17 @@ def needs_root() -> str | None:
     return None
 
 
+PYTEST = ("ci/run", "pytest", "-q")
+# These two make and destroy the lab themselves: the lab tier calls them first.
+MAKE_LABS = {"test_lab_clean.py", "test_interruption.py"}
+LAB_TESTS = sorted(
+    str(path.relative_to(ROOT)) for path in (ROOT / "tests/e2e").glob("test_*.py") if path.name not in MAKE_LABS
+)
 SCENARIOS = sorted(path.parent.name for path in (ROOT / "molecule").glob("*/molecule.yml"))
 
 TIERS = (
     Tier(name="lint", commands=(("ci/lint",),)),
-    Tier(name="unit", commands=(("ci/run", "pytest", "-q", "-n", "2", "tests/unit", "tests/contract"),)),
+    Tier(name="unit", commands=((*PYTEST, "-n", "2", "tests/unit", "tests/contract"),)),
     Tier(name="docs", commands=(("ci/docs",),)),
     Tier(name="supply", commands=(("ci/lab", "supply"),), needs=needs_root),
     Tier(
@@ -61,12 +67,15 @@ TIERS = (
         commands=tuple(("ci/run", "molecule", "test", "-s", scenario) for scenario in SCENARIOS),
         needs=needs_root,
     ),
+    Tier(name="api", commands=((*PYTEST, "tests/rollout_api"),), needs=needs_root),
     Tier(
         name="lab",
         commands=(
-            ("ci/lab", "up"),
-            ("ci/lab", "unchanged"),
-            ("ci/run", "pytest", "-q", "-m", "lab and not long", "tests/e2e"),
+            ("ci/lab", "destroy"),  # remains of an earlier run
+            (*PYTEST, "tests/e2e/test_lab_clean.py"),
+            ("ci/lab", "predict"),
+            (*PYTEST, "-m", "not long", "tests/e2e/test_interruption.py"),  # leaves the lab up and unchanged
+            (*PYTEST, "-m", "lab and not long", *LAB_TESTS),
         ),
         needs=needs_root,
         always=("ci/lab", "destroy"),

@@ -96,8 +96,9 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # ansible shi
             " -o ServerAliveInterval=10 -o ServerAliveCountMax=6",
         }.items():
             everything.set_variable(name, _trusted(value, known))
-        for role in ("seed", "control", "storage", "worker", "hypervisor", "kubernetes"):
-            inventory.add_group(role)
+        # "absent" stays empty but in check mode, where metal fills it with hosts that only a real run would make.
+        for group in ("seed", "control", "storage", "worker", "hypervisor", "kubernetes", "absent"):
+            inventory.add_group(group)
         for host in plan.hosts.values():
             groups = [*host.roles, f"rack_{host.rack.replace('-', '_')}", f"provisioner_{host.provisioner}"]
             if host.node_labels:

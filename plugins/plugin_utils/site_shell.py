@@ -14,7 +14,7 @@ from pathlib import Path
 
 from .errors import GroundupError
 from .paths import state_dir
-from .plan import Plan, load_site, make_plan
+from .plan import Plan, SiteError, load_site, make_plan
 from .secrets import open_store
 from .supply import tool
 
@@ -57,7 +57,7 @@ def main(arguments: list[str]) -> int:
         plan = make_plan(load_site(Path(arguments[0])))
         variables = environment(plan, open_store(plan.site).get("keystone/admin"))
         tools = {str(tool(name).parent) for name in ("helm", "kubectl")}
-    except GroundupError as error:
+    except (GroundupError, SiteError) as error:
         print(error, file=sys.stderr)
         return 1
     command = arguments[1:] or [os.environ.get("SHELL", "/bin/bash")]

@@ -51,6 +51,7 @@ def state_of(lab: Lab, host: Host, links: Mapping[str, Mapping[str, object]]) ->
 def bring_up(lab: Lab, hosts: Sequence[Host], wish: Wish) -> None:
     """Start ``hosts`` at the same time and wait until each lets its user in. Raises LabError naming all that failed."""
     machine.remember(lab.run)
+    machine.raise_limits()
     _in_parallel(hosts, lambda host: _bring_up(lab, host, wish))
 
 

@@ -29,6 +29,9 @@ VOLATILE = frozenset(
 )
 VOLATILE_BELOW = ("kernel/random/", "fs/binfmt_misc/", "fs/mqueue/")
 CGROUPS = Path("/sys/fs/cgroup")
+# Limits that all hosts of this machine's labs draw on: kubelet, containerd, kube-proxy and systemd watch many files, and
+# the kernel's default of 128 watchers is used up by two labs.
+LIMITS = {"fs/inotify/max_user_instances": 8192, "fs/inotify/max_user_watches": 524288}
 
 
 @contextlib.contextmanager
@@ -99,6 +102,13 @@ def remember(directory: Path) -> None:
             temporary = RUN / ".machine.json"
             temporary.write_text(json.dumps(baseline))
             temporary.replace(RUN / "machine.json")
+
+
+def raise_limits(root: Path = SYSCTL) -> None:
+    """Raise the limits that hosts share to what a lab needs; ``put_back`` restores what they were."""
+    for name, least in LIMITS.items():
+        if int((root / name).read_text()) < least:
+            (root / name).write_text(f"{least}\n")
 
 
 def put_back() -> list[str]:
