@@ -2,7 +2,7 @@
 
 project = "groundup.cloud"
 author = "The groundup.cloud developers"
-copyright = author  # noqa: A001  # Sphinx's name
+copyright = author
 extensions = ["myst_parser", "sphinx_antsibull_ext"]
 html_theme = "sphinx_ansible_theme"
 html_title = "groundup.cloud"

@@ -5,7 +5,8 @@ short_description: Make or fetch the artifacts of supply.lock, and serve them
 version_added: 0.1.0
 description:
   - Makes what the cache on the controller lacks, in build roots of its own, and shows what it is doing.
-  - An artifact that is in the cache is not made again. One that is damaged, or does not have the digest of the lock, is an error.
+  - An artifact that is in the cache is not made again. One that is damaged, or does not have the digest of the lock,
+    is an error.
   - Puts images into an OCI registry and lays out files for a web server, when asked to.
 options:
   names:

@@ -16,7 +16,7 @@ def cache_dir() -> Path:
 
 
 def state_dir(site: str) -> Path:
-    """Return the state directory of ``site``: below ``$GROUNDUP_STATE``, else ``groundup`` in the XDG state directory."""
+    """Return the state directory of ``site``: in ``$GROUNDUP_STATE``, else ``groundup`` in the XDG state directory."""
     return Path(os.environ.get("GROUNDUP_STATE") or Path(_xdg("XDG_STATE_HOME", ".local/state")) / "groundup") / site
 
 

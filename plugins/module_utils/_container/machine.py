@@ -29,8 +29,8 @@ VOLATILE = frozenset(
 )
 VOLATILE_BELOW = ("kernel/random/", "fs/binfmt_misc/", "fs/mqueue/")
 CGROUPS = Path("/sys/fs/cgroup")
-# Limits that all hosts of this machine's labs draw on: kubelet, containerd, kube-proxy and systemd watch many files, and
-# the kernel's default of 128 watchers is used up by two labs.
+# Limits that all hosts of this machine's labs draw on: kubelet, containerd, kube-proxy and systemd watch many files,
+# and the kernel's default of 128 watchers is used up by two labs.
 LIMITS = {"fs/inotify/max_user_instances": 8192, "fs/inotify/max_user_watches": 524288}
 
 

@@ -41,7 +41,7 @@ class Profile:
 
 
 _KUBELET = {"cgroupDriver": "systemd"}
-# Hosts that share one disk with everything else on the machine: a percentage of it says nothing about what a host may use.
+# Hosts that share one disk with everything else on the machine: a percentage of it says nothing about what is theirs.
 _SHARED_DISK = {
     "evictionHard": {"memory.available": "100Mi", "nodefs.available": "1Gi", "imagefs.available": "1Gi"},
     "imageGCHighThresholdPercent": 100,  # never: 100 turns the collection of unused images off
