@@ -8,6 +8,5 @@ html_theme = "sphinx_ansible_theme"
 html_title = "groundup.cloud"
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
-exclude_patterns = ["status.md"]
 # The reference links to ansible-core's own pages, which are not part of this build.
 nitpick_ignore_regex = [("std:ref", r"(ansible_collections\.(?!groundup)|.*_(keywords|guide|environment|vars?)\b).*")]

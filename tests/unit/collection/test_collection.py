@@ -23,6 +23,7 @@ KINDS = {
 def run(*command: str, collections: Path) -> str:
     """Run an Ansible command that sees only ``collections`` and what the virtual environment brings."""
     environment = {**os.environ, "ANSIBLE_COLLECTIONS_PATH": str(collections)}
+    environment.pop("PYTHONPATH", None)  # this clone is on it
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout}\n{done.stderr}"
     return done.stdout
@@ -52,7 +53,7 @@ def test_the_built_collection_leaves_out_what_a_user_does_not_need(installed: Pa
     collection = installed / "ansible_collections/groundup/cloud"
     assert (collection / "plugins/inventory/site.py").is_file()
     assert (collection / "supply.lock").is_file()
-    for name in (".run", ".git", ".ci"):
+    for name in (".run", ".git", ".ci", "tests", "molecule"):
         assert not (collection / name).exists(), name
 
 

@@ -130,7 +130,12 @@ def test_a_regions_control_hosts_are_tainted_once_there_are_workers(plan_of: Cal
 def test_the_lab_differs_only_in_words_any_site_can_use(plan_of: Callable[..., Plan]) -> None:
     lab = plan_of("lab").kubernetes
     words = {
-        "kubernetes/kubelet": {"failSwapOn": False, "failCgroupV1": False},
+        "kubernetes/kubelet": {
+            "failSwapOn": False,
+            "failCgroupV1": False,
+            "evictionHard": {"memory.available": "100Mi", "nodefs.available": "1Gi", "imagefs.available": "1Gi"},
+            "imageGCHighThresholdPercent": 100,
+        },
         "kubernetes/ignore_preflight": ["SystemVerification"],
     }
     edge = plan_of("edge", words).kubernetes
