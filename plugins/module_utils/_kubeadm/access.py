@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import secrets
 import time
@@ -113,9 +114,10 @@ def _upload_certificates(*, host: Host, paths: Paths) -> str:
     """Put the control plane's certificates into the cluster, encrypted, for two hours; return their key."""
     key = secrets.token_hex(32)
     config = paths.site / "upload.yaml"
-    document = {"apiVersion": documents.KUBEADM_API, "kind": "InitConfiguration", "certificateKey": key}
-    cluster = "---\n".join(paths.init_file.read_text(encoding="utf-8").split("---\n")[1:])
-    host.write(config, (documents.to_text(document) + "---\n" + cluster).encode(), 0o600)
+    # The init configuration says where this host's own API server listens; kubeadm would guess the usual port.
+    init, *others = paths.init_file.read_text(encoding="utf-8").split("---\n")
+    text = "---\n".join([documents.to_text(json.loads(init) | {"certificateKey": key}), *others])
+    host.write(config, text.encode(), 0o600)
     try:
         host.run(
             ["kubeadm", "init", "phase", "upload-certs", "--upload-certs", "--config", str(config)],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.certificat
     first_certificate,
     public_key_hash,
 )
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.documents import init_config
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.errors import NodeError
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Paths
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
@@ -32,7 +34,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.kubernetes.objects 
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kubernetes.verify import client, endpoints, service
 from cryptography.hazmat.primitives import serialization
 
-from .conftest import KUBECONFIG, FakeHost, certificate, pem, write
+from .conftest import KUBECONFIG, FakeHost, certificate, make_node, pem, write
 
 
 def test_the_pin_of_a_ca_is_the_hash_of_its_public_key() -> None:
@@ -143,6 +145,30 @@ def test_nobody_is_invited_before_the_token_is_signed(
     assert invitation.token == "abcdef.0123456789abcdef"
     assert invitation.certificate_key is None
     assert not any(invitation.token in word for argv in host.commands for word in argv)
+
+
+def test_certificates_for_control_hosts_are_uploaded_to_the_api_server_that_listens_here(
+    host: FakeHost, paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(host_access, "admin", lambda *_, **__: SignsLate())
+    monkeypatch.setattr(host_access.time, "sleep", lambda _: None)
+    write(paths, "/etc/kubernetes/pki/ca.crt", pem(certificate()))
+    write(paths, str(paths.init_file.relative_to(paths.root)), init_config(make_node(initialise=True)))
+    host.answers["kubeadm token"] = "abcdef.0123456789abcdef\n"
+    uploads: list[dict[str, Any]] = []
+
+    def upload() -> None:
+        config = Path(host.commands[-1][-1])
+        uploads.extend(json.loads(text) for text in config.read_text().split("---\n"))
+        assert config.stat().st_mode & 0o777 == 0o600
+
+    host.leaves["kubeadm init"] = upload
+    invitation = host_access.invite(host=host, paths=paths, server="https://x", control=True)
+    init = uploads[0]
+    assert init["localAPIEndpoint"] == {"advertiseAddress": "10.0.0.16", "bindPort": 6444}
+    assert init["certificateKey"] == invitation.certificate_key
+    assert not any(str(invitation.certificate_key) in word for argv in host.commands for word in argv)
+    assert not Path(host.commands[-1][-1]).exists()
 
 
 CONTROL = {"name": "c", "roles": ["control"], "node_labels": {"a": "1"}, "node_taints": ["k:NoSchedule"]}
