@@ -40,7 +40,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]
                 )
             else:
                 with access.connect(timeout=30) as api:
-                    changes = list(converge(api, wants, check=check))
+                    changes = list(converge(api, wants, check=check, timeout=arguments["timeout"]))
                     if not check:
                         wait_ready(api, {want.name for want in wants}, timeout=arguments["timeout"])
         except (GroundupError, ApiError) as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -63,7 +64,9 @@ def _checked(objects: list[Any]) -> list[Mapping[str, Any]]:
             raise AnsibleActionFail(
                 "every object needs apiVersion, kind and metadata: look at the template it comes from"
             )
-    return objects
+    # Ansible's strings carry marks that YAML cannot write: plain ones from here on.
+    plain: list[Mapping[str, Any]] = json.loads(json.dumps(objects))
+    return plain
 
 
 def _apply(api: Api, items: list[Mapping[str, Any]], *, check: bool) -> list[Change]:

@@ -62,25 +62,41 @@ def _plain(taints: list[dict[str, str]]) -> list[tuple[str, str, str]]:
     return sorted((t["key"], t.get("value", ""), t["effect"]) for t in taints)
 
 
-def converge(api: Api, wants: tuple[Wanted, ...], *, check: bool) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Label and taint the nodes; yield name and patch of each that differed. Raises ApiError."""
-    found = {node["metadata"]["name"]: node for node in api.request("GET", "/api/v1/nodes")["items"]}
+def converge(
+    api: Api, wants: tuple[Wanted, ...], *, check: bool, timeout: float
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Label and taint the nodes; yield name and patch of each that differed.
+
+    A kubelet registers its node a little after the join: up to ``timeout`` seconds are given to it.
+    Raises GroundupError naming the nodes that do not register, ApiError.
+    """
+    found = _registered(api, {want.name for want in wants}, timeout=0.0 if check else timeout)
     for want in wants:
-        if want.name not in found:
-            if check:  # it would have joined
-                yield want.name, {"metadata": {"labels": dict(want.labels)}}
-                continue
-            raise GroundupError(
-                f"there is no node {want.name}",
-                where=f"the cluster's nodes: {', '.join(sorted(found)) or 'none'}",
-                why="it joined in this run, or was a member before",
-                remedy="see journalctl -u kubelet on the host",
-            )
+        if want.name not in found:  # only in check mode: it would have joined
+            yield want.name, {"metadata": {"labels": dict(want.labels)}}
+            continue
         change = patch(found[want.name], want)
         if change:
             if not check:
                 api.request("PATCH", f"/api/v1/nodes/{want.name}", change, content_type=MERGE)
             yield want.name, change
+
+
+def _registered(api: Api, names: set[str], *, timeout: float) -> dict[str, Any]:
+    until = time.monotonic() + timeout
+    while True:
+        found = {node["metadata"]["name"]: node for node in api.request("GET", "/api/v1/nodes")["items"]}
+        missing = sorted(names - found.keys())
+        if not missing or not timeout:
+            return found
+        if time.monotonic() > until:
+            raise GroundupError(
+                f"not registered after {timeout:.0f} s: {', '.join(missing)}",
+                where=f"the cluster's nodes: {', '.join(sorted(found)) or 'none'}",
+                why="a host that joined shows as a node once its kubelet runs",
+                remedy="see journalctl -u kubelet on the host",
+            )
+        time.sleep(0.3)
 
 
 def not_ready(nodes: list[dict[str, Any]]) -> dict[str, str]:
