@@ -113,6 +113,14 @@ def test_every_pod_runs_on_nodes_of_the_control_plane(rendered: dict[str, Any]) 
             assert pod["nodeSelector"] == {"openstack-control-plane": "enabled"}, owner
 
 
+def test_rabbitmqs_new_members_wait_for_the_firsts_erlang_not_for_its_queues(rendered: dict[str, Any]) -> None:
+    """The first opens its queues only when it has met another member: waiting for those would be waiting for ever."""
+    container = dict(pods(rendered["rabbitmq"]))["StatefulSet/rabbitmq-rabbitmq"]["containers"][0]
+    ports = {port["name"]: port["containerPort"] for port in container["ports"]}
+    first = next(entry["value"] for entry in container["env"] if entry["name"] == "FIRST_MEMBER")
+    assert first == f"rabbitmq-rabbitmq-0.rabbitmq.openstack.svc.cluster.local:{ports['clustering']}"
+
+
 def test_probes_ask_the_api_itself(rendered: dict[str, Any]) -> None:
     container = dict(pods(rendered["keystone"]))["Deployment/keystone-api"]["containers"][0]
     for probe in ("readinessProbe", "livenessProbe"):

@@ -23,9 +23,11 @@ import json
 import os
 import re
 import shutil
+import signal
 import socket
 import ssl
 import subprocess
+import sys
 import time
 import urllib.error
 import urllib.request
@@ -310,6 +312,8 @@ def has_data() -> bool:
 
 def main() -> None:
     """Find out what this member holds, decide, become the server."""
+    # The first process of a container is ended by a signal only if it says so; the server's own handlers follow.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("told to end"))
     env = dict(os.environ)
     WAITING.touch()
     write_member(env, join=None)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prepares a RabbitMQ node's cookie and accounts, lets a new cluster's first member go first, and becomes the server.
+"""Prepares a RabbitMQ node's cookie and accounts, has a new cluster's first member be the oldest, becomes the server.
 
 The accounts are written as definitions the server reads at every start, so that a changed password holds after a
 restart.
@@ -12,6 +12,7 @@ import hashlib
 import json
 import os
 import shutil
+import signal
 import socket
 import sys
 import time
@@ -75,13 +76,17 @@ def wait_for(address: str) -> None:
 
 def main() -> None:
     """Prepare, wait where needed, become the server."""
+    # The first process of a container is ended by a signal only if it says so; the server's own handlers follow.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("told to end"))
     private_file(HOME / ".erlang.cookie", COOKIE.read_text())
     env = os.environ
     accounts = definitions(
         env["RABBITMQ_ADMIN_USERNAME"], env.pop("RABBITMQ_ADMIN_PASSWORD"), env.pop("RABBITMQ_GUEST_PASSWORD")
     )
     private_file(HOME / "definitions.json", json.dumps(accounts))
-    # Two new members that start at once would each found a cluster of their own. One that has data finds its way back.
+    # New members agree on the oldest of those they reach, and that one goes on when it reaches one other. So the first
+    # has to be the oldest, and the others come while it still looks for them: as soon as its Erlang listens. In any
+    # other order a late but older one could found a second cluster. One that has data finds its way back.
     if not env["POD_NAME"].endswith("-0") and not (HOME / "mnesia").is_dir():
         wait_for(env["FIRST_MEMBER"])
     server = shutil.which("rabbitmq-server")

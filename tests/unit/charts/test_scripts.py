@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import signal
 import socket
 import threading
 import urllib.error
@@ -195,3 +196,21 @@ def test_domains_are_made_once_and_their_configuration_is_brought_up_to_date(
     server.shutdown()
     server.server_close()
     assert set(Identity.known) == {"corp"}
+
+
+@pytest.mark.parametrize("chart", ["mariadb", "rabbitmq"])
+def test_a_member_that_waits_ends_when_it_is_told_to(chart: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Signals the first process of a container has no handler for are dropped: it would take its whole grace period."""
+    member = script(f"{chart}/files/start.py")
+    before = signal.getsignal(signal.SIGTERM)
+
+    def told(*_: object, **__: object) -> None:
+        signal.raise_signal(signal.SIGTERM)
+
+    monkeypatch.setattr(member, "write_member" if chart == "mariadb" else "private_file", told)
+    monkeypatch.setattr(member, "WAITING" if chart == "mariadb" else "COOKIE", Path("/dev/null"), raising=True)
+    try:
+        with pytest.raises(SystemExit, match="told to end"):
+            member.main()
+    finally:
+        signal.signal(signal.SIGTERM, before)
