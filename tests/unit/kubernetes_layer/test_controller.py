@@ -137,7 +137,7 @@ def test_nobody_is_invited_before_the_token_is_signed(
     host: FakeHost, paths: Paths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(host_access, "admin", lambda *_, **__: SignsLate())
-    monkeypatch.setattr(host_access.time, "sleep", lambda _: None)
+    monkeypatch.setattr("time.sleep", lambda _: None)
     write(paths, "/etc/kubernetes/pki/ca.crt", pem(certificate()))
     host.answers["kubeadm token"] = "abcdef.0123456789abcdef\n"
     invitation = host_access.invite(host=host, paths=paths, server="https://x", control=False)
@@ -151,7 +151,7 @@ def test_certificates_for_control_hosts_are_uploaded_to_the_api_server_that_list
     host: FakeHost, paths: Paths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(host_access, "admin", lambda *_, **__: SignsLate())
-    monkeypatch.setattr(host_access.time, "sleep", lambda _: None)
+    monkeypatch.setattr("time.sleep", lambda _: None)
     write(paths, "/etc/kubernetes/pki/ca.crt", pem(certificate()))
     write(paths, str(paths.init_file.relative_to(paths.root)), init_config(make_node(initialise=True)))
     host.answers["kubeadm token"] = "abcdef.0123456789abcdef\n"

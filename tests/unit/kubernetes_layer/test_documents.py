@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import tomllib
+from typing import Any
 
 import pytest
 import yaml
@@ -16,7 +17,7 @@ from .conftest import CLUSTER, KEY, make_node
 JOIN = Join(token="abcdef.0123456789abcdef", ca_hash="sha256:00", certificate_key="ff" * 32)
 
 
-def by_kind(text: str) -> dict[str, dict]:
+def by_kind(text: str) -> dict[str, dict[str, Any]]:
     return {document["kind"]: document for document in yaml.safe_load_all(text)}
 
 
