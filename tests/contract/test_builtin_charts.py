@@ -113,6 +113,15 @@ def test_every_pod_runs_on_nodes_of_the_control_plane(rendered: dict[str, Any]) 
             assert pod["nodeSelector"] == {"openstack-control-plane": "enabled"}, owner
 
 
+def test_who_names_the_writer_leaves_a_node_that_is_gone_at_once(rendered: dict[str, Any]) -> None:
+    controller = dict(pods(rendered["mariadb"])).get("Deployment/mariadb-controller")
+    replicas = next(i["spec"]["replicas"] for i in rendered["mariadb"] if i["kind"] == "StatefulSet")
+    assert (controller is not None) == (replicas > 1)
+    away = {entry["key"]: entry["tolerationSeconds"] for entry in (controller or {}).get("tolerations", [])}
+    wanted = {"node.kubernetes.io/not-ready": 10, "node.kubernetes.io/unreachable": 10}
+    assert away == (wanted if controller else {})
+
+
 def test_rabbitmqs_new_members_wait_for_the_firsts_erlang_not_for_its_queues(rendered: dict[str, Any]) -> None:
     """The first opens its queues only when it has met another member: waiting for those would be waiting for ever."""
     container = dict(pods(rendered["rabbitmq"]))["StatefulSet/rabbitmq-rabbitmq"]["containers"][0]
