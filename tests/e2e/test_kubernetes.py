@@ -1,0 +1,67 @@
+"""The cluster as its operator sees it, with the admin kubeconfig and on its hosts."""
+
+from __future__ import annotations
+
+import base64
+import secrets
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import Plan
+from kubernetes import client, config
+
+pytestmark = pytest.mark.lab
+
+
+@pytest.fixture(scope="module")
+def api(state: Path) -> Any:
+    """A client of the cluster's API, through the virtual IP."""
+    return client.CoreV1Api(config.new_client_from_config(str(state / "kubeconfig")))
+
+
+@pytest.fixture
+def secret(api: Any) -> Iterator[str]:
+    """The random value of a Secret that exists while the test runs."""
+    value = secrets.token_hex(24)
+    data = {"value": base64.b64encode(value.encode()).decode()}
+    body = client.V1Secret(metadata=client.V1ObjectMeta(generate_name="at-rest-"), data=data)
+    made = api.create_namespaced_secret("default", body)
+    yield value
+    api.delete_namespaced_secret(made.metadata.name, "default")
+
+
+def test_every_node_has_the_labels_and_taints_of_the_plan(api: Any, plan: Plan) -> None:
+    nodes = {node.metadata.name: node for node in api.list_node().items}
+    wanted = {name: host for name, host in plan.hosts.items() if host.node_labels}
+    assert nodes.keys() == wanted.keys()
+    for name, host in wanted.items():
+        assert host.node_labels.items() <= nodes[name].metadata.labels.items(), name
+        taints = {f"{t.key}={t.value or ''}:{t.effect}" for t in nodes[name].spec.taints or []}
+        assert taints == set(host.node_taints), name
+
+
+def test_a_secret_is_not_readable_in_etcd_s_files(secret: str, plan: Plan, connect: Callable[[str], Any]) -> None:
+    for name in plan.edge.hosts:
+        host = connect(name)
+        assert host.run("grep -rqs registry/pods /var/lib/etcd/member").rc == 0, "etcd's files hold no keys at all"
+        assert host.run("grep -rqs %s /var/lib/etcd/member", secret).rc == 1, name
+
+
+def test_the_api_server_keeps_an_audit_log(plan: Plan, connect: Callable[[str], Any], secret: str) -> None:
+    log = connect(plan.kubernetes.first_control).file("/var/log/kubernetes/audit.log")
+    assert log.mode == 0o600
+    assert log.contains("at-rest-")
+    assert not log.contains(secret)
+
+
+def test_no_pod_of_the_cluster_itself_has_restarted_in_a_loop(api: Any) -> None:
+    loops = {
+        pod.metadata.name: status.restart_count
+        for namespace in ("kube-system", "kube-flannel", "local-path-storage")
+        for pod in api.list_namespaced_pod(namespace).items
+        for status in pod.status.container_statuses or []
+        if status.restart_count > 5 or not status.ready
+    }
+    assert loops == {}
