@@ -57,8 +57,13 @@ def _said(evidence: Evidence, pattern: str) -> str:
     """Return the last line in which ``pattern`` occurs, shortened."""
     for line in reversed(evidence.text.splitlines()):
         if re.search(pattern, line, re.IGNORECASE):
-            return line.strip()[:240]
+            return _shortened(line.strip())
     return ""
+
+
+def _shortened(line: str) -> str:
+    """Return ``line`` in a card's width. What is wrapped around a cause stands before it, so the end is kept."""
+    return line if len(line) <= 240 else f"{line[:77]} ... {line[-158:]}"
 
 
 def _text_rule(
@@ -217,7 +222,7 @@ def _last_exception(evidence: Evidence) -> str:
         traced = traced or "Traceback (most recent call last)" in line
         match = re.search(r"(?:^|\s)((?:\w+\.)*\w*(?:Error|Exception|Exit|Failure|NotFound|Refused)\b.*)$", line)
         if traced and match:
-            found = match.group(1)[:240]
+            found = _shortened(match.group(1))
     return found
 
 

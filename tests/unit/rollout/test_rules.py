@@ -259,3 +259,16 @@ def test_a_card_shows_release_layer_object_events_log_and_the_next_command() -> 
     assert "log of keystone-db-sync:" in text
     assert "kubectl --namespace openstack logs keystone-api-0" in text
     assert "not started nova, glance" in text
+
+
+def test_a_long_message_keeps_the_cause_at_its_end() -> None:
+    volume = "failed to provision volume: failed to create volume pvc-1: pods helper is forbidden: " * 4
+    claim = seen(
+        object="PersistentVolumeClaim/data-0",
+        reason="ClaimUnbound",
+        message="claim data-0 is Pending",
+        events=(event("ProvisioningFailed", volume + 'serviceaccount "provisioner" not found'),),
+    )
+    what = diagnose(claim).what
+    assert what.endswith('serviceaccount "provisioner" not found')
+    assert len(what) <= 240
