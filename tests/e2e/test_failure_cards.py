@@ -19,6 +19,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout import Api,
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import Card
 from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import Store, open_store
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import tool
+from ansible_collections.groundup.cloud.tests.e2e.power import WORKLOAD, cordoned, cut_power, member
 
 pytestmark = pytest.mark.lab
 CHARTS = Path(__file__).parents[1] / "rollout_api" / "charts"
@@ -155,8 +156,7 @@ def test_one_galera_member_left_names_the_quorum(
 
     Two members lose their power and find no node to come back on; then they may, and the cluster forms itself (H2).
     """
-    workload = "/apis/apps/v1/namespaces/openstack/statefulsets/mariadb-server"
-    if api.get(workload)["spec"]["replicas"] < 3:
+    if api.get(WORKLOAD)["spec"]["replicas"] < 3:
         pytest.skip("this site has one Galera member: see inventories/lab-ha")
     processes = Processes()
     helm = Helm(binary=tool("helm"), kubeconfig=state / "kubeconfig", charts="/nonexistent", processes=processes)
@@ -181,39 +181,6 @@ def test_one_galera_member_left_names_the_quorum(
     assert cards["mariadb"].object == "StatefulSet/mariadb-server"
     assert (cards["keystone"].layer, cards["keystone"].rule) == ("database", "quorum")
     assert set(cards) == {"mariadb", "keystone"}
-
-
-def member(api: Api, ordinal: int) -> dict[str, Any]:
-    """Return the pod of a Galera member."""
-    return dict(api.get(f"/api/v1/namespaces/openstack/pods/mariadb-server-{ordinal}"))
-
-
-def cut_power(api: Api, host: Any, pod: dict[str, Any]) -> None:
-    """End a member without a farewell: frozen first, its server cannot tell the others that it leaves."""
-    uid = pod["metadata"]["uid"]
-    chosen = f"crictl ps --quiet --name '^mariadb$' --label io.kubernetes.pod.uid={uid}"
-    pid = "crictl inspect --output go-template --template '{{.info.pid}}'"
-    found = host.run(f'sudo sh -c "{pid} $({chosen})"')
-    assert found.rc == 0, found.stderr
-    assert host.run(f"sudo kill -STOP {int(found.stdout)}").rc == 0
-    body = {"apiVersion": "v1", "kind": "DeleteOptions", "gracePeriodSeconds": 1}
-    api.request("DELETE", f"/api/v1/namespaces/openstack/pods/{pod['metadata']['name']}", body=body)
-
-
-@contextmanager
-def cordoned(api: Api, nodes: list[str]) -> Iterator[None]:
-    """Take no new pods on ``nodes`` while the block runs."""
-
-    def mark(*, unschedulable: bool) -> None:
-        for node in nodes:
-            body = {"spec": {"unschedulable": unschedulable}}
-            api.request("PATCH", f"/api/v1/nodes/{node}", body=body, content_type="application/merge-patch+json")
-
-    mark(unschedulable=True)
-    try:
-        yield
-    finally:
-        mark(unschedulable=False)
 
 
 @contextmanager

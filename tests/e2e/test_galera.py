@@ -1,0 +1,70 @@
+"""What becomes of the database's data when its members lose their power (H2). Needs three: inventories/lab-ha."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout import Api
+from ansible_collections.groundup.cloud.tests.e2e.power import WORKLOAD, await_members, cordoned, cut_power, member
+
+pytestmark = pytest.mark.lab
+CLIENT = ("mariadb", "--defaults-file=/etc/mysql/admin_user.cnf", "--host=localhost", "--batch", "--skip-column-names")
+
+
+@pytest.fixture(scope="module")
+def api(state: Path) -> Api:
+    """The cluster's API, if its database has three members."""
+    api = Api(state / "kubeconfig")
+    if api.get(WORKLOAD)["spec"]["replicas"] < 3:
+        pytest.skip("this site has one Galera member: see inventories/lab-ha")
+    return api
+
+
+@pytest.fixture
+def database(api: Api) -> Iterator[str]:
+    """The name of a database of the test's own."""
+    name = f"outage_{secrets.token_hex(3)}"
+    yield name
+    query(api, 0, f"DROP DATABASE IF EXISTS {name}")
+
+
+def query(api: Api, ordinal: int, sql: str, *, database: str = "mysql") -> str:
+    """Return what a member answers."""
+    argv = (*CLIENT, f"--database={database}", f"--execute={sql}")
+    answer = api.execute("openstack", f"mariadb-server-{ordinal}", argv, container="mariadb")
+    assert answer.code == 0, answer.stderr
+    return answer.stdout.strip()
+
+
+def test_after_a_total_outage_the_newest_data_are_kept(api: Api, connect: Callable[[str], Any], database: str) -> None:
+    """The first member misses a write, then all are without power: not the first one forms the cluster."""
+    await_members(api, 3, seconds=60)
+    query(api, 0, f"CREATE DATABASE {database}; CREATE TABLE {database}.t (id INT PRIMARY KEY)")
+    first = member(api, 0)
+    with cordoned(api, [first["spec"]["nodeName"]]):
+        cut_power(api, connect(first["spec"]["nodeName"]), first)
+        await_members(api, 2, seconds=120)
+        # The two that are left wait half a minute for the third before they go on without it.
+        query(api, 1, "INSERT INTO t VALUES (1)", database=database)
+        for ordinal in (1, 2):
+            pod = member(api, ordinal)
+            cut_power(api, connect(pod["spec"]["nodeName"]), pod)
+    await_members(api, 3, seconds=300)
+    assert [query(api, each, "SELECT id FROM t", database=database) for each in range(3)] == ["1", "1", "1"]
+    assert query(api, 0, "SHOW STATUS LIKE 'wsrep_cluster_size'").split() == ["wsrep_cluster_size", "3"]
+    logs = {ordinal: log(api, ordinal) for ordinal in range(3)}
+    formed = [ordinal for ordinal, text in logs.items() if "becoming the server: forming the cluster" in text]
+    held = {ordinal: int(re.findall(r"holds [0-9a-f-]{36}:(-?\d+)", text)[-1]) for ordinal, text in logs.items()}
+    assert len(formed) == 1, logs
+    assert formed != [0], held
+    assert held[formed[0]] == max(held.values()) > held[0]
+
+
+def log(api: Api, ordinal: int) -> str:
+    """Return what a member's start said."""
+    return api.logs("openstack", f"mariadb-server-{ordinal}", "mariadb", lines=5000)
