@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from .kube import Api, ApiError, Discovery
+from .manifests import hook_events
 from .types import FieldChange, LiveRelease, Object, ObjectChange, ReleaseDiff, Rendered, ref_of
 
 # Kept by the API server, or bookkeeping of helm itself: never a change anybody asked for.
@@ -46,9 +47,16 @@ def against_cluster(api: Api, discovery: Discovery, rendered: Rendered, live: Li
 
 
 def hook_changes(rendered: Rendered, live: LiveRelease | None) -> Iterator[ObjectChange]:
-    """Yield the hooks that differ from those of the last release."""
-    before = {ref_of(hook, namespace=rendered.namespace): hook for hook in (live.hooks if live else ())}
-    for hook in rendered.hooks:
+    """Yield the hooks that differ from those of the last release, of those that an upgrade of it would run.
+
+    A hook of the install alone is left out once the release was deployed: a chart may render it or not by what the
+    cluster holds (a Secret that jobs fill), and nothing would come of it.
+    """
+    upgrade = live is not None and live.deployed_before
+    hooks = [hook for hook in rendered.hooks if not upgrade or _runs_on_upgrade(hook)]
+    olds = [hook for hook in (live.hooks if live else ()) if not upgrade or _runs_on_upgrade(hook)]
+    before = {ref_of(hook, namespace=rendered.namespace): hook for hook in olds}
+    for hook in hooks:
         ref = ref_of(hook, namespace=rendered.namespace)
         old = before.pop(ref, None)
         if old is None:
@@ -59,6 +67,10 @@ def hook_changes(rendered: Rendered, live: LiveRelease | None) -> Iterator[Objec
                 yield ObjectChange(ref=ref, kind="change", fields=fields, hook=True)
     for ref in before:
         yield ObjectChange(ref=ref, kind="remove", hook=True)
+
+
+def _runs_on_upgrade(hook: Object) -> bool:
+    return any(event.endswith("-upgrade") for event in hook_events(hook))
 
 
 def fields_of(before: Object, after: Object) -> list[FieldChange]:

@@ -89,6 +89,19 @@ def test_hooks_are_compared_with_those_of_the_last_release() -> None:
     assert made.kind == "create"
 
 
+def test_hooks_of_the_install_alone_are_no_change_of_a_release_that_was_deployed() -> None:
+    key = """
+apiVersion: v1
+kind: Secret
+metadata: {name: keys, annotations: {"helm.sh/hook": pre-install}}
+"""
+    rendered = manifests.split("r", "openstack", manifests.parse(key, where="r"))
+    assert list(diff.hook_changes(rendered, live_release(hooks=()))) == []
+    assert [change.kind for change in diff.hook_changes(rendered, live_release(hooks=(), deployed_before=False))] == [
+        "create"
+    ]
+
+
 def test_counts_are_by_kind() -> None:
     changes = [ObjectChange(ref=Ref("Secret", "n", name), kind="create") for name in "ab"]
     changes.append(ObjectChange(ref=Ref("Secret", "n", "c"), kind="remove"))
