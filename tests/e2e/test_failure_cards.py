@@ -187,11 +187,18 @@ def test_one_galera_member_left_names_the_quorum(
 def scaled(api: Api, path: str, replicas: int) -> Iterator[None]:
     """Scale a workload while the block runs, and wait until it is as it was."""
     before = api.get(path)["spec"]["replicas"]
+    pods = f"/api/v1/namespaces/{path.split('/')[5]}/pods"
+    labels = ",".join(f"{key}={value}" for key, value in api.get(path)["spec"]["selector"]["matchLabels"].items())
+
+    def settled(count: int) -> bool:
+        # A pod that is about to end is not ready, and may serve all the same: it has to be gone.
+        found = len(api.get(pods, labelSelector=labels)["items"])
+        return found == count and (api.get(path).get("status") or {}).get("readyReplicas", 0) == count
 
     def scale(count: int) -> None:
         body = {"spec": {"replicas": count}}
         api.request("PATCH", f"{path}/scale", body=body, content_type="application/merge-patch+json")
-        until(lambda: (api.get(path).get("status") or {}).get("readyReplicas", 0) == count, seconds=300)
+        until(lambda: settled(count), seconds=300)
 
     scale(replicas)
     try:
