@@ -8,7 +8,7 @@ from ansible.plugins.action import ActionBase
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kubernetes.access import differs, keep, kubeconfig_path
 
 
-class ActionModule(ActionBase):  # type: ignore[misc]
+class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
     """Runs the module on a control host and takes the kubeconfig out of its result."""
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import Groun
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kubernetes.access import load
 
 
-class ActionModule(ActionBase):  # type: ignore[misc]
+class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
     """Runs the module on the host with ``expected_ca`` from the site's kubeconfig."""
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:

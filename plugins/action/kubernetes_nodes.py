@@ -13,7 +13,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.kubernetes.access i
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kubernetes.nodes import converge, wait_ready, wanted
 
 
-class ActionModule(ActionBase):  # type: ignore[misc]
+class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
     """Labels and taints nodes with the admin kubeconfig of the site, and waits for them."""
 
     _requires_connection = False

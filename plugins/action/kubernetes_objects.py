@@ -20,7 +20,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.kubernetes.objects 
 )
 
 
-class ActionModule(ActionBase):  # type: ignore[misc]
+class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
     """Applies objects with the admin kubeconfig of the site."""
 
     _requires_connection = False

@@ -13,7 +13,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.kubernetes.access i
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kubernetes.verify import verify
 
 
-class ActionModule(ActionBase):  # type: ignore[misc]
+class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
     """Asks the cluster with the admin kubeconfig of the site."""
 
     _requires_connection = False

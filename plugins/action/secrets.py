@@ -13,7 +13,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import SiteErr
 from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import open_store, required
 
 
-class ActionModule(ActionBase):  # type: ignore[misc]
+class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
     """Makes the secrets and certificates a site needs and does not have."""
 
     _requires_connection = False

@@ -39,7 +39,7 @@ _raw:
 """
 
 
-class LookupModule(LookupBase):  # type: ignore[misc]
+class LookupModule(LookupBase):  # type: ignore[misc]  # ansible ships no types
     """Hands over to the supply library."""
 
     def run(self, terms: list[str], variables: dict[str, Any] | None = None, **_options: Any) -> list[str]:

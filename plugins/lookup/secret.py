@@ -46,7 +46,7 @@ _raw:
 """
 
 
-class LookupModule(LookupBase):  # type: ignore[misc]
+class LookupModule(LookupBase):  # type: ignore[misc]  # ansible ships no types
     """Reads the store; never adds to it."""
 
     def run(self, terms: list[str], variables: dict[str, Any] | None = None, **options: Any) -> list[str]:

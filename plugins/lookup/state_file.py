@@ -42,7 +42,7 @@ _raw:
 PUBLIC = (".crt", ".pub")
 
 
-class LookupModule(LookupBase):  # type: ignore[misc]
+class LookupModule(LookupBase):  # type: ignore[misc]  # ansible ships no types
     """Reads; what is private has other ways."""
 
     def run(self, terms: list[str], variables: dict[str, Any] | None = None, **options: Any) -> list[str]:

@@ -37,7 +37,7 @@ _raw:
 """
 
 
-class LookupModule(LookupBase):  # type: ignore[misc]
+class LookupModule(LookupBase):  # type: ignore[misc]  # ansible ships no types
     """Only names a place."""
 
     def run(self, terms: list[str], variables: dict[str, Any] | None = None, **options: Any) -> list[str]:
