@@ -4,25 +4,19 @@ from __future__ import annotations
 
 import fcntl
 import os
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from ..module_utils._atomic import beside
+from ..module_utils._atomic import write as write_atomic
 
-def write_atomic(path: Path, data: bytes, *, mode: int) -> None:
-    """Replace ``path`` by ``data`` with ``mode`` in one step. Raises OSError."""
-    temporary = _beside(path, data, mode)
-    try:
-        temporary.replace(path)
-    except OSError:
-        temporary.unlink()
-        raise
+__all__ = ["locked", "write_atomic", "write_new"]
 
 
 def write_new(path: Path, data: bytes, *, mode: int) -> bool:
     """Write ``path`` only if it does not exist, whole or not at all; return whether it was written now."""
-    temporary = _beside(path, data, mode)
+    temporary = beside(path, data, mode=mode)
     try:
         os.link(temporary, path)
     except FileExistsError:
@@ -41,13 +35,3 @@ def locked(path: Path) -> Iterator[None]:
         yield
     finally:
         os.close(handle)
-
-
-def _beside(path: Path, data: bytes, mode: int) -> Path:
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    with os.fdopen(handle, "wb") as stream:
-        os.fchmod(stream.fileno(), mode)
-        stream.write(data)
-        stream.flush()
-        os.fsync(stream.fileno())
-    return Path(name)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import stat
-import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from .._atomic import write
 from .changes import Changes
 
 HIDDEN = "(secret)\n"
@@ -47,7 +46,8 @@ def place(
         hide = HIDDEN if secret else None
         changes.diff(what=str(path), before=hide or old or "", after=hide or content)
     if changes.add(f"{path}: {'written' if not same_text else 'owner or mode'}"):
-        _write(path, content, mode=mode, valid=valid, before=before)
+        path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
+        write(path, content.encode("utf-8", errors="surrogateescape"), mode=mode, valid=valid, before=before)
     return True
 
 
@@ -96,31 +96,3 @@ def outside_block(text: str) -> list[str]:
 def _owned(path: Path, mode: int) -> bool:
     status = path.stat()
     return stat.S_IMODE(status.st_mode) == mode and (status.st_uid, status.st_gid) == (os.geteuid(), os.getegid())
-
-
-def _write(
-    path: Path,
-    content: str,
-    *,
-    mode: int,
-    valid: Callable[[Path], object] | None,
-    before: Callable[[], object] | None,
-) -> None:
-    path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    temporary = Path(name)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", errors="surrogateescape") as stream:
-            os.fchmod(stream.fileno(), mode)
-            stream.write(content)
-            stream.flush()
-            os.fsync(stream.fileno())
-        if valid:
-            valid(temporary)
-        if before:
-            before()
-        temporary.replace(path)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            temporary.unlink()
-        raise

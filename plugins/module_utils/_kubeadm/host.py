@@ -17,6 +17,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from .._atomic import write
 from .errors import NodeError
 from .spec import Download
 
@@ -107,15 +108,7 @@ class Host:
     def write(self, path: Path, data: bytes, mode: int) -> None:
         """Replace a file whole, with ``mode``, its directories with it."""
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        try:
-            with os.fdopen(handle, "wb") as stream:
-                os.fchmod(stream.fileno(), mode)
-                stream.write(data)
-            Path(temporary).replace(path)
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
+        write(path, data, mode=mode)
 
     def sha256(self, path: Path) -> str | None:
         """Return a file's SHA-256, or None when there is none."""

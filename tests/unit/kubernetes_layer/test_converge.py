@@ -246,14 +246,3 @@ def test_programs_come_by_digest_and_a_wrong_one_is_not_installed(
     with pytest.raises(NodeError, match="expected 000"):
         run(dataclasses.replace(worker, downloads=(bad,)), host, paths)
     assert not paths.at(bad.path).exists()
-
-
-def test_a_killed_write_leaves_the_old_file_whole(
-    host: FakeHost, paths: Paths, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    write(paths, "/etc/x", "old")
-    monkeypatch.setattr(Path, "replace", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
-    with pytest.raises(KeyboardInterrupt):
-        host.write(paths.at("/etc/x"), b"new", 0o600)
-    assert paths.at("/etc/x").read_text() == "old"
-    assert [path.name for path in paths.at("/etc").iterdir()] == ["x"]
