@@ -64,7 +64,7 @@ class Api:
         data = None if body is None else json.dumps(body).encode()
         status, text = self.raw(method, path, data, content_type=content_type)
         if status >= http.HTTPStatus.BAD_REQUEST:
-            raise ApiError(_message(text, status), status=status)
+            raise ApiError(message(text, status), status=status)
         answer: dict[str, Any] = json.loads(text) if text else {}
         return answer
 
@@ -105,7 +105,8 @@ class Api:
             raise
 
 
-def _message(text: str, status: int) -> str:
+def message(text: str, status: int) -> str:
+    """Return what an answer that is an error says."""
     try:
         return str(json.loads(text)["message"])
     except (ValueError, KeyError, TypeError):

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ...module_utils._kubeadm.api import Api, ApiError
+from ...module_utils._kubeadm.api import Api, ApiError, message
 from ..errors import GroundupError
 from .access import Access
 from .nodes import not_ready
@@ -202,16 +202,25 @@ def _probe(api: Api, target: Mapping[str, Any], *, dns_domain: str, image: str, 
             if phase == "Failed" or time.monotonic() > until:
                 break
             time.sleep(0.3)
-        status, log = api.raw("GET", f"{base}/pods/{name}/log?tailLines=3")
-        said = log.strip() if status == http.HTTPStatus.OK else _why(pod)
         raise _error(
-            f"a pod on {where} does not reach a Service on {elsewhere} by name: {said}",
+            f"a pod on {where} does not reach a Service on {elsewhere} by name: {_said(api, base, pod)}",
             f"{host}:{PORT}, pod {target['metadata']['name']} on {elsewhere}",
             "the cluster's DNS, kube-proxy or the pod network between the nodes does not work",
             "a name that does not resolve: CoreDNS; a refused or lost connection: kube-proxy or the pod network's pods",
         )
     finally:
         _clean(api, base, slices)
+
+
+def _said(api: Api, base: str, pod: Mapping[str, Any]) -> str:
+    """Return the end of a pod's log; when there is none, how the pod is and why."""
+    try:
+        status, text = api.raw("GET", f"{base}/pods/{pod['metadata']['name']}/log?tailLines=3")
+    except ApiError as error:
+        return f"{_why(pod)}, and its log cannot be read: {error}"
+    if status != http.HTTPStatus.OK:
+        return f"{_why(pod)}, and its log cannot be read: {message(text, status)}"
+    return text.strip() or f"{_why(pod)}, and its log is empty"
 
 
 def _clean(api: Api, base: str, slices: str) -> None:
