@@ -1,7 +1,7 @@
 """Python environments from hashed requirements: installed in a build root, compiled, ready to be put into an image.
 
 The requirements hold names, versions and hashes; where they come from is the machine's pip or uv configuration. Source
-distributions are built with the setuptools of the same requirements, so that nothing unhashed takes part.
+distributions are built with the setuptools and pbr of the same requirements, so that nothing unhashed takes part.
 """
 
 from __future__ import annotations
@@ -20,11 +20,17 @@ from .context import Context
 REQUIREMENTS = Path(__file__).parent / "images" / "python"
 INSTALLER = REQUIREMENTS / "installer.txt"
 _UV = "/opt/installer/bin/uv"
+_BACKENDS = ("setuptools", "pbr")  # what the source distributions' own builds import: there before them
 
 
 def requirements(name: str) -> Path:
     """Return the hashed requirements called ``name``."""
     return REQUIREMENTS / f"{name}.txt"
+
+
+def backends(lock: Path) -> str:
+    """Return what source distributions of ``lock`` are built with, itself hashed and of the same list."""
+    return "".join(paragraph for name in _BACKENDS if (paragraph := _requirement(lock, name)) is not None)
 
 
 def install_installer(root: Chroot, context: Context, *, work: Path) -> None:
@@ -40,9 +46,9 @@ def create(root: Chroot, context: Context, *, path: str, lock: Path, work: Path)
     """Make the virtual environment ``path`` with everything in ``lock``."""
     _uv(root, context, ["venv", "-q", "--python", "/usr/bin/python3", path], work=work)
     install = ["pip", "install", "-q", "--python", f"{path}/bin/python", *_common(lock, work)]
-    if (setuptools := _requirement(lock, "setuptools")) is not None:
-        (work / "setuptools.txt").write_text(setuptools, encoding="utf-8")
-        _uv(root, context, [*install, "-r", f"{MOUNT}/setuptools.txt"], work=work)
+    if first := backends(lock):
+        (work / "backends.txt").write_text(first, encoding="utf-8")
+        _uv(root, context, [*install, "-r", f"{MOUNT}/backends.txt"], work=work)
     _uv(root, context, [*install, "--no-build-isolation", "-r", f"{MOUNT}/requirements.txt"], work=work)
 
 
