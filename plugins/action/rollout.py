@@ -10,6 +10,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import Groun
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import SiteError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout import Options, RolloutResult, diff_text, gate
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.session import Session, die_with_parent, session
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import published
 
 ARGUMENTS = {
     "site_file": {"type": "path", "required": True},
@@ -41,7 +42,11 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
         die_with_parent()
         try:
             with session(
-                arguments["site_file"], say=self._display.display, options=options, reads_only=verb != "apply"
+                arguments["site_file"],
+                say=self._display.display,
+                options=options,
+                reads_only=verb != "apply",
+                foreseen=lambda plan: published.foreseen(task_vars or {}, seed=plan.supply.seed),
             ) as opened:
                 return result | self._carry_out(verb, opened)
         except (GroundupError, SiteError, OSError) as error:

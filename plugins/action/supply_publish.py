@@ -15,8 +15,12 @@ from ansible.plugins.action import ActionBase
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import cache_dir
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import published
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.published import Record
 
 ARGUMENTS = {
+    "site": {"type": "str", "required": True},
+    "source": {"type": "str", "choices": ["build", "upstream"], "default": "build"},
     "registry": {"type": "str", "required": True},
     "files_url": {"type": "str", "required": True},
     "files_root": {"type": "path", "required": True},
@@ -40,40 +44,56 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
             return {**result, "failed": True, "msg": str(error)}
 
     def _publish(self, arguments: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
-        check = bool(self._task.check_mode)
+        check, site, source = bool(self._task.check_mode), arguments["site"], arguments["source"]
+        lock = supply.load_lock()
         names = arguments["files"]
         if names is None:
-            names = [name for name, entry in supply.load_lock().artifacts.items() if entry.kind == "files"]
-        if check and (unmade := list(supply.missing([*arguments["images"], *names]))):
-            return {"changed": True, "images": [], "files": [], "msg": f"not made yet: {', '.join(unmade)}"}
+            names = [name for name, entry in lock.artifacts.items() if entry.kind == "files" and not entry.optional]
+        wanted = lock.select([*arguments["images"], *names])
+        unmade = set(supply.missing(wanted, source=source)) if check else set()
+        made = supply.ensure(
+            [name for name in wanted if name not in unmade], progress=self._show, source=source, lock=lock
+        )
+        images = [artifact for artifact in made.values() if artifact.kind == "image"]
+        places = _lay_out([artifact for artifact in made.values() if artifact.kind == "files"])
+
+        before = published.load(site) or Record()
+        record = before.under(Record.of(images, places, root=_root()))
+        if check:
+            entries = [lock.artifacts[name] for name in unmade]
+            record = record.without(
+                images=[entry.image for entry in entries if entry.image],
+                files=[f"{entry.name}/{entry.version}" for entry in entries],
+            )
+        result: dict[str, Any] = {"changed": True, "images": [], "files": [], "published": record.plain()}
+        if check and (lacks := [name for name in wanted if name in unmade]):
+            return {**result, "msg": f"not made yet: {', '.join(lacks)}"}
         if check and _get(f"http://{arguments['registry']}/v2/") is None:
-            return {"changed": True, "images": arguments["images"], "files": names, "msg": "nothing is served yet"}
+            return {**result, "images": arguments["images"], "files": names, "msg": "nothing is served yet"}
 
         _wait_for(f"http://{arguments['registry']}/v2/")
         only_look = check or arguments["verify"]
-        lacking = self._lacking_files(arguments["files_url"], names)
+        lacking = _lacking(arguments["files_url"], places)
         if not only_look:
             for place in lacking:
                 self._send(place, arguments["files_root"], task_vars)
-        pushed = supply.publish_images(
-            arguments["registry"], arguments["images"], tls_verify=False, progress=self._show, dry_run=only_look
-        )
-        images = [image.reference for image in pushed if image.changed]
-        files = ["/".join(place.parts[-2:]) for place in lacking]
+        pushed = supply.push(arguments["registry"], images, tls_verify=False, progress=self._show, dry_run=only_look)
+        result["images"] = [image.reference for image in pushed if image.changed]
+        result["files"] = ["/".join(place.parts[-2:]) for place in lacking]
         if arguments["verify"]:
-            _refuse(arguments, images, files)
-            self._verify_content(arguments["files_url"], names)
-        changed = bool(images or files) and not arguments["verify"]
-        message = f"{len(images)} images and {len(files)} file artifacts"
-        return {"changed": changed, "images": images, "files": files, "msg": message}
-
-    def _lacking_files(self, url: str, names: list[str]) -> list[Path]:
-        """Return the directories, in the layout to be served, of what the host serves otherwise or not at all."""
-        return [place for place in _layout(names) if _get(_url(url, place / MARK)) != (place / MARK).read_bytes()]
+            _refuse(arguments, result["images"], result["files"])
+            _verify_content(arguments["files_url"], places)
+        elif not check and record != before:
+            published.save(site, record)
+        result["changed"] = not arguments["verify"] and bool(result["images"] or lacking or record != before)
+        result["msg"] = f"{len(result['images'])} images and {len(lacking)} file artifacts"
+        return result
 
     def _send(self, place: Path, root: str, task_vars: dict[str, Any]) -> None:
         self._show(f"[publish] {'/'.join(place.parts[-2:])}")
-        remote = self._connection._shell.join_path(root, f".{place.parent.name}-{place.name}.tar")
+        # Into the account's own directory: where it is not root, it becomes root only to unpack.
+        ours = self._connection._shell.tmpdir or self._make_tmp_path()
+        remote = self._connection._shell.join_path(ours, f"{place.parent.name}-{place.name}.tar")
         with tempfile.NamedTemporaryFile(dir=cache_dir(), prefix="publish-", suffix=".tar") as archive:
             with tarfile.open(archive.name, "w") as tar:
                 for path in sorted(place.rglob("*"), key=lambda path: (path.name == MARK, path)):
@@ -86,35 +106,45 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
             if done.get("failed"):
                 raise AnsibleActionFail(f"{' '.join(command)}: {done.get('stderr') or done.get('msg')}", result=done)
 
-    def _verify_content(self, url: str, names: list[str]) -> None:
-        """Fetch the smallest file of each artifact and compare it with its checksum."""
-        for place in _layout(names):
-            files = (path.with_suffix("") for path in place.rglob("*.sha256"))
-            smallest = min(files, key=lambda path: path.stat().st_size)
-            expected = smallest.with_name(smallest.name + ".sha256").read_text(encoding="utf-8").split()[0]
-            content = _get(_url(url, smallest))
-            if content is None or hashlib.sha256(content).hexdigest() != expected:
-                raise GroundupError(
-                    f"{smallest.name} of {place.parent.name} is not served with the checksum of the lock",
-                    where=_url(url, smallest),
-                    why="hosts would refuse it, or run something else",
-                    remedy="remove its directory on the seed and run the playbook groundup.cloud.seed again",
-                )
-
     def _show(self, line: str) -> None:
         self._display.display(line)
 
 
-def _layout(names: list[str]) -> list[Path]:
-    """Lay the artifacts out beside the cache, as hard links, and return the directory of each."""
-    root = cache_dir() / "served"
-    supply.file_tree(root, names)
-    artifacts = supply.load_lock().artifacts
-    return [root / name / artifacts[name].version for name in names]
+def _root() -> Path:
+    """Return where files lie as they are served, beside the cache."""
+    return cache_dir() / "served"
+
+
+def _lay_out(artifacts: list[supply.Artifact]) -> list[Path]:
+    """Lay the artifacts out as hard links and return the directory of each."""
+    for artifact in artifacts:
+        supply.lay_out(_root(), artifact)
+    return [_root() / artifact.name / artifact.version for artifact in artifacts]
+
+
+def _lacking(url: str, places: list[Path]) -> list[Path]:
+    """Return those of ``places`` that the host serves otherwise or not at all."""
+    return [place for place in places if _get(_url(url, place / MARK)) != (place / MARK).read_bytes()]
+
+
+def _verify_content(url: str, places: list[Path]) -> None:
+    """Fetch the smallest file of each artifact and compare it with its checksum."""
+    for place in places:
+        files = (path.with_suffix("") for path in place.rglob("*.sha256"))
+        smallest = min(files, key=lambda path: path.stat().st_size)
+        expected = smallest.with_name(smallest.name + ".sha256").read_text(encoding="utf-8").split()[0]
+        content = _get(_url(url, smallest))
+        if content is None or hashlib.sha256(content).hexdigest() != expected:
+            raise GroundupError(
+                f"{smallest.name} of {place.parent.name} is not served with the checksum of the lock",
+                where=_url(url, smallest),
+                why="hosts would refuse it, or run something else",
+                remedy="remove its directory on the seed and run the playbook groundup.cloud.seed again",
+            )
 
 
 def _url(base: str, path: Path) -> str:
-    return "/".join((base.rstrip("/"), *path.relative_to(cache_dir() / "served").parts))
+    return "/".join((base.rstrip("/"), *path.relative_to(_root()).parts))
 
 
 def _get(url: str) -> bytes | None:

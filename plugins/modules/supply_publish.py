@@ -14,7 +14,18 @@ description:
   - Compares what the host serves with what the lock says, and sends what it lacks. Images are pushed to its registry,
     each only when the registry has another digest under the tag; files go as an archive over Ansible's own connection.
   - When everything is there nothing is sent.
+  - Writes the digests of what is served into the site's state directory. Nodes are told these, so that they run what
+    was published, whatever else may be served under its name.
 options:
+  site:
+    description: Name of the site, in whose state directory the digests are kept.
+    type: str
+    required: true
+  source:
+    description: Whether artifacts are built from packages, or fetched as their projects publish them.
+    type: str
+    choices: [build, upstream]
+    default: build
   registry:
     description: Address and port of the host's registry, as the controller reaches it.
     type: str
@@ -52,6 +63,7 @@ attributes:
 EXAMPLES = r"""
 - name: Everything the site runs
   groundup.cloud.supply_publish:
+    site: "{{ groundup_site.site }}"
     registry: "{{ groundup_host.address }}:5000"
     files_url: "http://{{ groundup_host.address }}:8080"
     files_root: /srv/groundup
@@ -69,4 +81,10 @@ files:
   returned: always
   type: list
   elements: str
+published:
+  description:
+    - Digests of all that is, or would be, served, by C(images) (name below the registry) and C(files) (path).
+    - In check mode what is not made yet is not in it.
+  returned: success
+  type: dict
 """

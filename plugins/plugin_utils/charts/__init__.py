@@ -8,7 +8,7 @@ same values serve the built-in charts and the real ones.
 
 from __future__ import annotations
 
-from .releases import releases
+from .releases import releases, with_images
 from .secrets import SECRETS
 
-__all__ = ["SECRETS", "releases"]
+__all__ = ["SECRETS", "releases", "with_images"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..plan.types import Plan, ReleasePlan
@@ -37,6 +37,12 @@ def releases(plan: Plan) -> tuple[ReleasePlan, ...]:
     size = sizes(plan)
     wanted = dict.fromkeys((*_INFRASTRUCTURE, *plan.openstack.services))
     return tuple(_release(plan, name, size) for name in wanted if name in _CHARTS)
+
+
+def with_images(plan: Plan, images: Mapping[str, str]) -> Plan:
+    """Return ``plan`` with other ``images`` (logical name -> reference), and its releases made from them."""
+    plan = replace(plan, supply=replace(plan.supply, images=dict(images)))
+    return replace(plan, openstack=replace(plan.openstack, releases=releases(plan)))
 
 
 def _release(plan: Plan, name: str, size: Sizes) -> ReleasePlan:

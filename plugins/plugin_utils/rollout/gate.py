@@ -93,7 +93,8 @@ def _versions(plan: Plan, release: ReleasePlan, live: LiveRelease | None) -> Ite
 
 
 def _images(plan: Plan, release: ReleasePlan, items: Iterable[Object]) -> Iterator[GateReason]:
-    known = set(plan.supply.images.values())
+    # With the digest of what is published, and by the plain name as a site file may repeat it.
+    known = {name for image in plan.supply.images.values() for name in (image, image.partition("@")[0])}
     for image in sorted({image for item in items for image in images(item)}):
         tag = image.rpartition("/")[2].partition("@")[0].partition(":")[2]
         pinned = "@sha256:" in image

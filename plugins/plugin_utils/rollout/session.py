@@ -17,13 +17,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from ..charts import with_images
 from ..files import write_atomic
 from ..paths import state_dir
 from ..plan import load_site, make_plan
 from ..plan.types import Plan
 from ..secrets import Redactor, open_store, required
-from ..supply import tool
+from ..supply import published, tool
 from ..supply.progress import Progress
+from ..supply.published import Record
 from .engine import Rollout
 from .helm import Helm
 from .kube import Api
@@ -56,14 +58,23 @@ class Session:
 
 @contextmanager
 def session(
-    site_file: str, *, say: Callable[[str], None], options: Options | None = None, reads_only: bool = False
+    site_file: str,
+    *,
+    say: Callable[[str], None],
+    options: Options | None = None,
+    reads_only: bool = False,
+    foreseen: Callable[[Plan], Record | None] = lambda _: None,
 ) -> Iterator[Session]:
     """Yield the rollout of the site in ``site_file``.
 
-    ``reads_only``: nothing will be changed, so no lock is taken and the cluster may not exist yet. Raises SiteError and
-    GroundupError for what is missing.
+    ``reads_only``: nothing will be changed, so no lock is taken and the cluster may not exist yet. ``foreseen``: what
+    will be published by the time of the rollout, where an earlier layer has said so. Raises SiteError and GroundupError
+    for what is missing.
     """
     plan = make_plan(load_site(Path(site_file)))
+    # The last step before values are rendered: names of images get the digest of what the seed serves under them.
+    record = foreseen(plan) or published.needed(plan.site, seed=plan.supply.seed, predicts=reads_only)
+    plan = with_images(plan, record.pin(plan.supply.images, registry=plan.supply.registry))
     directory = state_dir(plan.site)
     kubeconfig = directory / "kubeconfig"
     processes = Processes()

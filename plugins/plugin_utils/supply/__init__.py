@@ -20,12 +20,13 @@ from .artifact import Artifact
 from .build import Run
 from .lock import Entry, Lock, Source, load_lock
 from .progress import Progress, silent
+from .published import Record
 from .serve import Published, file_tree, lay_out, publish_images, push
 from .store import Store
 from .unpack import unpacked as _unpacked
 
 __all__ = [
-    "Artifact", "Entry", "Lock", "Published", "Store", "ensure", "file_tree", "lay_out", "load_lock",
+    "Artifact", "Entry", "Lock", "Published", "Record", "Store", "ensure", "file_tree", "lay_out", "load_lock",
     "missing", "publish_images", "push", "tool", "unpacked",
 ]  # fmt: skip
 

@@ -105,6 +105,15 @@ def test_an_image_pinned_by_digest_needs_no_tag() -> None:
     assert judge(release(), objects=(stateful(3, image=image),)) == {}
 
 
+def test_a_published_image_is_known_by_its_digest_and_by_its_plain_name_and_no_other_content_is() -> None:
+    pinned = f"{REGISTRY}/mariadb:1@sha256:{'1' * 64}"
+    supply = {"mariadb": pinned}
+    assert judge(release(), objects=(stateful(3, image=pinned),), images=supply) == {}
+    assert judge(release(), objects=(stateful(3, image=f"{REGISTRY}/mariadb:1"),), images=supply) == {}
+    other = f"{REGISTRY}/mariadb:1@sha256:{'2' * 64}"
+    assert "image-unknown" in judge(release(), objects=(stateful(3, image=other),), images=supply)
+
+
 def test_an_image_outside_the_supply_is_refused() -> None:
     supply = {"mariadb": f"{REGISTRY}/mariadb:1"}
     assert judge(release(), objects=(stateful(3),), images=supply) == {}

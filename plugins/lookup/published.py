@@ -1,0 +1,64 @@
+"""Lookup of what the seed serves, by content."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible.errors import AnsibleLookupError
+from ansible.plugins.lookup import LookupBase
+from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import published
+
+DOCUMENTATION = r"""
+name: published
+short_description: What nodes of a site run, by digest
+description:
+  - Returns C(images), the plan's references with the digest of what is behind each, and C(files), the SHA-256 of each
+    file the seed serves, by C(artifact/version/file).
+  - Reads what M(groundup.cloud.supply_publish) wrote into the site's state directory. A site without a seed has an
+    existing registry, whose names are taken as they are.
+  - In check mode what is not published yet has no digest; what the seed's own layer foresaw in the same run counts.
+options:
+  _terms:
+    description: The plan without its hosts, C(groundup_site).
+    type: list
+    elements: dict
+    required: true
+author:
+  - The groundup.cloud developers (@groundup-cloud)
+"""
+
+EXAMPLES = r"""
+- name: The image that holds a pod's namespaces
+  ansible.builtin.debug:
+    msg: "{{ lookup('groundup.cloud.published', groundup_site).images.pause }}"
+"""
+
+RETURN = r"""
+_raw:
+  description: One dictionary a term, with C(images) and C(files).
+  type: list
+  elements: dict
+"""
+
+
+class LookupModule(LookupBase):  # type: ignore[misc]  # ansible ships no types
+    """Joins the plan's names with the record of what is published."""
+
+    def run(
+        self, terms: list[dict[str, Any]], variables: dict[str, Any] | None = None, **_options: Any
+    ) -> list[dict[str, Any]]:
+        """Return images and files of each plan in ``terms``."""
+        known = variables or {}
+        try:
+            return [_served(site, known) for site in terms]
+        except GroundupError as error:
+            raise AnsibleLookupError(str(error)) from error
+
+
+def _served(site: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
+    supply = site["supply"]
+    record = published.foreseen(variables, seed=supply["seed"]) or published.needed(
+        site["site"], seed=supply["seed"], predicts=bool(variables.get("ansible_check_mode"))
+    )
+    return {"images": record.pin(supply["images"], registry=supply["registry"]), "files": dict(record.files)}
