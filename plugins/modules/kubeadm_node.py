@@ -72,7 +72,9 @@ options:
         type: str
         required: true
       sha256:
-        description: SHA-256 of the file, in hexadecimal. Default is what the server publishes in C(<url>.sha256).
+        description:
+          - SHA-256 of the file, in hexadecimal. The controller knows it when it published the file itself.
+          - Default is what the server says in C(<url>.sha256), which tells damage, not a server that was tampered with.
         type: str
       path:
         description: Where it goes. For an archive, the directory it is unpacked into, without directories of its own.
@@ -85,6 +87,18 @@ options:
   encryption_key:
     description: Key of the encryption of Secrets at rest, 32 bytes in base64. For control hosts.
     type: str
+  control_images:
+    description:
+      - Images of C(etcd), C(kube-apiserver), C(kube-controller-manager), C(kube-scheduler) and C(coredns), with their
+        digests where these are known. kubeadm itself names images by version only. For control hosts.
+    type: dict
+    default: {}
+  replace_images:
+    description:
+      - Whether static pods that run another image than that of O(control_images) are given it. etcd and the API of the
+        host are away meanwhile, so do it on one host at a time. Without it RV(outdated) says which ones they are.
+    type: bool
+    default: false
   expected_ca:
     description:
       - SHA-256 of the CA certificate of the cluster, once there is one. Then the cluster is never made anew.
@@ -144,6 +158,11 @@ joins:
   description: Whether the host is prepared and waits for an invitation.
   type: bool
   returned: success
+outdated:
+  description: Static pods that run another image than that of O(control_images), when O(replace_images) is false.
+  type: list
+  elements: str
+  returned: success
 ca:
   description: SHA-256 of the CA certificate of the cluster the host is a member of.
   type: str
@@ -184,6 +203,8 @@ ARGUMENT_SPEC = {
     "images": {"type": "list", "elements": "str", "default": []},
     "downloads": {"type": "list", "elements": "dict", "default": [], "options": DOWNLOAD_SPEC},
     "encryption_key": {"type": "str", "no_log": True},
+    "control_images": {"type": "dict", "default": {}},
+    "replace_images": {"type": "bool", "default": False},
     "expected_ca": {"type": "str"},
     "join": {"type": "dict", "options": JOIN_SPEC},
 }
@@ -203,6 +224,7 @@ def node_of(parameters: dict[str, Any]) -> Node:
         images=tuple(parameters["images"]),
         downloads=tuple(Download(**download) for download in parameters["downloads"]),
         encryption_key=parameters["encryption_key"],
+        control_images={name: str(image) for name, image in parameters["control_images"].items()},
     )
 
 
@@ -217,6 +239,7 @@ def main() -> None:
             paths=Paths(),
             join=Join(**parameters["join"]) if parameters["join"] else None,
             expected_ca=parameters["expected_ca"],
+            replace_images=parameters["replace_images"],
             check=module.check_mode,
         )
     except KeyError as error:

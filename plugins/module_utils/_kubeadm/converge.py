@@ -5,7 +5,7 @@ Every step looks before it acts, so that a run which was killed anywhere is fini
 
 from __future__ import annotations
 
-from . import documents
+from . import documents, images
 from .errors import NodeError
 from .files import prepare
 from .host import Host
@@ -21,7 +21,14 @@ RESET_TIMEOUT = 180.0
 
 
 def converge(
-    node: Node, *, host: Host, paths: Paths, join: Join | None, expected_ca: str | None, check: bool
+    node: Node,
+    *,
+    host: Host,
+    paths: Paths,
+    join: Join | None,
+    expected_ca: str | None,
+    check: bool,
+    replace_images: bool = False,
 ) -> Outcome:
     """Bring the host nearest to ``node``: a member when it can be, else prepared.
 
@@ -31,6 +38,7 @@ def converge(
         paths: where things are.
         join: the invitation; with it a prepared host joins and nothing else is looked at.
         expected_ca: SHA-256 of the cluster's CA when the controller knows the cluster: then it is never made anew.
+        replace_images: give a member's static pods the site's images; without it they are only looked at.
         check: say what would be done and do nothing.
 
     Raises:
@@ -38,13 +46,24 @@ def converge(
         OSError: the host's files cannot be read or written.
     """
     if check:
-        return _converge(node, host=host, paths=paths, join=join, expected_ca=expected_ca, check=True)
+        return _converge(
+            node, host=host, paths=paths, join=join, expected_ca=expected_ca, replace_images=replace_images, check=True
+        )
     with host.alone(paths.at(LOCK)):
-        return _converge(node, host=host, paths=paths, join=join, expected_ca=expected_ca, check=False)
+        return _converge(
+            node, host=host, paths=paths, join=join, expected_ca=expected_ca, replace_images=replace_images, check=False
+        )
 
 
 def _converge(
-    node: Node, *, host: Host, paths: Paths, join: Join | None, expected_ca: str | None, check: bool
+    node: Node,
+    *,
+    host: Host,
+    paths: Paths,
+    join: Join | None,
+    expected_ca: str | None,
+    replace_images: bool,
+    check: bool,
 ) -> Outcome:
     outcome = Outcome()
     evidence = observe(paths)
@@ -53,6 +72,10 @@ def _converge(
         prepare(node, host=host, paths=paths, outcome=outcome, check=check, member=membership is Membership.MEMBER)
     if membership is Membership.MEMBER:
         maintain(node, host=host, paths=paths, outcome=outcome, check=check)
+        if replace_images:
+            images.replace(node, host=host, paths=paths, outcome=outcome, check=check)
+        elif node.control:
+            outcome.outdated = list(images.outdated(node, paths))
         outcome.membership, outcome.ca = membership, evidence.ca_fingerprint
         return outcome
     initialise = node.initialise and expected_ca is None and join is None

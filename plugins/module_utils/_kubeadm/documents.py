@@ -12,6 +12,7 @@ from typing import Any
 from .spec import CRI_SOCKET, Join, Node, taint
 
 SITE_DIR = "/etc/kubernetes/site"
+PATCHES_DIR = f"{SITE_DIR}/patches"
 AUDIT_LOG_DIR = "/var/log/kubernetes"
 KUBEADM_API = "kubeadm.k8s.io/v1beta4"
 
@@ -55,6 +56,7 @@ def init_config(node: Node) -> str:
         "bootstrapTokens": [{"ttl": "1m0s"}],
         "localAPIEndpoint": {"advertiseAddress": node.address, "bindPort": node.cluster.api_port},
         "nodeRegistration": _registration(node),
+        **_patches(node),
     }
     proxy = {
         "apiVersion": "kubeproxy.config.k8s.io/v1alpha1",
@@ -86,7 +88,23 @@ def join_config(node: Node, join: Join) -> str:
             "localAPIEndpoint": {"advertiseAddress": node.address, "bindPort": node.cluster.api_port},
             "certificateKey": join.certificate_key or "",
         }
+        document |= _patches(node)
     return to_text(document)
+
+
+def patches(node: Node) -> dict[str, str]:
+    """Return the patches kubeadm lays over what it writes, by file name: the images of the control plane, by content.
+
+    kubeadm makes an image's name of a repository and a version; another name it only takes this way.
+    """
+    found = {}
+    for name, image in sorted(node.control_images.items()):
+        pod = {"spec": {"containers": [{"name": name, "image": image}]}}
+        if name == "coredns":
+            found["corednsdeployment.json"] = to_text({"spec": {"template": pod}})
+        else:
+            found[f"{name}.json"] = to_text(pod)
+    return found
 
 
 def reset_config(node: Node, *, leave_etcd: bool) -> str:
@@ -229,6 +247,10 @@ server = "http://{registry}"
 def crictl_config() -> str:
     """Return crictl's configuration, so that an operator on the host need not name the socket."""
     return f"runtime-endpoint: {CRI_SOCKET}\nimage-endpoint: {CRI_SOCKET}\n"
+
+
+def _patches(node: Node) -> dict[str, Any]:
+    return {"patches": {"directory": PATCHES_DIR}} if node.control_images else {}
 
 
 def _registration(node: Node) -> dict[str, Any]:

@@ -41,6 +41,10 @@ def wanted(node: Node) -> tuple[File, ...]:
     ]
     if node.control:
         files.append(File(path="/etc/kubernetes/site/kubeadm.yaml", text=documents.init_config(node), mode=0o600))
+        files += [
+            File(path=f"{documents.PATCHES_DIR}/{name}", text=text, mode=0o600)
+            for name, text in documents.patches(node).items()
+        ]
         if node.cluster.audit:
             files.append(File(path="/etc/kubernetes/site/audit.yaml", text=documents.audit_policy(), mode=0o600))
         if node.cluster.encrypt_secrets and node.encryption_key:

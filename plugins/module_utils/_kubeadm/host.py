@@ -172,8 +172,8 @@ class Host:
             raise NodeError(
                 f"{download.url} has SHA-256 {found}, expected {expected}",
                 where=f"host {self.name}, {download.path}",
-                why="a program that is not the one in the supply lock is never installed",
-                remedy="publish the artifacts again (playbooks groundup.cloud.supply and groundup.cloud.seed)",
+                why="a program that is not the one that was published is never installed",
+                remedy="find out who changed it; remove its directory on the seed; run groundup.cloud.seed again",
             )
 
     def _unpack(self, stream: io.BufferedRandom | io.IOBase, directory: Path) -> None:

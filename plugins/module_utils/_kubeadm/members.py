@@ -15,7 +15,7 @@ from .outcome import Outcome
 from .spec import Node, Paths
 
 FLAG = re.compile(r"^\s+- --([a-z0-9-]+)=(.*)$", re.MULTILINE)
-IMAGE_TAG = re.compile(r"^\s+image:\s*\S+:(\S+)\s*$", re.MULTILINE)
+IMAGE_TAG = re.compile(r"^\s+image:\s*\S+:(v[^\s@]+)(?:@\S+)?\s*$", re.MULTILINE)
 RENEW_BELOW = 30  # days; kubeadm's certificates live for 365
 PHASE_TIMEOUT = 180.0  # seconds
 KUBECONFIGS = ("admin.conf", "controller-manager.conf", "scheduler.conf")

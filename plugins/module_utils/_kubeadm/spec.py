@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +91,8 @@ class Node:
     images: tuple[str, ...]  # fetched before a join, so that the join does not wait for them
     downloads: tuple[Download, ...]
     encryption_key: str | None  # base64 of 32 bytes; control hosts only
+    # By name: etcd, kube-apiserver, kube-controller-manager, kube-scheduler, coredns. kubeadm names what is not here.
+    control_images: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

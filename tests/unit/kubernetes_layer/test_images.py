@@ -1,0 +1,173 @@
+"""Static pods and programs are what was published, by content: at the first run, and when it changes under its name."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import documents, images, members
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.api import ApiError
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.converge import converge
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.errors import NodeError
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.files import wanted
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.outcome import Outcome
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Download, Join, Node, Paths
+
+from .conftest import FakeHost, certificate, finish, make_node, pem, write
+
+REPOSITORY = "registry.test:5000/kubernetes"
+VERSIONS = {"etcd": "3.6.8-0", "coredns": "v1.14.2"}
+JOIN = Join(token="abcdef.0123456789abcdef", ca_hash="sha256:00", certificate_key="ff" * 32)
+
+
+def image(name: str, content: str) -> str:
+    digest = hashlib.sha256(f"{name} {content}".encode()).hexdigest()
+    return f"{REPOSITORY}/{name}:{VERSIONS.get(name, 'v1.36.3')}@sha256:{digest}"
+
+
+def control_host(content: str) -> Node:
+    names = (*images.STATIC, "coredns")
+    return dataclasses.replace(make_node(), control_images={name: image(name, content) for name in names})
+
+
+@pytest.fixture
+def member(host: FakeHost, paths: Paths, monkeypatch: pytest.MonkeyPatch) -> Node:
+    """A control host that is a member and runs content ``old``."""
+    finish(paths, control=True, ca=pem(certificate()))
+    write(paths, "/etc/kubernetes/pki/apiserver.crt", pem(certificate(names=documents.certificate_names(make_node()))))
+    for name in images.STATIC:
+        write(paths, f"/etc/kubernetes/manifests/{name}.yaml", manifest(name, image(name, "old")))
+    monkeypatch.setattr(members, "_api_server", lambda *_, **__: None)
+    host.running |= {"containerd.service", "kubelet.service"}
+    return control_host("old")
+
+
+def manifest(name: str, reference: str) -> str:
+    return f"kind: Pod\nspec:\n  containers:\n  - command:\n    - {name}\n    image: {reference}\n    name: {name}\n"
+
+
+def run(node: Node, host: FakeHost, paths: Paths, *, replace: bool = False, check: bool = False) -> Outcome:
+    return converge(
+        node, host=host, paths=paths, join=None, expected_ca=None, replace_images=replace, check=check
+    )  # fmt: skip
+
+
+def test_what_kubeadm_writes_names_the_content() -> None:
+    node = control_host("new")
+    files = {Path(file.path).name: file for file in wanted(node) if file.path.startswith(documents.PATCHES_DIR)}
+    assert set(files) == {*(f"{name}.json" for name in images.STATIC), "corednsdeployment.json"}
+    pod = json.loads(files["etcd.json"].text)["spec"]
+    assert pod == {"containers": [{"name": "etcd", "image": image("etcd", "new")}]}
+    deployment = json.loads(files["corednsdeployment.json"].text)
+    assert deployment["spec"]["template"]["spec"]["containers"][0]["image"] == image("coredns", "new")
+    for text in (documents.init_config(node), documents.join_config(node, JOIN)):
+        first = next(yaml.safe_load_all(text))
+        assert first["patches"] == {"directory": "/etc/kubernetes/site/patches"}
+
+
+def test_without_images_of_its_own_nothing_is_patched() -> None:
+    """kubeadm refuses a directory of patches that is not there."""
+    for text in (documents.init_config(make_node()), documents.join_config(make_node(control=False), JOIN)):
+        assert "patches" not in next(yaml.safe_load_all(text))
+
+
+def test_images_made_again_are_reported_and_changed_only_when_told_to(
+    member: Node, host: FakeHost, paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert run(member, host, paths).outdated == []
+    node = control_host("new")
+    before = (paths.kubernetes / "manifests/etcd.yaml").read_text()
+    seen = run(node, host, paths)
+    assert seen.outdated == list(images.STATIC)
+    predicted = run(node, host, paths, replace=True, check=True)
+    assert "give etcd its image" in predicted.actions
+    assert (paths.kubernetes / "manifests/etcd.yaml").read_text() == before
+
+    kubelet = Kubelet(paths, late=2)
+    monkeypatch.setattr(images, "admin", kubelet.connect)
+    monkeypatch.setattr(images, "time", Clock())
+    done = run(node, host, paths, replace=True)
+    assert [action for action in done.actions if action.startswith("give")] == [
+        f"give {name} its image" for name in images.STATIC
+    ]
+    for name in images.STATIC:
+        assert (paths.kubernetes / f"manifests/{name}.yaml").read_text() == manifest(name, image(name, "new"))
+        assert ["crictl", "pull", image(name, "new")] in host.commands
+    assert kubelet.asked > 2, "it waits until they run"
+    assert run(node, host, paths).actions == []
+    assert run(node, host, paths, replace=True).actions == []
+
+
+def test_a_control_plane_that_does_not_come_back_is_named_and_what_is_late(
+    member: Node, host: FakeHost, paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    del member
+    monkeypatch.setattr(images, "admin", Kubelet(paths, late=10**9, fails=False).connect)
+    monkeypatch.setattr(images, "time", Clock())
+    with pytest.raises(NodeError, match=r"does not come back with its new images.*etcd.* not ready"):
+        run(control_host("new"), host, paths, replace=True)
+
+
+class Clock:
+    """Goes on only by what sleeps."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+
+class Kubelet:
+    """Shows static pods as their manifests say, Ready after ``late`` questions."""
+
+    def __init__(self, paths: Paths, *, late: int, fails: bool = True) -> None:
+        self.paths, self.late, self.fails, self.asked = paths, late, fails, 0
+
+    @contextmanager
+    def connect(self, paths: Paths, *, server: str, host: str) -> Iterator[Kubelet]:
+        del paths, host
+        assert server == "https://10.0.0.16:6444"
+        yield self
+
+    def get(self, path: str) -> dict[str, Any]:
+        self.asked += 1
+        if self.asked == 1 and self.fails:
+            raise ApiError("connection refused")
+        name = path.rpartition("/")[2].removesuffix("-control-1")
+        pod = yaml.safe_load((self.paths.kubernetes / f"manifests/{name}.yaml").read_text())
+        status = "True" if self.asked > self.late else "False"
+        return {"spec": pod["spec"], "status": {"conditions": [{"type": "Ready", "status": status}]}}
+
+
+def test_the_version_of_a_control_host_is_known_also_behind_a_digest() -> None:
+    found = members.IMAGE_TAG.search(manifest("kube-apiserver", image("kube-apiserver", "any")))
+    assert found
+    assert found.group(1) == "v1.36.3"
+    plain = members.IMAGE_TAG.search(manifest("kube-apiserver", f"{REPOSITORY}/kube-apiserver:v1.36.3"))
+    assert plain
+    assert plain.group(1) == "v1.36.3"
+
+
+def test_a_program_replaced_on_the_seed_together_with_its_checksum_is_refused(
+    host: FakeHost, paths: Paths, tmp_path: Path
+) -> None:
+    served = tmp_path / "served"
+    served.write_bytes(b"not what was published")
+    (tmp_path / "served.sha256").write_text(f"{hashlib.sha256(served.read_bytes()).hexdigest()}  served\n")
+    digest = hashlib.sha256(b"program").hexdigest()
+    program = Download(url=served.as_uri(), sha256=digest, path="/usr/local/bin/kubelet", archive=False)
+    node = dataclasses.replace(make_node(control=False), downloads=(program,))
+    with pytest.raises(NodeError, match=f"expected {digest}"):
+        run(node, host, paths)
+    assert not paths.at(program.path).exists()
