@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import signal
@@ -9,20 +10,21 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout import live
 
 from .conftest import Site
-from .puppet import is_left_alone
+from .puppet import fails, is_left_alone
 
 ROOT = Path(__file__).parents[2]
 
 
-def start(site: Site, greeting: str) -> subprocess.Popen[str]:
+def start(site: Site, greeting: str, **values: Any) -> subprocess.Popen[str]:
     process = subprocess.Popen(
         [sys.executable, "-m", "tests.rollout_api.driver", str(site.control_plane.kubeconfig),
-         str(site.control_plane.helm), site.namespace, greeting],
+         str(site.control_plane.helm), site.namespace, json.dumps({"greeting": greeting, **values})],
         cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
     )  # fmt: skip
     assert process.stdout is not None
@@ -62,14 +64,15 @@ def in_hook(site: Site) -> bool:
     return site.api.find(f"/apis/batch/v1/namespaces/{site.namespace}/jobs/probe-sync") is not None
 
 
-def converges(site: Site) -> None:
+def converges(site: Site, **values: Any) -> None:
     site.puppet.rules.clear()
-    result = site.rollout(site.release("probe", greeting="final")).apply()
+    release = site.release("probe", greeting="final", **values)
+    result = site.rollout(release).apply()
     assert not result.failed, result.cards
     assert status(site) == "deployed"
     config = site.api.get(f"/api/v1/namespaces/{site.namespace}/configmaps/probe-etc")
     assert config["data"] == {"greeting": "final"}
-    assert not site.rollout(site.release("probe", greeting="final")).apply().changed
+    assert not site.rollout(release).apply().changed
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -93,6 +96,41 @@ def test_a_first_install_killed_outright_is_healed(site: Site) -> None:
     until(lambda: helms(site) == [])
     assert status(site) in ("pending-install", "failed")
     converges(site)
+
+
+KEYS = "/api/v1/namespaces/NS/secrets/probe-keys"
+
+
+def kill_in_hook(site: Site, **values: Any) -> None:
+    """Kill a first install, helm too, while its job is under way."""
+    site.puppet.rules["sync"] = is_left_alone
+    process = start(site, "first", **values)
+    until(lambda: in_hook(site))
+    for helm in helms(site):  # helm gets no chance to clear away its hooks
+        os.kill(helm, signal.SIGKILL)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    until(lambda: helms(site) == [])
+    assert status(site) == "pending-install"
+
+
+def test_a_job_that_helm_does_not_clear_away_is_run_again_by_the_install_that_is_made_again(site: Site) -> None:
+    """Charts may tell Helm to delete a hook only when it succeeded; the failed one would fail every later run too."""
+    site.puppet.rules["sync"] = fails()
+    policy = {"hook_policy": "hook-succeeded"}
+    assert site.rollout(site.release("probe", greeting="first", **policy)).apply().failed
+    assert in_hook(site)
+    converges(site, **policy)
+
+
+def test_keys_a_job_of_the_killed_install_wrote_are_kept(site: Site) -> None:
+    kill_in_hook(site, keys=True)
+    keys = KEYS.replace("NS", site.namespace)
+    site.puppet.patch(keys, {"data": {"0": "a2V5"}})
+    first = site.api.get(keys)["metadata"]["uid"]
+    converges(site, keys=True)
+    assert site.api.get(keys)["data"] == {"0": "a2V5"}
+    assert site.api.get(keys)["metadata"]["uid"] == first
 
 
 def test_an_upgrade_killed_outright_is_healed_without_a_rollback(site: Site) -> None:

@@ -8,12 +8,13 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.board import SILENCE, Board
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.heal import remedy
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.heal import leftovers, remedy
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.helm import chart_arguments
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.process import Processes
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import (
@@ -118,6 +119,41 @@ def record(status: str, *, before: bool) -> LiveRelease:
 )
 def test_what_a_killed_run_left_behind_is_healed_as_its_state_asks(status: str, before: bool, expected: str) -> None:
     assert remedy(record(status, before=before)) == expected
+
+
+def hook(kind: str, name: str, policy: str = "", *, live: bool = False, marked: bool = True) -> dict[str, Any]:
+    notes = {"helm.sh/hook": "post-install"} if marked else {}
+    if policy:
+        notes["helm.sh/hook-delete-policy"] = policy
+    version = "batch/v1" if kind == "Job" else "v1"
+    meta = {"name": name, "annotations": notes} | ({"uid": "1"} if live else {})
+    return {"apiVersion": version, "kind": kind, "metadata": meta}
+
+
+def test_only_jobs_and_pods_of_hooks_that_helm_would_not_make_anew_are_cleared_away() -> None:
+    """Keys that a hook made are kept, whoever filled them; what bears the name and is no hook is somebody else's."""
+    jobs, pods = "/apis/batch/v1/namespaces/n/jobs", "/api/v1/namespaces/n/pods"
+    cluster = {
+        f"{jobs}/stuck": hook("Job", "stuck", live=True),
+        f"{jobs}/remade": hook("Job", "remade", live=True),
+        f"{jobs}/default": hook("Job", "default", live=True),
+        f"{jobs}/theirs": hook("Job", "theirs", live=True, marked=False),
+        f"{pods}/test": hook("Pod", "test", live=True),
+        "/api/v1/namespaces/n/secrets/keys": hook("Secret", "keys", live=True),
+    }
+
+    class Cluster:
+        def find(self, path: str) -> Any:
+            return cluster.get(path)
+
+    hooks = (
+        hook("Job", "stuck", "hook-succeeded"), hook("Job", "remade", "hook-succeeded,before-hook-creation"),
+        hook("Job", "default"), hook("Job", "theirs", "hook-failed"), hook("Job", "gone", "hook-succeeded"),
+        hook("Pod", "test", "hook-succeeded"), hook("Secret", "keys", "hook-failed"),
+    )  # fmt: skip
+    api: Any = Cluster()
+    found = leftovers(api, replace(record("pending-install", before=False), hooks=hooks))
+    assert found == [f"{jobs}/stuck", f"{pods}/test"]
 
 
 def test_nothing_to_heal_where_nothing_is() -> None:
