@@ -6,12 +6,12 @@ from ipaddress import IPv4Network
 
 from . import versions
 from .addresses import nth_of
+from .cni import cni
 from .draft import Layout
 from .model.platform import Hosts
 from .services import SERVICES
 from .types import (
     AccessPlan,
-    CniPlan,
     EdgePlan,
     EndpointPlan,
     HostSettings,
@@ -20,9 +20,7 @@ from .types import (
     SupplyPlan,
 )
 
-# Bytes an encapsulation adds to a packet: VXLAN over IPv4 = 14 Ethernet + 20 IP + 8 UDP + 8 VXLAN.
-VXLAN_OVERHEAD = 50
-REGISTRY_PORT, FILES_PORT = 5000, 8080
+REGISTRY_PORT, FILES_PORT, API_PORT = 5000, 8080, 6443
 
 
 def access(layout: Layout) -> AccessPlan:
@@ -36,7 +34,10 @@ def supply(layout: Layout) -> SupplyPlan:
     site = layout.site
     seeds = layout.with_role("seed")
     registry = site.supply.registry or f"registry.{site.domain}:{REGISTRY_PORT}"
-    found = versions.images(registry=registry, kubernetes=site.kubernetes.version, openstack=site.openstack.release)
+    found = versions.images(
+        registry=registry, kubernetes=site.kubernetes.version, openstack=site.openstack.release,
+        cni=site.kubernetes.cni or layout.profile.cni,
+    )  # fmt: skip
     return SupplyPlan(
         source=site.supply.source,
         registry=registry,
@@ -49,9 +50,7 @@ def supply(layout: Layout) -> SupplyPlan:
 def kubernetes(layout: Layout, edge_plan: EdgePlan, supply_plan: SupplyPlan) -> KubernetesPlan:
     """Return the infrastructure's cluster."""
     site, written, profile = layout.site, layout.site.kubernetes, layout.profile
-    cni = written.cni or profile.cni
     underlay = (layout.by_purpose("cluster") or [layout.management])[0]
-    encapsulated = cni != "flannel" or written.cni_backend == "vxlan"
     by_backend = (
         "local" if site.storage.backend == "none" else "external" if site.storage.backend == "external" else "ceph-rbd"
     )
@@ -59,13 +58,21 @@ def kubernetes(layout: Layout, edge_plan: EdgePlan, supply_plan: SupplyPlan) -> 
         version=written.version,
         endpoint_name=f"kubernetes.{site.domain}",
         endpoint_address=edge_plan.address,
-        endpoint_port=6443,
+        endpoint_port=API_PORT,
         pod_cidr=written.pod_cidr,
         service_cidr=written.service_cidr,
         dns_domain=written.dns_domain,
         # kubeadm's own rule: the tenth address of the Service network.
         dns_address=nth_of(written.service_cidr, min(10, IPv4Network(written.service_cidr).num_addresses - 2)),
-        cni=CniPlan(name=cni, mtu=underlay.mtu - (VXLAN_OVERHEAD if encapsulated else 0), backend=written.cni_backend),
+        cni=cni(
+            name=written.cni or profile.cni,
+            backend=written.cni_backend,
+            underlay_mtu=underlay.mtu,
+            pod_cidr=written.pod_cidr,
+            api=(edge_plan.address, API_PORT),
+            images=supply_plan.images,
+            nodes=sum(bool(host.node_labels) for host in layout.hosts.values()),
+        ),
         first_control=edge_plan.hosts[0] if edge_plan.hosts else "",
         etcd_members=len(edge_plan.hosts),
         storage_class="general",

@@ -13,6 +13,7 @@ Role = Literal["seed", "control", "storage", "worker", "hypervisor"]
 Purpose = Literal["oob", "provisioning", "management", "cluster", "storage", "tunnel", "provider"]
 Severity = Literal["error", "warning", "info"]
 Provisioner = Literal["existing", "container", "ironic"]
+CniName = Literal["flannel", "cilium", "calico"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,9 +109,14 @@ class SupplyPlan:
 class CniPlan:
     """The pod network."""
 
-    name: Literal["flannel", "cilium", "calico"]
+    name: CniName
     mtu: int  # of the pod interface, encapsulation already subtracted
-    backend: str  # flannel: vxlan | host-gw
+    overhead: int  # bytes of the encapsulation
+    backend: str  # vxlan | geneve | host-gw
+    port: int | None  # UDP port of the tunnel; None: no tunnel
+    images: tuple[str, ...]  # what every node runs before it is Ready
+    charts: str | None  # the lock's artifact with its charts; None: it is installed without one
+    releases: tuple[ReleasePlan, ...]  # in this order
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from .types import CniName
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KubernetesRelease:
@@ -24,6 +26,14 @@ class OpenStackRelease:
 
     charts: dict[str, str]
     images: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CniCharts:
+    """The charts of a pod network's project."""
+
+    artifact: str  # of supply.lock
+    version: str
 
 
 KUBERNETES: dict[str, KubernetesRelease] = {
@@ -57,6 +67,32 @@ CLUSTER_IMAGES: dict[str, str] = {
     "local-path-provisioner": "0.0.30",
 }
 
+# Of the pod network, each below the registry as its project names it: image name -> path and tag. What flannel needs is
+# among the cluster's images, for it is built here like them.
+CALICO_PATH = "calico"
+CNI_IMAGES: dict[CniName, dict[str, str]] = {
+    "flannel": {},
+    "cilium": {"cilium": "cilium/cilium:v1.20.2", "cilium-operator": "cilium/operator-generic:v1.20.2"},
+    "calico": {
+        # The operator holds the versions of all others: 1.42.3 is the one of Calico 3.32.1.
+        "calico-operator": "tigera/operator:v1.42.3",
+        "calico-node": f"{CALICO_PATH}/node:v3.32.1",
+        "calico-cni": f"{CALICO_PATH}/cni:v3.32.1",
+        "calico-typha": f"{CALICO_PATH}/typha:v3.32.1",
+        "calico-kube-controllers": f"{CALICO_PATH}/kube-controllers:v3.32.1",
+    },
+}
+# What has to run on a node before it is Ready.
+CNI_NODE_IMAGES: dict[CniName, tuple[str, ...]] = {
+    "flannel": ("flannel",),
+    "cilium": ("cilium",),
+    "calico": ("calico-node", "calico-cni"),
+}
+CNI_CHARTS: dict[CniName, CniCharts] = {
+    "cilium": CniCharts(artifact="cilium-charts", version="1.20.2"),
+    "calico": CniCharts(artifact="calico-charts", version="v3.32.1"),
+}
+
 KUBEADM_IMAGES = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kube-proxy")
 
 
@@ -70,7 +106,7 @@ def nearest_openstack(release: str) -> OpenStackRelease:
     return OPENSTACK.get(release) or OPENSTACK[max(OPENSTACK, key=_order)]
 
 
-def images(*, registry: str, kubernetes: str, openstack: str) -> dict[str, str]:
+def images(*, registry: str, kubernetes: str, openstack: str, cni: CniName) -> dict[str, str]:
     """Return every image of a site: logical name -> full reference below ``registry`` (``host:port``)."""
     cluster, cloud = nearest_kubernetes(kubernetes), nearest_openstack(openstack)
     found = {name: f"{registry}/kubernetes/{name}:v{kubernetes}" for name in KUBEADM_IMAGES}
@@ -79,7 +115,9 @@ def images(*, registry: str, kubernetes: str, openstack: str) -> dict[str, str]:
     found["pause"] = f"{registry}/kubernetes/pause:{cluster.pause}"
     for name, version in {**CLUSTER_IMAGES, **cloud.images}.items():
         found[name] = f"{registry}/groundup/{name}:{version}"
-    return found
+    if cni != "flannel":
+        found = {name: reference for name, reference in found.items() if not name.startswith("flannel")}
+    return found | {name: f"{registry}/{path}" for name, path in CNI_IMAGES[cni].items()}
 
 
 def _order(version: str) -> tuple[int, ...]:

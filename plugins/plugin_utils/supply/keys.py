@@ -16,7 +16,7 @@ from .lock import Entry, Lock
 
 _FORMAT = (1, "build")  # of the store and of what `oci` and `tarball` write; changed when their output changes
 # Which artifact it is and how it is found again do not change its content.
-_NOT_CONTENT = {"groups", "cost", "upstream", "sha256", "provides"}
+_NOT_CONTENT = {"groups", "cost", "upstream", "sha256", "provides", "optional"}
 
 
 def keys(lock: Lock, names: Iterable[str]) -> dict[str, str]:

@@ -65,6 +65,7 @@ class Entry(_Strict):
         sha256: digest that a build must have, for artifacts that are reproducible bit for bit.
         cost: CPU seconds of a build without caches: the order of the first run, before anything was measured.
         upstream: where the same artifact is published.
+        optional: only sites that choose it need it; it is asked for by name or group, never as one of all.
     """
 
     name: str
@@ -79,6 +80,13 @@ class Entry(_Strict):
     sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
     cost: float = 1.0
     upstream: Upstream | None = None
+    optional: bool = False
+
+    @model_validator(mode="after")
+    def _fetched_has_an_address(self) -> Entry:
+        if self.builder == "upstream" and self.upstream is None:
+            raise ValueError("what is not built here needs `upstream`: where it is published")
+        return self
 
     @model_validator(mode="after")
     def _image_has_a_name(self) -> Entry:
@@ -143,23 +151,25 @@ class Lock(_Strict):
         """Return the lock as ``source`` reads it.
 
         ``upstream``: whatever is published is fetched, by the builder of that name. What nobody publishes (a root file
-        system of one's own) is built as ever.
+        system of one's own) is built as ever. ``build``: fetched is only what cannot be built, whose builder is
+        ``upstream``. Either way the digests are part of the entry's inputs, and so of its key.
         """
-        if source == "build":
-            return self
         fetched = {
             name: entry.model_copy(
                 update={"builder": "upstream", "needs": (), "inputs": entry.upstream.model_dump(), "sha256": None}
             )
             for name, entry in self.artifacts.items()
-            if entry.upstream is not None
+            if entry.upstream is not None and (source == "upstream" or entry.builder == "upstream")
         }
         return self.model_copy(update={"artifacts": {**self.artifacts, **fetched}})
 
     def select(self, names: str | list[str] | tuple[str, ...] | None) -> tuple[str, ...]:
-        """Return the artifacts meant by ``names``: artifact or group names, None for all; without what they need."""
+        """Return the artifacts meant by ``names``, without what they need: artifact or group names.
+
+        None: all that a site needs whatever it chooses.
+        """
         if names is None:
-            return tuple(self.artifacts)
+            return tuple(name for name, entry in self.artifacts.items() if not entry.optional)
         chosen: dict[str, None] = {}
         for name in [names] if isinstance(names, str) else names:
             if name in self.artifacts:
@@ -191,7 +201,7 @@ class Lock(_Strict):
 def load_lock(path: Path = DEFAULT_PATH) -> Lock:
     """Read and check the lock. Raises GroundupError naming the file and the key at fault."""
     try:
-        return Lock.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
+        return Lock.model_validate(yaml.safe_load(path.read_text(encoding="utf-8"))).by("build")
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise _unreadable(path, str(error)) from error
     except ValidationError as error:

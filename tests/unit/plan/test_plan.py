@@ -82,6 +82,35 @@ def test_encapsulation_is_taken_from_the_pods_mtu(plan_of: Callable[..., Plan]) 
     assert plan_of("region").kubernetes.cni.mtu == 8950  # the cluster plane's
 
 
+@pytest.mark.parametrize(
+    ("name", "backend", "mtu", "port"),
+    [
+        ("cilium", "vxlan", 1450, 8472),
+        ("cilium", "geneve", 1450, 6081),
+        ("cilium", "host-gw", 1500, None),
+        ("calico", "vxlan", 1450, 4789),
+        ("calico", "host-gw", 1500, None),
+    ],
+)
+def test_a_pod_network_by_chart_is_given_what_the_plan_decides(
+    plan_of: Callable[..., Plan], name: str, backend: str, mtu: int, port: int | None
+) -> None:
+    plan = plan_of("lab", {"kubernetes/cni": name, "kubernetes/cni_backend": backend})
+    cni = plan.kubernetes.cni
+    assert (cni.mtu, cni.port) == (mtu, port)
+    values = json.dumps(cni.releases[-1].values)
+    for decided in (plan.edge.address, "6443", plan.supply.registry):
+        assert decided in values
+    assert (plan.kubernetes.pod_cidr in values) == (name == "calico" or backend == "host-gw")
+    assert "quay.io" not in values
+    assert all(image.startswith(plan.supply.registry) for image in cni.images)
+    assert not [image for image in plan.supply.images if image.startswith("flannel")]
+    if name == "cilium":
+        assert cni.releases[0].values["MTU"] == 1500  # the wire's: the agent subtracts the tunnel by itself
+    else:
+        assert cni.releases[1].values["installation"]["calicoNetwork"]["mtu"] == mtu
+
+
 def test_the_dns_service_has_the_tenth_address(plan_of: Callable[..., Plan]) -> None:
     assert plan_of("lab").kubernetes.dns_address == "10.233.0.10"
 
@@ -196,10 +225,12 @@ def test_example_sites_have_the_machines_they_are_named_for(plan_of: Callable[..
     )
 
 
-def test_the_lock_builds_the_images_of_the_matrix_under_their_names() -> None:
+def test_the_lock_has_the_images_of_the_matrix_under_their_names_and_no_others() -> None:
     artifacts = yaml.safe_load((ROOT / "supply.lock").read_text())["artifacts"]
     built = {name: entry["image"] for name, entry in artifacts.items() if entry["kind"] == "image"}
-    references = versions.images(registry="registry", kubernetes="1.36.3", openstack="2026.1")
+    references: dict[str, str] = {}
+    for cni in versions.CNI_IMAGES:
+        references |= versions.images(registry="registry", kubernetes="1.36.3", openstack="2026.1", cni=cni)
     assert built == {name: reference.removeprefix("registry/") for name, reference in references.items()}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from pathlib import Path
 
@@ -68,8 +69,8 @@ def test_every_entry_of_the_lock_has_a_builder_and_a_key() -> None:
 def test_the_lock_has_every_image_of_the_plan_under_the_plans_name_repository_and_tag() -> None:
     lock = load_lock()
     for kubernetes in versions.KUBERNETES:
-        for openstack in versions.OPENSTACK:
-            wanted = versions.images(registry="r:1", kubernetes=kubernetes, openstack=openstack)
+        for openstack, cni in itertools.product(versions.OPENSTACK, versions.CNI_IMAGES):
+            wanted = versions.images(registry="r:1", kubernetes=kubernetes, openstack=openstack, cni=cni)
             for name, reference in wanted.items():
                 assert name in lock.artifacts, f"the plan wants image {name}"
                 assert f"r:1/{lock.artifacts[name].image}" == reference

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from ipaddress import IPv4Network
 
+from ..cni import TUNNEL_PORTS
 from ..draft import Draft
 from ..types import Finding
+from ..versions import CNI_IMAGES
 
 _NODE_POD_PREFIX = 24  # what the controller manager hands each node
 
@@ -24,15 +26,7 @@ def check(draft: Draft) -> Iterator[Finding]:
             why="who has a kubeconfig there has the cloud's database, its keys and every other tenant (A6, A7)",
             remedy="leave serves out; tenants' clusters are made on top of the cloud",
         )
-    if plan.cni.name != "flannel" and draft.site.supply.source == "build":
-        yield Finding(
-            name="cni-not-built",
-            severity="error",
-            where=("kubernetes.cni", "supply.source"),
-            what=f"{plan.cni.name} cannot be built from packages",
-            why="its images would be missing from the registry, and no pod would get an address",
-            remedy="write cni: flannel, or supply.source: upstream or registry",
-        )
+    yield from _pod_network(draft)
     nodes = sum(bool(host.node_labels) for host in draft.plan.hosts.values())
     pods = IPv4Network(plan.pod_cidr)
     room = max(0, 2 ** (_NODE_POD_PREFIX - pods.prefixlen)) if pods.prefixlen <= _NODE_POD_PREFIX else 0
@@ -73,3 +67,37 @@ def check(draft: Draft) -> Iterator[Finding]:
                 why="memory limits do not hold there, and a starved pod takes its neighbours with it",
                 remedy="leave it out, and correct the hosts",
             )
+
+
+def _pod_network(draft: Draft) -> Iterator[Finding]:
+    """Yield what the chosen pod network cannot do, or cannot be had from."""
+    site, cni = draft.site, draft.plan.kubernetes.cni
+    if cni.name != "flannel" and site.supply.source == "build":
+        yield Finding(
+            name="cni-not-built",
+            severity="info",
+            where=("kubernetes.cni", "supply.source"),
+            what=f"{cni.name}'s images are not built here: supply fetches what its project publishes",
+            why="without them no pod gets an address; what cannot be fetched stops the supply layer, before any host",
+            remedy="let the controller reach the addresses in supply.lock, or write cni: flannel",
+        )
+    if cni.backend != "host-gw" and cni.port is None:
+        able = sorted(name for name, backend in TUNNEL_PORTS if backend == cni.backend)
+        yield Finding(
+            name="cni-backend-unknown",
+            severity="error",
+            where=("kubernetes.cni_backend", "kubernetes.cni"),
+            what=f"{cni.name} has no {cni.backend}",
+            why="pods on different nodes would not reach each other",
+            remedy=f"write cni_backend: vxlan, or cni: {' or '.join(able)}",
+        )
+    fixed = sorted(set(site.supply.images) & (set(CNI_IMAGES["calico"]) - {"calico-operator"}))
+    if cni.name == "calico" and fixed:
+        yield Finding(
+            name="image-not-replaceable",
+            severity="error",
+            where=tuple(f"supply.images.{name}" for name in fixed),
+            what=f"Calico's operator names {', '.join(fixed)} itself",
+            why="the references written here would be passed over in silence",
+            remedy="leave them out; calico-operator may be replaced, and brings its own versions of the others",
+        )

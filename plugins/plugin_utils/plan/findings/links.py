@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from itertools import combinations
 
 from ..draft import Draft
-from ..platform import VXLAN_OVERHEAD
 from ..types import Finding
 
 IPV4_HEADER = 20
 OVN_HEADER = (
     38  # Geneve with OVN's options, the UDP header and the inner Ethernet header: what Neutron's OVN driver needs
 )
+OVN_PORT = 6081  # Geneve's own port; OVN has no other
 MAX_TUNNEL_ID = 2**24 - 1  # a VNI has 24 bits
 MIN_POD_MTU = 1280  # the least IPv6 allows, and what common software is tested with
 
@@ -111,6 +111,23 @@ def _tunnel_ids(draft: Draft) -> Iterator[Finding]:
             why="their UDP ports differ (6081, 8472), so they do not meet; but a capture shows both as id 1",
             remedy="start ovn.tunnel_ids at 2 to tell them apart",
         )
+    yield from _tunnel_ports(draft)
+
+
+def _tunnel_ports(draft: Draft) -> Iterator[Finding]:
+    """Yield the hosts on which pods' and tenants' tunnels would want one UDP port."""
+    cni = draft.plan.kubernetes.cni
+    both = [host.name for host in draft.layout.with_role("hypervisor") if host.node_labels]
+    shown = ", ".join(both[:3]) + (", ..." if len(both) > 3 else "")
+    if cni.port == OVN_PORT and draft.site.ovn.tenant_network == "geneve" and both:
+        yield Finding(
+            name="tunnel-port-collision",
+            severity="error",
+            where=("kubernetes.cni_backend", "ovn.tenant_network"),
+            what=f"{cni.name} and OVN both want UDP port {OVN_PORT} for Geneve on {len(both)} hosts: {shown}",
+            why="the kernel gives it to whoever comes first, and the other's tunnels stay down",
+            remedy="write cni_backend: vxlan",
+        )
 
 
 def _cni_meets_tunnels(draft: Draft) -> bool:
@@ -157,7 +174,7 @@ def _mtus(draft: Draft) -> Iterator[Finding]:
             name="mtu-below-encapsulation",
             severity="error",
             where=(f"networks.{network.name}.mtu", "kubernetes.cni"),
-            what=f"pods get {kubernetes.cni.mtu} bytes: {network.mtu} less {VXLAN_OVERHEAD} of encapsulation",
+            what=f"pods get {kubernetes.cni.mtu} bytes: {network.mtu} less {kubernetes.cni.overhead} of encapsulation",
             why=f"less than {MIN_POD_MTU} bytes breaks software that relies on the least IPv6 allows",
-            remedy=f"write mtu {MIN_POD_MTU + VXLAN_OVERHEAD} or more, or cni_backend: host-gw",
+            remedy=f"write mtu {MIN_POD_MTU + kubernetes.cni.overhead} or more, or cni_backend: host-gw",
         )

@@ -80,8 +80,9 @@ def _charts(draft: Draft) -> Iterator[Finding]:
 
 def _images(draft: Draft) -> Iterator[Finding]:
     known = versions.images(
-        registry="", kubernetes=draft.site.kubernetes.version, openstack=draft.site.openstack.release
-    )
+        registry="", kubernetes=draft.site.kubernetes.version, openstack=draft.site.openstack.release,
+        cni=draft.plan.kubernetes.cni.name,
+    )  # fmt: skip
     release = draft.site.openstack.release
     for name, reference in draft.site.supply.images.items():
         key = f"supply.images.{name}"

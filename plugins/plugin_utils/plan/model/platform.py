@@ -79,8 +79,10 @@ class Cluster(Model):
         "1.36.3", description="Kubernetes version; etcd, CoreDNS and pause follow from the version matrix."
     )
     cni: Literal["flannel", "cilium", "calico"] | None = Field(None, description="Pod network. Default: the profile's.")
-    cni_backend: Literal["vxlan", "host-gw"] = Field(
-        "vxlan", description="flannel only: how pod traffic crosses hosts."
+    cni_backend: Literal["vxlan", "geneve", "host-gw"] = Field(
+        "vxlan",
+        description="How pods' packets cross hosts: in a tunnel (geneve: cilium only), or by plain routes (host-gw: "
+        "all nodes on one network; calico tells them by BGP).",
     )
     pod_cidr: Cidr = Field("10.233.64.0/18", description="Addresses of pods.")
     service_cidr: Cidr = Field("10.233.0.0/18", description="Addresses of Services.")

@@ -1,0 +1,73 @@
+"""A Helm chart that its project keeps beside its Go source: taken out of the module, packed as `helm package` would.
+
+Inputs: ``module`` and ``version``, ``sum`` (the module's content, as go.sum has it) and ``chart`` (directory in it).
+The archive is ``<chart>-<version of the artifact>.tgz``.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import tarfile
+from pathlib import Path, PurePosixPath
+
+from ...errors import GroundupError
+from ..context import Context
+from ..lock import Entry
+from ..sbom import Component
+from .go import go_binds, go_environment
+
+_FETCH = 'go mod download -json "$1" > module.json'
+
+
+class ModuleChart:
+    """Go fetches the module, with the machine's own configuration; its content must be the locked one."""
+
+    version = 1
+
+    def sources(self, entry: Entry) -> tuple[Path, ...]:
+        """Nothing of this collection."""
+        del entry
+        return ()
+
+    def build(self, entry: Entry, context: Context) -> None:
+        """Fetch the module, compare its sum, pack the chart."""
+        inputs, work = entry.inputs, context.scratch / "work"
+        work.mkdir()
+        module = f"{inputs['module']}@{inputs['version']}"
+        context.say(f"fetching {module}")
+        context.chroot("root-go").run(
+            ["sh", "-euc", _FETCH, "sh", module],
+            env=go_environment(context), binds=go_binds(context) | {"/src": work}, cwd="/src",
+        )  # fmt: skip
+        fetched = json.loads((work / "module.json").read_text(encoding="utf-8"))
+        if fetched["Sum"] != inputs["sum"]:
+            raise GroundupError(
+                f"artifact {entry.name} {entry.version}: module {module} has sum {fetched['Sum']}, "
+                f"the lock says {inputs['sum']}",
+                where=f"supply.lock: artifacts.{entry.name}.inputs.sum",
+                why="the chart is not the one that was locked",
+                remedy="find out why it changed; when it is meant, record the new sum in the lock",
+            )
+        directory = context.shared_cache("go-mod") / PurePosixPath(fetched["Dir"]).relative_to("/cache/go-mod")
+        chart = directory / inputs["chart"]
+        pack(chart, context.output / f"{chart.name}-{entry.version}.tgz", epoch=context.lock.pins.epoch)
+        context.components.append(Component.go(inputs["module"], inputs["version"]))
+
+
+def pack(chart: Path, archive: Path, *, epoch: int) -> None:
+    """Write ``chart`` as Helm's archive, the same bytes for the same files."""
+    with (
+        archive.open("wb") as raw,
+        gzip.GzipFile(fileobj=raw, mode="wb", filename="", mtime=epoch) as packed,
+        tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as tar,
+    ):
+        for path in sorted(path for path in chart.rglob("*") if path.is_file()):
+            content = path.read_bytes()
+            member = tarfile.TarInfo(f"{chart.name}/{path.relative_to(chart).as_posix()}")
+            member.size, member.mode, member.mtime = len(content), 0o644, epoch
+            tar.addfile(member, io.BytesIO(content))
+
+
+BUILDER = ModuleChart()
