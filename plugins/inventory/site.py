@@ -10,6 +10,8 @@ author: The groundup.cloud developers (@groundup-cloud)
 description:
   - Reads a site file, makes its plan (see the C(groundup.cloud.plan) playbook) and hands the hosts to Ansible.
   - Nothing is contacted. The same file always gives the same inventory.
+  - A file that no plan can be made from ends the command with exit code 4 and one error that says what to correct and
+    where. No other inventory plugin is asked about it, and no play runs without its hosts.
   - "Groups: one a role (C(seed), C(control), C(storage), C(worker), C(hypervisor)), C(kubernetes) for every node of
     the cluster, C(rack_<name>) and C(provisioner_<name>)."
   - "Variables: C(groundup_site_file), the path of the site file; C(groundup_site), the plan without its hosts and chart
@@ -40,9 +42,11 @@ machines:
 """
 
 import re
+import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
+from ansible import context
 from ansible.errors import AnsibleParserError
 from ansible.plugins.inventory import BaseInventoryPlugin
 from ansible.template import trust_as_template
@@ -50,7 +54,8 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import SiteError, load_site, make_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.serial import host_vars, site_vars
 
-_PLUGIN = re.compile(rb"^plugin:\s*[\"']?([A-Za-z0-9_.]+)", re.MULTILINE)
+_PLUGIN = re.compile(rb"^(?:\xef\xbb\xbf)?plugin:\s*[\"']?([A-Za-z0-9_.]+)", re.MULTILINE)
+_EXIT_CODE = 4  # what Ansible's own commands end with when they cannot parse something
 
 
 class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # ansible ships no types
@@ -59,13 +64,16 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # ansible shi
     NAME = "groundup.cloud.site"
 
     def verify_file(self, path: str) -> bool:
-        """Say whether ``path`` is a site file: its ``plugin`` says so, or it says nothing and is called site.yml."""
+        """Say whether ``path`` is a site file: its ``plugin`` is one of ours, or it names none and is called site.yml.
+
+        A misspelt plugin of ours is taken too, so that the site model can say how it is spelt.
+        """
         file = Path(path)
         if file.suffix not in (".yml", ".yaml") or not super().verify_file(path):
             return False
         with file.open("rb") as stream:
             named = _PLUGIN.search(stream.read(65536))
-        return named.group(1) == self.NAME.encode() if named else file.stem == "site"
+        return named.group(1).startswith(b"groundup.") if named else file.stem == "site"
 
     def parse(self, inventory: Any, loader: Any, path: str, cache: bool = True) -> None:
         """Fill ``inventory`` from the site file at ``path``."""
@@ -74,12 +82,12 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # ansible shi
             site = load_site(path)
             plan = make_plan(site)
         except SiteError as error:
-            # Not chained: Ansible would print every cause below it, and this text says it all.
-            raise AnsibleParserError(str(error)) from None
+            self._refuse(error)
         errors = [finding for finding in plan.findings if finding.severity == "error"]
         if errors:
+            said = "an error" if len(errors) == 1 else f"{len(errors)} errors, the first"
             self.display.warning(
-                f"{path}: the plan has {len(errors)} errors, the first: {errors[0].what}. Run groundup.cloud.plan."
+                f"{path}: the plan has {said}: {errors[0].what}. All of it: ansible-playbook groundup.cloud.plan"
             )
 
         known: dict[str, str] = {}
@@ -111,6 +119,18 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # ansible shi
             entry = inventory.hosts[host.name]
             entry.set_variable("ansible_host", _trusted(host.address, known))
             entry.set_variable("groundup_host", _trusted(host_vars(host), known))
+
+    def _refuse(self, error: SiteError) -> NoReturn:
+        """End the command with ``error``.
+
+        Of an exception Ansible would make a warning, ask the next inventory plugins about the file, print what they
+        make of it, and go on with no hosts. A program that uses Ansible as a library gets the exception.
+        """
+        if not context.CLIARGS:
+            # Not chained: every cause would be printed below it, and this text says it all.
+            raise AnsibleParserError(str(error)) from None
+        self.display.error(str(error))
+        sys.exit(_EXIT_CODE)
 
 
 def _trusted(value: Any, known: dict[str, str]) -> Any:

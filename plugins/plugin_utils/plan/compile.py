@@ -22,7 +22,7 @@ def make_plan(site: Site) -> Plan:
     """
     problems = tuple(coherence.problems(site))
     if problems:
-        raise SiteError(*problems, file=site.file)
+        raise SiteError(*problems, file=site.file, content=site.content)
     layout = lay_out(site)
     supply = platform.supply(layout)
     edge = platform.edge(layout)

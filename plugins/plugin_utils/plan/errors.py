@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+from .lines import lines_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -12,10 +14,11 @@ class Problem:
     key: str  # key path, "networks.storage.cidr"; "line 4, column 2" of broken YAML; "" for the whole file
     reason: str
     remedy: str
+    line: int | None = None  # of the file; None: the key path says it, or nothing can
 
     def __str__(self) -> str:
-        where = f"{self.key}: " if self.key else ""
-        return f"{where}{self.reason}. Remedy: {self.remedy}"
+        where = ", ".join(filter(None, (f"line {self.line}" if self.line else "", self.key)))
+        return f"{where}: {self.reason}. Remedy: {self.remedy}" if where else f"{self.reason}. Remedy: {self.remedy}"
 
 
 class SiteError(ValueError):
@@ -27,10 +30,12 @@ class SiteError(ValueError):
         file, key, reason, remedy: those of the first problem, for callers that show one.
     """
 
-    def __init__(self, *problems: Problem, file: str) -> None:
+    def __init__(self, *problems: Problem, file: str, content: bytes = b"") -> None:
+        """Keep the problems; with ``content``, the text of the file, each gets the line its key path stands on."""
+        lines = lines_of(content, [problem.key for problem in problems]) if content else {}
         self.file = file
-        self.problems = problems
-        super().__init__(file, problems)
+        self.problems = tuple(replace(problem, line=lines.get(problem.key)) for problem in problems)
+        super().__init__(file, self.problems)
 
     @property
     def key(self) -> str:

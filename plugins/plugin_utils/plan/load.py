@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import difflib
+import re
 import types
+from datetime import date
 from pathlib import Path
 from typing import Annotated, Any, Union, get_args, get_origin
 
@@ -11,7 +13,7 @@ from pydantic import BaseModel, ValidationError
 
 from .errors import Problem, SiteError
 from .model import Site
-from .reader import parse_yaml, read_yaml
+from .reader import parse_yaml, read_file
 
 MAX_PROBLEMS = 20  # more than anyone corrects in one go
 
@@ -22,58 +24,108 @@ def load_site(path: str | Path) -> Site:
     Raises:
         SiteError: whatever is wrong with the file; nothing else is raised for any content.
     """
-    return build_site(read_yaml(path), file=str(path))
+    return parse_site(read_file(path), file=str(path))
 
 
 def parse_site(content: bytes, *, file: str = "<site>") -> Site:
     """Return the site in ``content``, YAML text. Raises as `load_site`."""
-    return build_site(parse_yaml(content, file=file), file=file)
+    return build_site(parse_yaml(content, file=file), file=file, content=content)
 
 
-def build_site(data: dict[str, Any], *, file: str = "<site>") -> Site:
-    """Return the site that plain ``data`` describes; ``file`` names it in errors. Raises as `load_site`."""
+def build_site(data: dict[str, Any], *, file: str = "<site>", content: bytes = b"") -> Site:
+    """Return the site that plain ``data`` describes. Raises as `load_site`.
+
+    ``file`` names it in errors, and ``content``, the text ``data`` was read from, gives them their lines.
+    """
     try:
         site = Site.model_validate(data)
     except ValidationError as error:
-        problems = [_problem(dict(detail), data) for detail in error.errors(include_url=False)[:MAX_PROBLEMS]]
-        raise SiteError(*problems, file=file) from error
-    site._file = file
+        problems: dict[str, Problem] = {}
+        for detail in error.errors(include_url=False):
+            problem = _problem(dict(detail), data)
+            problems.setdefault(problem.key, problem)  # each choice of a union has its word: the first is kept
+        raise SiteError(*list(problems.values())[:MAX_PROBLEMS], file=file, content=content) from error
+    site._file, site._content = file, content
     return site
 
 
 def _problem(detail: dict[str, Any], data: dict[str, Any]) -> Problem:
     location: tuple[str | int, ...] = detail["loc"]
     kind: str = detail["type"]
-    key = ".".join(str(part) for part in location if part != "[key]")
     if kind == "extra_forbidden":
         known = _fields_at(location[:-1])
         close = difflib.get_close_matches(str(location[-1]), known, n=1, cutoff=0.6)
         remedy = f"did you mean '{close[0]}'?" if close else f"keys here: {', '.join(known)}"
-        return Problem(key=key, reason="unknown key", remedy=remedy)
+        return Problem(key=_key(location), reason="unknown key", remedy=remedy)
     if kind == "missing":
-        return Problem(key=key, reason="required, and not written", remedy=f"write it: {_description(location)}")
+        reason = "required, and not written"
+        return Problem(key=_key(location), reason=reason, remedy=f"write it: {_description(location)}")
+    location = _written(location, data)
+    key, value = _key(location), detail["input"]
     if kind == "literal_error":
         expected = str(detail.get("ctx", {}).get("expected", ""))
         choices = [word.strip("'") for word in expected.replace(" or ", ", ").split(", ")]
-        close = difflib.get_close_matches(str(detail["input"]), choices, n=1, cutoff=0.6)
+        close = difflib.get_close_matches(str(value), choices, n=1, cutoff=0.6)
         hint = f"did you mean '{close[0]}'? One of" if close else "write one of"
+        remedy = f"{hint}: {', '.join(choices)}"
+        return Problem(key=key, reason=f"{_shown(value)} is not one of the choices", remedy=remedy)
+    if kind == "string_type" and isinstance(value, bool | int | float | date):
+        return Problem(key=key, reason=_misread(value), remedy="write it in quotes")
+    described = f"what belongs here: {_description(location)}"
+    if value is None:
         return Problem(
-            key=key,
-            reason=f"{_shown(detail['input'])} is not one of the choices",
-            remedy=f"{hint}: {', '.join(choices)}",
+            key=key, reason="nothing is written under it", remedy=f"leave the key out, or fill it; {described}"
         )
-    message = str(detail["msg"]).removeprefix("Value error, ")
-    reason, _colon, remedy = message.partition(": ") if kind == "value_error" else (message, "", "")
-    shown = "" if detail["input"] is data else f"{_shown(detail['input'])}: "
-    return Problem(
-        key=key, reason=f"{shown}{reason[:1].lower()}{reason[1:]}", remedy=remedy or f"write {_description(location)}"
-    )
+    if kind == "value_error":
+        reason, _colon, remedy = str(detail["msg"]).removeprefix("Value error, ").partition(": ")
+    else:
+        must = _MUST.get(kind)
+        reason, remedy = must or _SHOULD.sub("must ", str(detail["msg"])), described
+    shown = "" if value is data else f"{_shown(value)}: "
+    return Problem(key=key, reason=f"{shown}{reason}", remedy=remedy or described)
+
+
+# Where the words of the validator are those of a programmer.
+_MUST = {
+    "string_type": "must be text",
+    "int_type": "must be a whole number",
+    "bool_type": "must be true or false, without quotes",
+    "list_type": "must be a list, [a, b]",
+    "dict_type": "must be a mapping of keys to values",
+    "model_type": "must be a mapping of keys to values",
+}
+_SHOULD = re.compile(r"^(Input|String|Dictionary|List|Value) should ")
+
+
+def _misread(value: bool | float | date) -> str:
+    """Say what YAML made of a word that was meant as text."""
+    if isinstance(value, bool):
+        return "YAML takes on, yes, true, off, no and false for answers, not for words"
+    if isinstance(value, date):
+        return f"YAML reads {value} as a date"
+    return f"YAML reads {value} as a number"
+
+
+def _key(location: tuple[str | int, ...]) -> str:
+    return ".".join(str(part) for part in location if part != "[key]")
+
+
+def _written(location: tuple[str | int, ...], data: Any) -> tuple[str | int, ...]:
+    """Return ``location`` without what the validator added to it: the name of the choice it tried."""
+    for depth, part in enumerate(location):
+        known = range(len(data)) if isinstance(data, list) else data if isinstance(data, dict) else ()
+        if part not in known:
+            return location[:depth]
+        data = data[part]
+    return location
 
 
 def _shown(value: Any) -> str:
-    text = (
-        ascii(value) if not isinstance(value, dict | list) else f"a {'mapping' if isinstance(value, dict) else 'list'}"
-    )
+    if isinstance(value, dict | list):
+        return "a mapping" if isinstance(value, dict) else "a list"
+    if isinstance(value, bool):
+        return str(value).lower()
+    text = str(value) if isinstance(value, date) else ascii(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 

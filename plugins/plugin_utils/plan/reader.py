@@ -6,6 +6,7 @@ gigabytes). Neither belongs in a site file, so both are refused where they stand
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,28 @@ class _SiteLoader(_Loader):  # type: ignore[misc]  # CSafeLoader exists only whe
         # Keys are names: `on:` or `1:` mean the words, not a boolean or a number.
         return {key.value: self.construct_object(value, deep=deep) for key, value in node.value}
 
+    def construct_number(self, node: yaml.ScalarNode) -> int:
+        """Return a whole number. YAML 1.1 knows more ways to write one than an operator means: 010 is 8, 1:30 is 90."""
+        number = int(self.construct_yaml_int(node))
+        if not _DECIMAL.fullmatch(node.value):
+            raise _Refused(
+                node.start_mark,
+                f"YAML reads {node.value} as the number {number}",
+                "put it in quotes, or write the number with plain digits",
+            )
+        return number
+
+    def construct_unknown(self, node: yaml.Node) -> None:
+        """Refuse what asks for more than text, numbers, lists and mappings."""
+        tag = node.tag.removeprefix("tag:yaml.org,2002:")
+        remedy = "write plain text; secrets are named in a site file, never written"
+        raise _Refused(node.start_mark, f"the tag {tag!a} is not accepted", remedy)
+
+
+_DECIMAL = re.compile(r"[-+]?(0|[1-9][0-9]*)")
+_SiteLoader.add_constructor("tag:yaml.org,2002:int", _SiteLoader.construct_number)
+_SiteLoader.add_constructor(None, _SiteLoader.construct_unknown)
+
 
 class _Refused(yaml.MarkedYAMLError):
     def __init__(self, mark: Any, reason: str, remedy: str) -> None:
@@ -62,11 +85,11 @@ def _refuse_aliases_and_depth(content: bytes) -> None:
             depth -= 1
 
 
-def read_yaml(path: str | Path) -> dict[str, Any]:
-    """Return the mapping in the site file at ``path``.
+def read_file(path: str | Path) -> bytes:
+    """Return the content of the site file at ``path``.
 
     Raises:
-        SiteError: the file cannot be read, is too large, is empty, is no YAML, or uses YAML a site file has no use for.
+        SiteError: the file cannot be read, or is too large to be one.
     """
     file = str(path)
     try:
@@ -84,11 +107,15 @@ def read_yaml(path: str | Path) -> dict[str, Any]:
             remedy="give machines as counts or ranges (`per_rack: 40`) instead of one by one",
         )
         raise SiteError(problem, file=file)
-    return parse_yaml(content, file=file)
+    return content
 
 
 def parse_yaml(content: bytes, *, file: str) -> dict[str, Any]:
-    """Return the mapping in ``content``; ``file`` names it in errors. Raises as `read_yaml`."""
+    """Return the mapping in ``content``; ``file`` names it in errors.
+
+    Raises:
+        SiteError: the text is empty, is no YAML, or uses YAML a site file has no use for.
+    """
     try:
         content.decode("utf-8")
         _refuse_aliases_and_depth(content)
@@ -102,7 +129,13 @@ def parse_yaml(content: bytes, *, file: str) -> dict[str, Any]:
         key = f"line {mark.line + 1}, column {mark.column + 1}" if mark else ""
         reason = " ".join(filter(None, (error.context, error.problem))) or "not YAML"
         remedy = error.remedy if isinstance(error, _Refused) else "correct the YAML there"
+        if mark and b"\t" in b"".join(content.splitlines()[mark.line : mark.line + 1]):
+            remedy = "there is a tab on that line: YAML is indented with spaces"
         raise SiteError(Problem(key=key, reason=reason, remedy=remedy), file=file) from error
+    except yaml.reader.ReaderError as error:
+        line = content[: error.position].count(b"\n") + 1
+        reason = f"a character that YAML does not take: {error.reason}"
+        raise SiteError(Problem(key=f"line {line}", reason=reason, remedy="remove it"), file=file) from error
     except (yaml.YAMLError, ValueError) as error:  # ValueError: a date such as 2026-13-45
         problem = Problem(key="", reason=f"not YAML: {' '.join(str(error).split())}", remedy="correct the YAML")
         raise SiteError(problem, file=file) from error

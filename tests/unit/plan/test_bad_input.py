@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import time
 from pathlib import Path
 
 import pytest
+import yaml
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import SiteError, load_site, make_plan, parse_site
 
 LAB = """\
@@ -221,3 +223,94 @@ def test_a_region_without_a_management_network_is_refused() -> None:
 def test_odd_scalars_never_become_another_exception(value: str) -> None:
     for key in ("site", "profile", "networks", "kubernetes"):
         refused(LAB.replace(f"{key}: lab", "") + f"{key}: {value}\n")
+
+
+@pytest.mark.parametrize(
+    ("change", "line", "reason", "remedy"),
+    [
+        ("kubernetes: {version: 2026-01-01}", 8, "YAML reads 2026-01-01 as a date", "in quotes"),
+        ("openstack: {region: on}", 8, "YAML takes on, yes, true, off, no and false for answers", "in quotes"),
+        ("openstack: {release: 2026.1}", 8, "YAML reads 2026.1 as a number", 'write it in quotes, "2026.1"'),
+        ("openstack: {services: keystone}", 8, "'keystone': must be a list", "Services; MariaDB"),
+        ("kubernetes: {audit: 'yes'}", 8, "'yes': must be true or false, without quotes", "audit log"),
+        ("machines: [a]", 5, "a list: must be a mapping of keys to values", "Groups of machines"),
+        ("storage:", 8, "nothing is written under it", "leave the key out"),
+        ("networks: {management: {cidr: fd00::/64}}", 8, "IPv6 is not supported yet", "write an IPv4 network"),
+        ("access:\n  port: 70000", 9, "70000: must be less than or equal to 65535", "TCP port of sshd"),
+        ("hosts: {sysctl: {net.ipv4.ip_forward: [1]}}", 8, "a list: must be text", "Kernel parameters"),
+        ("gpus: {count: 1}", 8, "unknown key", "keys here"),
+        ("networks:\n  front: {cidr: 10.9.0.0/24}", 9, "'front' is not a purpose", "one of"),
+    ],
+)
+def test_a_fault_is_told_in_an_operators_words_with_its_line(change: str, line: int, reason: str, remedy: str) -> None:
+    text = LAB.partition("machines:")[0] if change.startswith("machines") else LAB
+    (problem,) = refused(f"{text}{change}\n").problems
+    assert problem.line == line
+    assert problem.reason.startswith(reason) or reason in problem.reason
+    assert remedy in problem.remedy
+    assert not {"dictionary", "instance", "datetime", "None", "Input"} & set(str(problem).split())
+
+
+def test_a_key_path_goes_through_keys_that_hold_dots_and_through_lists() -> None:
+    error = refused(
+        LAB + "hosts:\n  sysctl:\n    vm.x: 1\n    vm.x.y: [2]\n  dns_servers:\n    - 10.0.0.1\n    - nine\n"
+    )
+    assert {problem.key: problem.line for problem in error.problems} == {
+        "hosts.sysctl.vm.x.y": 11,
+        "hosts.dns_servers.1": 14,
+    }
+
+
+@pytest.mark.parametrize("number", ["010", "0x10", "0b1", "1_000", "1:30"])
+def test_a_number_that_yaml_reads_otherwise_than_it_looks_is_refused(number: str) -> None:
+    error = refused(LAB + f"access: {{port: {number}}}\n")
+    assert f"YAML reads {number} as the number {int(yaml.safe_load(number))}" in error.reason
+    assert error.key.startswith("line 8")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (LAB.replace("  seed:", "\tseed:"), "line 6.*there is a tab on that line: YAML is indented with spaces"),
+        (LAB.replace("lab.test", "lab.te\0st"), "line 3: a character that YAML does not take"),
+        (LAB + "edge: !vault x\n", "line 8.*the tag '!vault' is not accepted.*secrets are named"),
+        (LAB + "edge: !!python/object/apply:os.system [true]\n", "line 8.*is not accepted"),
+    ],
+    ids=["tab", "nul", "vault", "python"],
+)
+def test_text_that_is_no_plain_yaml_is_refused_at_its_line(text: str, said: str) -> None:
+    assert re.search(said, str(refused(text)))
+
+
+def test_a_byte_order_mark_and_a_windows_file_are_read() -> None:
+    assert parse_site(b"\xef\xbb\xbf" + LAB.replace("\n", "\r\n").encode()).site == "lab"
+
+
+MACHINE = "machines: {seed: {count: 1}, control: {count: 1, machines: {control-1: {mac: MAC}}}}\n"
+
+
+@pytest.mark.parametrize(
+    "mac",
+    ["52:54:00:AB:cd:ef", "52-54-00-ab-cd-ef", "5254.00ab.cdef", "525400abcdef", "52:54:0:ab:cd:ef", "5254:00ab:cdef"],
+)
+def test_a_mac_address_has_one_spelling_whatever_notation_it_is_written_in(mac: str) -> None:
+    site = parse_site((LAB.partition("machines:")[0] + MACHINE.replace("MAC", f"'{mac}'")).encode())
+    assert site.machines["control"].machines["control-1"].mac == "52:54:00:ab:cd:ef"
+
+
+@pytest.mark.parametrize(
+    ("mac", "reason"),
+    [
+        ("'52:54:00:12:34'", "not a MAC address"),
+        ("'52:54:00:12:34:5g'", "not a MAC address"),
+        ("'52:54:00:12:34:56:78:90'", "not a MAC address"),
+        ("'52540012345'", "not a MAC address"),
+        ("'01:00:5e:00:00:01'", "no port has this address"),
+        ("'ff:ff:ff:ff:ff:ff'", "no port has this address"),
+        ("'000000000000'", "no port has this address"),
+        ("525400123456", "YAML reads 525400123456 as a number"),
+        ("52:54:00:12:34:56", "YAML reads 52:54:00:12:34:56 as the number"),
+    ],
+)
+def test_what_is_no_ports_mac_address_is_refused(mac: str, reason: str) -> None:
+    assert reason in refused(LAB.partition("machines:")[0] + MACHINE.replace("MAC", mac)).reason

@@ -104,6 +104,8 @@ def test_a_wrong_file_is_told_in_the_sites_words_only(tmp_path: Path) -> None:
         ("site.yml", "plugin: groundup.cloud.site\n", True),
         ("my-site.yaml", "---\nplugin: 'groundup.cloud.site'\n", True),
         ("site.yml", "", True),  # so that the plugin can say what is missing
+        ("my-site.yml", "\ufeffplugin: groundup.cloud.site\n", True),
+        ("my-site.yml", "plugin: groundup.cloud.sites\n", True),  # so that the model can say how it is spelt
         ("site.yml", "plugin: other.plugin\n", False),
         ("hosts.yml", "all: {}\n", False),
         ("site.ini", "plugin: groundup.cloud.site\n", False),
@@ -117,17 +119,65 @@ def test_only_site_files_are_taken(tmp_path: Path, name: str, text: str, ours: b
 
 def listed(*arguments: str) -> dict[str, Any]:
     """Return what `ansible-inventory` lists."""
-    done = subprocess.run(
-        [Path(sys.executable).with_name("ansible-inventory"), *arguments, "--list"],
-        check=True,
-        capture_output=True,
-        env={**os.environ, "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"), "ANSIBLE_COLLECTIONS_PATH": str(ROOT / ".run")},
-    )
+    done = run("ansible-inventory", *arguments, "--list")
+    assert done.returncode == 0, done.stderr
     found: dict[str, Any] = json.loads(done.stdout)
     return found
+
+
+def run(command: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Return one of Ansible's commands, finished, with the settings of the repository."""
+    return subprocess.run(
+        [Path(sys.executable).with_name(command), *arguments],
+        check=False,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"), "ANSIBLE_COLLECTIONS_PATH": str(ROOT / ".run")},
+    )
 
 
 def test_the_command_lists_a_region_with_plain_strings() -> None:
     found = listed("-i", str(ROOT / "inventories/region/site.yml"))["_meta"]["hostvars"]
     assert len(found) == 327
     assert found["hypervisor-r8-40"]["groundup_host"]["fqdn"] == "hypervisor-r8-40.region.example.org"
+
+
+def changed(old: str, new: str) -> str:
+    """Return the lab's site file with one change."""
+    text = LAB.read_text()
+    assert old in text
+    return text.replace(old, new)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (changed("cni:", "cnii:"), "line 13, kubernetes.cnii: unknown key. Remedy: did you mean 'cni'?"),
+        (changed("count: 2", "count: two"), "line 12, machines.worker.count: 'two': must be a whole number"),
+        (changed("cloud.site", "cloud.siet"), "line 3, plugin: 'groundup.cloud.siet' is not one of the choices"),
+        ("", "the file is empty. Remedy: start from inventories/lab/site.yml"),
+        ("a: [1\nb: {", "line 2, column 2: while parsing a flow sequence"),
+    ],
+    ids=["unknown key", "wrong type", "plugin", "empty", "no YAML"],
+)
+@pytest.mark.parametrize(
+    "command", [("ansible-inventory", "--list"), ("ansible-playbook", "groundup.cloud.kubernetes")]
+)
+def test_a_wrong_file_ends_a_command_with_one_error_and_nothing_else(
+    tmp_path: Path, command: tuple[str, ...], text: str, said: str
+) -> None:
+    path = tmp_path / "site.yml"
+    path.write_text(text)
+    done = run(command[0], "-i", str(path), *command[1:])
+    assert done.returncode == 4
+    assert done.stdout == ""
+    lines = [line for line in done.stderr.splitlines() if line]
+    assert lines[0] == f"[ERROR]: {path}: no plan can be made from this site file"
+    assert lines[1].strip().startswith(said)
+    assert len(lines) == 2
+
+
+def test_a_source_that_nobody_reads_ends_the_command(tmp_path: Path) -> None:
+    done = run("ansible-inventory", "-i", str(tmp_path / "none.yml"), "--list")
+    assert done.returncode == 1
+    assert "none.yml" in done.stderr

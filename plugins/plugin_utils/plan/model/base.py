@@ -44,9 +44,18 @@ def checked_address(value: str) -> str:
 
 
 def _mac(value: str) -> str:
-    if not re.fullmatch(r"[0-9A-Fa-f]{2}([:-][0-9A-Fa-f]{2}){5}", value):
-        raise ValueError("not a MAC address: write six pairs such as 52:54:00:12:34:56, in quotes")
-    return value.lower().replace("-", ":")
+    """Return ``value``, in any notation machines and switches print, as six pairs: one spelling finds duplicates."""
+    from netaddr import EUI, AddrFormatError, mac_unix_expanded  # few sites write MAC addresses: others do not pay
+
+    try:
+        address = EUI(value, version=48, dialect=mac_unix_expanded)
+    except AddrFormatError as error:
+        raise ValueError("not a MAC address: write six pairs such as 52:54:00:12:34:56, in quotes") from error
+    if value.isalnum() and len(value) != 12:
+        raise ValueError("not a MAC address: without separators it has 12 hexadecimal digits")
+    if address.words[0] & 1 or not int(address):
+        raise ValueError("no port has this address, it is one for groups or for nobody: write the port's own")
+    return str(address)
 
 
 def _unquoted(value: Any) -> Any:
@@ -95,7 +104,7 @@ def _domain(value: str) -> str:
 
 Cidr = Annotated[str, AfterValidator(_cidr), Field(json_schema_extra={"examples": ["10.0.0.0/24"]})]
 Address = Annotated[str, AfterValidator(checked_address), Field(json_schema_extra={"format": "ipv4"})]
-Mac = Annotated[str, AfterValidator(_mac)]
+Mac = Annotated[str, BeforeValidator(_unquoted), AfterValidator(_mac)]
 Name = Annotated[str, AfterValidator(_host_name), Field(json_schema_extra={"maxLength": 63})]
 Domain = Annotated[str, AfterValidator(_domain)]
 Version = Annotated[

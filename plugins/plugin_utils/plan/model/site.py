@@ -46,8 +46,14 @@ class Site(Model):
     openstack: OpenStack = Field(default_factory=OpenStack, description="The cloud.")
 
     _file: str = PrivateAttr("<site>")
+    _content: bytes = PrivateAttr(b"")
 
     @property
     def file(self) -> str:
         """Return the path this site was read from, ``<site>`` when it was made in memory."""
         return self._file
+
+    @property
+    def content(self) -> bytes:
+        """Return the text this site was read from, nothing when it was made in memory: errors find their line in it."""
+        return self._content
