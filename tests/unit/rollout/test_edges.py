@@ -1,4 +1,4 @@
-"""Child processes, healing, live lines, and the answers of services."""
+"""Child processes, healing, live lines, and where charts come from."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types impor
     InterruptedRolloutError,
     LiveRelease,
 )
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.verify import mariadb, memcached, rabbitmq
 
 
 def alive(pid: int) -> bool:
@@ -199,62 +198,3 @@ def test_charts_come_from_a_directory_a_repository_or_a_registry(tmp_path: Path)
     assert chart_arguments(str(tmp_path), "nova", "1") == [str(tmp_path / "nova-1+abc.tgz")]
     with pytest.raises(ChartError, match="chart glance 1"):
         chart_arguments(str(tmp_path), "glance", "1")
-
-
-def galera(size: str, status: str = "Primary", state: str = "Synced") -> dict[str, str]:
-    return {
-        "wsrep_cluster_size": size, "wsrep_cluster_status": status, "wsrep_local_state_comment": state,
-        "wsrep_ready": "ON",
-    }  # fmt: skip
-
-
-def test_a_whole_galera_cluster_passes() -> None:
-    members = {f"mariadb-server-{number}": galera("3") for number in range(3)}
-    assert mariadb.judge_quorum(3, 3, members, owner="s").ok
-    assert mariadb.judge_state(members, owner="s").ok
-
-
-@pytest.mark.parametrize(
-    ("up", "members"),
-    [
-        (1, {"mariadb-server-0": galera("1")}),
-        (1, {"mariadb-server-0": galera("1", "non-Primary")}),
-        (3, {"a": galera("3"), "b": galera("3"), "c": galera("1", "non-Primary")}),
-        (0, {}),
-    ],
-)
-def test_a_galera_cluster_that_is_not_whole_fails_however_many_pods_run(up: int, members: dict[str, Any]) -> None:
-    assert not mariadb.judge_quorum(3, up, members, owner="s").ok
-
-
-def test_one_galera_member_left_of_three_is_called_no_majority() -> None:
-    assert "no majority" in mariadb.judge_quorum(3, 1, {"a": galera("1")}, owner="s").detail
-
-
-def test_a_member_that_copies_data_is_not_in_step() -> None:
-    check = mariadb.judge_state({"a": galera("3", state="Donor/Desynced")}, owner="s")
-    assert not check.ok
-    assert "Donor" in check.detail
-
-
-def test_galera_status_is_read_from_tab_separated_lines() -> None:
-    assert mariadb.parse("wsrep_cluster_size\t3\nwsrep_ready\tON\n") == {"wsrep_cluster_size": "3", "wsrep_ready": "ON"}
-
-
-def test_rabbitmq_partitions_alarms_and_missing_members_are_seen() -> None:
-    whole = {"running_nodes": ["a", "b", "c"], "partitions": {}, "alarms": []}
-    assert all(check.ok for check in rabbitmq.judge(whole, wanted=3, owner="s"))
-    torn = {"running_nodes": ["a", "b"], "partitions": {"a": ["b"]}, "alarms": [{"resource": "memory", "node": "a"}]}
-    assert {check.name for check in rabbitmq.judge(torn, wanted=3, owner="s") if not check.ok} == {
-        "members", "partitions", "alarms",
-    }  # fmt: skip
-
-
-def test_rabbitmq_warnings_before_the_answer_are_skipped() -> None:
-    assert rabbitmq.parse('warning: deprecated\n{"running_nodes": []}') == {"running_nodes": []}
-    with pytest.raises(ValueError, match="no object"):
-        rabbitmq.parse("Error: unable to connect")
-
-
-def test_memcached_stats_are_parsed() -> None:
-    assert memcached.parse("STAT uptime 12\r\nSTAT version 1.6.38 (x)\r\nEND\r\n")["uptime"] == "12"

@@ -5,8 +5,9 @@ Asked inside each member, as the administrator whose password the pod has in a d
 
 from __future__ import annotations
 
-from ..kube import ApiError
-from ..types import Check, Verification
+from ..kube import ApiError, resource_path
+from ..snapshot import condition
+from ..types import Check, Object, Verification
 from .context import Context, members, name_of, replicas, running
 
 _DEFAULTS = "/etc/mysql/admin_user.cnf"
@@ -19,44 +20,82 @@ _ARGV = (
 
 
 def verify(context: Context) -> Verification:
-    """Return whether the cluster is whole, its members are synchronised, and each answers."""
+    """Return whether the cluster is whole, its members are synchronised, and each answers.
+
+    A member that is not ready is asked too: what it says is why it is not.
+    """
     owner, wanted = replicas(context, "mariadb")
-    pods = members(context, "mariadb")
-    up = running(pods)
-    sizes: dict[str, dict[str, str]] = {}
-    silent: list[str] = []
-    for pod in up:
-        status, error = _ask(context, name_of(pod))
-        if error:
-            silent.append(f"{name_of(pod)}: {error}")
-        else:
-            sizes[name_of(pod)] = status
+    pods = {name_of(pod): pod for pod in members(context, "mariadb")}
+    names = [f"{owner.partition('/')[2]}-{ordinal}" for ordinal in range(wanted)]
+    statuses: dict[str, dict[str, str]] = {}
+    missing: dict[str, str] = {}
+    for name in sorted({*names, *pods}):
+        reason = _unreachable(context, pods.get(name))
+        if not reason:
+            statuses[name], reason = _ask(context, name)
+        if reason:
+            statuses.pop(name, None)
+            missing[name] = reason
     return Verification(
         checks=(
-            judge_quorum(wanted, len(up), sizes, owner=owner),
+            judge_quorum(wanted, statuses, missing, owner=owner),
             Check(
-                name="answers", ok=not silent and bool(up), layer="database", object=owner,
-                detail="; ".join(silent) or f"{len(sizes)} of {wanted} members answer",
+                name="answers", ok=bool(statuses) and not missing, layer="database", object=owner,
+                detail=_listed(missing) or f"{len(statuses)} of {wanted} members answer",
             ),
-            judge_state(sizes, owner=owner),
+            judge_state(statuses, owner=owner),
         )
     )  # fmt: skip
 
 
-def judge_quorum(wanted: int, up: int, sizes: dict[str, dict[str, str]], *, owner: str) -> Check:
-    """Return whether all ``wanted`` members form one primary component. ``sizes``: wsrep status by member."""
-    outside = sorted(name for name, status in sizes.items() if status.get("wsrep_cluster_status") != "Primary")
-    smallest = min((int(status.get("wsrep_cluster_size", 0)) for status in sizes.values()), default=0)
-    whole = wanted > 0 and not outside and smallest == wanted == up
+def judge_quorum(wanted: int, statuses: dict[str, dict[str, str]], missing: dict[str, str], *, owner: str) -> Check:
+    """Return whether all ``wanted`` members form one primary component.
+
+    ``statuses``: wsrep status by member that answers. ``missing``: the other members, and why nothing is known of them.
+    """
+    outside = sorted(name for name, status in statuses.items() if status.get("wsrep_cluster_status") != "Primary")
+    sizes = sorted({int(status.get("wsrep_cluster_size", 0)) for status in statuses.values()})
+    whole = wanted > 0 and not outside and not missing and sizes == [wanted] and len(statuses) == wanted
     if whole:
-        detail = f"{smallest} of {wanted} members, Primary"
-    else:
-        detail = f"{up} of {wanted} Galera members are up, the cluster has {smallest}"
-        if outside:
-            detail += f"; not in the primary component: {', '.join(outside)}"
-        if smallest <= wanted // 2:
-            detail += "; that is no majority: what reads and writes here fails while pods still run"
-    return Check(name="quorum", ok=whole, detail=detail, layer="database", object=owner)
+        return Check(
+            name="quorum", ok=True, detail=f"{wanted} of {wanted} members, Primary", layer="database", object=owner
+        )
+    said = [f"{len(statuses)} of {wanted} Galera members answer"]
+    if statuses:
+        said[0] += f" and see a cluster of {' or '.join(map(str, sizes))}"
+    if missing:
+        said.append(f"missing: {_listed(missing)}")
+    if outside:
+        said.append(f"not in the primary component: {', '.join(outside)}")
+    if not statuses or len(outside) == len(statuses):
+        said.append("nobody is in a primary component: what reads and writes here fails, whatever pods still run")
+    elif sizes[-1] <= wanted // 2:
+        said.append(f"that is no majority of {wanted}")
+    return Check(name="quorum", ok=False, detail="; ".join(said), layer="database", object=owner)
+
+
+def _listed(missing: dict[str, str]) -> str:
+    return ", ".join(f"{name} ({reason})" for name, reason in sorted(missing.items()))
+
+
+def _unreachable(context: Context, pod: Object | None) -> str:
+    """Return why a member cannot even be asked, ``""`` when it can."""
+    if pod is None:
+        return "it has no pod"
+    if running([pod]):
+        return ""
+    started = [
+        entry
+        for entry in (pod.get("status") or {}).get("containerStatuses") or ()
+        if "running" in entry.get("state", {})
+    ]
+    node = str((pod.get("spec") or {}).get("nodeName") or "")
+    if not started:
+        return "its container does not run" if node else "its pod has no node"
+    found = context.api.find(resource_path("v1", "nodes", name=node))
+    if found is None or condition(found, "Ready") != "True":
+        return f"its node {node} is not Ready"
+    return ""
 
 
 def judge_state(sizes: dict[str, dict[str, str]], *, owner: str) -> Check:
