@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import json
 from collections.abc import Mapping
@@ -21,8 +20,6 @@ from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.certificat
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.documents import init_config
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.errors import NodeError
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Paths
-from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.kubernetes import access
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kubernetes.nodes import (
     OWNED,
     Wanted,
@@ -55,52 +52,6 @@ def test_the_days_of_a_certificate_are_counted_down(tmp_path: Path) -> None:
     (tmp_path / "a.crt").write_text(pem(certificate(days=12)))
     (tmp_path / "b.crt").write_text(pem(certificate(days=-3)))
     assert [days_left(decode(tmp_path / name)) for name in ("a.crt", "b.crt")] == [12, -3]
-
-
-def kubeconfig(ca: str) -> str:
-    def coded(text: str) -> str:
-        return base64.b64encode(text.encode()).decode()
-
-    return (
-        "apiVersion: v1\nclusters:\n- cluster:\n"
-        f"    certificate-authority-data: {coded(ca)}\n    server: https://10.0.0.2:6443\n  name: c\n"
-        "users:\n- name: admin\n  user:\n"
-        f"    client-certificate-data: {coded('CERT')}\n    client-key-data: {coded('KEY')}\n"
-    )
-
-
-@pytest.fixture
-def _state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GROUNDUP_STATE", str(tmp_path))
-
-
-@pytest.mark.usefixtures("_state")
-def test_the_kubeconfig_is_for_its_owner_alone_and_written_once() -> None:
-    text = kubeconfig(pem(certificate()))
-    assert access.load("s") is None
-    assert access.differs("s", text)
-    assert access.keep("s", text)
-    assert access.kubeconfig_path("s").stat().st_mode & 0o777 == 0o600
-    assert not access.keep("s", text)
-    assert not access.differs("s", text)
-
-
-@pytest.mark.usefixtures("_state")
-def test_a_kubeconfig_says_which_cluster_it_is_of_and_hides_its_key() -> None:
-    ca = certificate()
-    access.keep("s", kubeconfig(pem(ca)))
-    loaded = access.load("s")
-    assert loaded
-    assert loaded.ca_fingerprint == hashlib.sha256(ca.public_bytes(serialization.Encoding.DER)).hexdigest()
-    assert "KEY" not in repr(loaded)
-
-
-@pytest.mark.usefixtures("_state")
-@pytest.mark.parametrize("text", ["", "[]", "{", "clusters: []", kubeconfig("no certificate")])
-def test_a_damaged_kubeconfig_is_named_and_not_taken_for_no_cluster(text: str) -> None:
-    access.keep("s", text)
-    with pytest.raises(GroundupError, match="the admin kubeconfig of site s is damaged"):
-        access.load("s")
 
 
 def test_the_kubeconfig_handed_out_speaks_to_the_virtual_ip(paths: Paths) -> None:
