@@ -118,6 +118,9 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # ansible shi
             # Straight on the host: `inventory.set_variable` takes a group of the same name first.
             entry = inventory.hosts[host.name]
             entry.set_variable("ansible_host", _trusted(host.address, known))
+            if plan.access.user != "root":
+                # On hosts alone: a variable of all would also hold for tasks on the controller itself.
+                entry.set_variable("ansible_become", True)
             entry.set_variable("groundup_host", _trusted(host_vars(host), known))
 
     def _refuse(self, error: SiteError) -> NoReturn:

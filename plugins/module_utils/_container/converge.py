@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from . import machine, network, rootfs, runtime
+from . import cgroups, machine, network, rootfs, runtime
 from .errors import LabError
 from .model import Host
 from .names import Lab
@@ -68,14 +68,14 @@ def known(lab: Lab) -> list[str]:
         names |= {path.name[mark:] for path in lab.runc.iterdir()}
     if lab.root.is_dir():
         names |= {path.name for path in lab.root.iterdir() if path.is_dir()}
-    names |= {path.name for path in machine.groups(lab.cgroup) if str(path.parent).endswith(lab.cgroup)}
+    names |= {path.name for path in cgroups.groups(lab.cgroup) if str(path.parent).endswith(lab.cgroup)}
     return sorted(names)
 
 
 def clear(lab: Lab) -> list[str]:
     """Remove what a lab leaves beside its hosts; return the kernel settings that were put back. Raises LabError."""
-    machine.kill_group(lab.cgroup)
-    machine.remove_groups(lab.cgroup)
+    cgroups.kill_group(lab.cgroup)
+    cgroups.remove_groups(lab.cgroup)
     network.remove_namespaces(lab.site)
     for place in (lab.root, lab.run):
         machine.unmount(place)

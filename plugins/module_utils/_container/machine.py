@@ -7,12 +7,11 @@ import fcntl
 import json
 import os
 import shutil
-import signal
-import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from .cgroups import populated, remove_groups
 from .errors import LabError
 from .names import CGROUP, RUN
 from .run import run
@@ -28,7 +27,6 @@ VOLATILE = frozenset(
     }
 )
 VOLATILE_BELOW = ("kernel/random/", "fs/binfmt_misc/", "fs/mqueue/")
-CGROUPS = Path("/sys/fs/cgroup")
 # Limits that all hosts of this machine's labs draw on: kubelet, containerd, kube-proxy and systemd watch many files,
 # and the kernel's default of 128 watchers is used up by two labs.
 LIMITS = {"fs/inotify/max_user_instances": 8192, "fs/inotify/max_user_watches": 524288}
@@ -175,56 +173,3 @@ def _umount(point: Path) -> None:
 
 def _is_mount(path: Path) -> bool:
     return path in mounts_below(path)
-
-
-# --- control groups -------------------------------------------------------------------------------
-
-
-def groups(path: str, root: Path = CGROUPS) -> list[Path]:
-    """Return the directories of the control group ``path`` and of all below it, in every hierarchy, deepest first."""
-    tops = [root / path.lstrip("/"), *(top / path.lstrip("/") for top in root.iterdir() if top.is_dir())]
-    found = [directory for top in tops if top.is_dir() for directory in (top, *_below(top))]
-    return sorted(set(found), key=lambda directory: len(directory.parts), reverse=True)
-
-
-def populated(path: str, root: Path = CGROUPS) -> set[int]:
-    """Return the processes in the control group ``path`` and all below it."""
-    pids: set[int] = set()
-    for directory in groups(path, root):
-        with contextlib.suppress(OSError):  # gone meanwhile
-            pids.update(int(pid) for pid in (directory / "cgroup.procs").read_text().split())
-    return pids - {0}
-
-
-def kill_group(path: str, *, timeout: float = 10) -> set[int]:
-    """End every process of the control group ``path``; return them. Raises LabError when one stays."""
-    killed: set[int] = set()
-    deadline = time.monotonic() + timeout
-    while pids := populated(path):
-        if time.monotonic() > deadline:
-            raise LabError(f"processes of control group {path} do not end: {sorted(pids)}")
-        for pid in pids:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-        killed |= pids
-        time.sleep(0.05)
-    return killed
-
-
-def remove_groups(path: str, *, only_if_empty: bool = False) -> None:
-    """Remove the control group ``path`` and all below it, or it alone if nothing is below it. Raises LabError."""
-    deadline = time.monotonic() + 5
-    while found := groups(path):
-        if only_if_empty and any(_below(directory) for directory in found):
-            return
-        for directory in found:
-            with contextlib.suppress(OSError):  # the kernel lets go of a group a moment after its last process
-                directory.rmdir()
-        if time.monotonic() > deadline:
-            raise LabError(f"control groups that cannot be removed: {', '.join(map(str, groups(path)))}")
-        if groups(path):
-            time.sleep(0.05)
-
-
-def _below(directory: Path) -> list[Path]:
-    return [path for path in directory.rglob("*") if path.is_dir()]

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from .cgroups import kill_group, remove_groups
 from .errors import LabError
-from .machine import kill_group, remove_groups
 from .model import Host
 from .names import Lab
 from .run import run

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._container import (
+    cgroups,
     known_hosts,
     machine,
     names,
@@ -184,10 +185,45 @@ class _Stubborn(type(Path())):  # type: ignore[misc]
         raise PermissionError
 
 
+V1 = """\
+24 1 0:20 / / rw,relatime shared:1 - ext4 /dev/vda rw
+31 24 0:26 / /sys/fs/cgroup ro,nosuid - tmpfs tmpfs ro,mode=755
+32 31 0:27 / /sys/fs/cgroup/memory rw,relatime shared:9 - cgroup cgroup rw,memory
+33 31 0:28 / /sys/fs/cgroup/systemd rw,relatime - cgroup cgroup rw,name=systemd
+34 31 0:29 / /sys/fs/cgroup/unified rw,relatime - cgroup2 cgroup2 rw
+35 24 0:30 / /state/lab/control-1/rootfs/sys/fs/cgroup rw - cgroup2 cgroup2 rw
+"""
+V2 = """\
+24 1 0:20 / / rw,relatime shared:1 - ext4 /dev/vda rw
+31 24 0:26 / /sys/fs/cgroup rw,nosuid,nodev,noexec,relatime shared:4 - cgroup2 cgroup2 rw,nsdelegate
+"""
+
+
+@pytest.mark.parametrize(
+    ("mounts", "expected"),
+    [(V1, ["memory", "systemd", "unified"]), (V2, ["."])],
+    ids=["v1 and hybrid", "v2"],
+)
+def test_hierarchies_are_those_this_machine_has_mounted(tmp_path: Path, mounts: str, expected: list[str]) -> None:
+    path = tmp_path / "mountinfo"
+    path.write_text(mounts)
+    assert cgroups.hierarchies(path) == [Path("/sys/fs/cgroup") / name for name in expected]
+
+
 def test_processes_are_found_in_every_hierarchy_below_a_group(tmp_path: Path) -> None:
     for place, pids in (("memory/groundup/lab/a", "11\n12\n"), ("systemd/groundup/lab/a/init.scope", "12\n13\n")):
         (tmp_path / place).mkdir(parents=True)
         (tmp_path / place / "cgroup.procs").write_text(pids)
     (tmp_path / "memory/groundup/lab-ha").mkdir()
     (tmp_path / "memory/groundup/lab-ha/cgroup.procs").write_text("99\n")
-    assert machine.populated("/groundup/lab", tmp_path) == {11, 12, 13}
+    assert cgroups.populated("/groundup/lab", [tmp_path / "memory", tmp_path / "systemd"]) == {11, 12, 13}
+
+
+def test_processes_are_found_in_the_one_hierarchy_of_v2_and_not_in_what_looks_like_a_group_elsewhere(
+    tmp_path: Path,
+) -> None:
+    for place, pids in (("groundup/lab/a/init.scope", "11\n"), ("user.slice/groundup/lab", "99\n")):
+        (tmp_path / place).mkdir(parents=True)
+        (tmp_path / place / "cgroup.procs").write_text(pids)
+    assert cgroups.populated("/groundup/lab", [tmp_path]) == {11}
+    assert cgroups.groups("/groundup/lab", [tmp_path])[-1] == tmp_path / "groundup/lab", "deepest first, for rmdir"

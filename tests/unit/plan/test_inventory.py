@@ -59,6 +59,15 @@ def test_hosts_have_their_own_part_of_the_plan_and_an_address() -> None:
     }
 
 
+def test_an_account_that_is_not_root_becomes_root_on_hosts_and_never_on_the_controller(tmp_path: Path) -> None:
+    path = tmp_path / "site.yml"
+    path.write_text(LAB.read_text() + "access: {user: ops}\n")
+    data = inventory(path)
+    assert {host.get_vars()["ansible_become"] for host in data.hosts.values()} == {True}
+    assert "ansible_become" not in data.groups["all"].get_vars()
+    assert data.groups["all"].get_vars()["ansible_user"] == "ops"
+
+
 def test_all_hosts_share_the_site_and_the_way_to_connect(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("GROUNDUP_STATE", str(tmp_path))
     variables = inventory(LAB).groups["all"].get_vars()

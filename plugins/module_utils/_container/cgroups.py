@@ -1,0 +1,84 @@
+"""Control groups of a lab: found, emptied and removed, on a machine with one hierarchy (v2) as with many (v1, hybrid).
+
+runc makes them with its own hand (its ``cgroupfs`` driver) below ``/groundup``, also where systemd is the machine's
+init: systemd leaves top-level groups that it did not make alone, and the kernel takes no controller away from them
+that is in use further down. A host's own systemd owns what is below the host's group.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import time
+from pathlib import Path
+
+from .errors import LabError
+
+MOUNTS = Path("/proc/self/mountinfo")
+BELOW = Path("/sys/fs/cgroup")
+
+
+def hierarchies(mounts: Path = MOUNTS) -> list[Path]:
+    """Return where control groups are mounted: one place with v2, one for each controller or set of them with v1.
+
+    The kind of mount says it, as statfs(2) would: no path of a controller is taken for granted.
+    """
+    found = []
+    for line in mounts.read_text().splitlines():
+        # proc(5): optional fields end with a lone hyphen, the kind of file system follows.
+        before, _, after = line.partition(" - ")
+        point, kind = Path(before.split()[4]), after.split()[0]
+        if kind in ("cgroup", "cgroup2") and (point == BELOW or BELOW in point.parents):
+            found.append(point)
+    return sorted(set(found))
+
+
+def groups(path: str, tops: list[Path] | None = None) -> list[Path]:
+    """Return the directories of the control group ``path`` and of all below it, in every hierarchy, deepest first."""
+    places = [top / path.lstrip("/") for top in (hierarchies() if tops is None else tops)]
+    found = [directory for place in places if place.is_dir() for directory in (place, *_below(place))]
+    return sorted(set(found), key=lambda directory: len(directory.parts), reverse=True)
+
+
+def populated(path: str, tops: list[Path] | None = None) -> set[int]:
+    """Return the processes in the control group ``path`` and all below it."""
+    pids: set[int] = set()
+    for directory in groups(path, tops):
+        with contextlib.suppress(OSError):  # gone meanwhile
+            pids.update(int(pid) for pid in (directory / "cgroup.procs").read_text().split())
+    return pids - {0}
+
+
+def kill_group(path: str, *, timeout: float = 10) -> set[int]:
+    """End every process of the control group ``path``; return them. Raises LabError when one stays."""
+    killed: set[int] = set()
+    deadline = time.monotonic() + timeout
+    while pids := populated(path):
+        if time.monotonic() > deadline:
+            raise LabError(f"processes of control group {path} do not end: {sorted(pids)}")
+        for pid in pids:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        killed |= pids
+        time.sleep(0.05)
+    return killed
+
+
+def remove_groups(path: str, *, only_if_empty: bool = False) -> None:
+    """Remove the control group ``path`` and all below it, or it alone if nothing is below it. Raises LabError."""
+    deadline = time.monotonic() + 5
+    while found := groups(path):
+        if only_if_empty and any(_below(directory) for directory in found):
+            return
+        for directory in found:
+            with contextlib.suppress(OSError):  # the kernel lets go of a group a moment after its last process
+                directory.rmdir()
+        if time.monotonic() > deadline:
+            raise LabError(f"control groups that cannot be removed: {', '.join(map(str, groups(path)))}")
+        if groups(path):
+            time.sleep(0.05)
+
+
+def _below(directory: Path) -> list[Path]:
+    return [path for path in directory.rglob("*") if path.is_dir()]
