@@ -1,0 +1,191 @@
+"""Whether this machine can carry a lab: asked before anything is built or changed.
+
+Every fault is found at once, each names the field or tool, this machine, and what to do. What a lab that already runs
+uses of this machine is not asked for again.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from ipaddress import ip_interface, ip_network
+from pathlib import Path
+from typing import Any
+
+from ..module_utils._container import cgroups, network, runtime
+from ..module_utils._container.names import Lab, link_prefix
+from ..module_utils._container.run import run_json
+from .errors import GroundupError
+
+# Program -> Debian package. What bootstrap installs, and what every Debian has.
+TOOLS = {
+    "runc": "runc",
+    "ip": "iproute2",
+    "ss": "iproute2",
+    "ethtool": "ethtool",
+    "ssh": "openssh-client",
+    "ssh-keygen": "openssh-client",
+    "mount": "mount",
+    "umount": "mount",
+    "chroot": "coreutils",
+    "cp": "coreutils",
+}
+GIB = 1 << 30
+# Hosts of a lab are seldom busy at the same time, and a machine's memory is never all available: what must be free is
+# this share of what the site file says the hosts have.
+MEMORY_SHARE = 0.75
+# What a host writes until the cloud is up (images, etcd, databases, logs), and what kubelet must find free after that.
+DISK_PER_HOST, DISK_LEFT = 2 * GIB, 2 * GIB
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What a site asks of this machine."""
+
+    lab: Lab
+    networks: Mapping[str, str]  # name -> CIDR
+    memory_gb: Mapping[str, int]  # host -> what the site file says it has
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Machine:
+    """What this machine has: the edge that unit tests replace."""
+
+    root: bool
+    tools: frozenset[str]
+    hierarchies: int  # of control groups
+    memory_available: int  # bytes
+    disk_free: int  # bytes, where the hosts' file systems will be
+    links: Mapping[str, Mapping[str, Any]]
+    routes: Sequence[Mapping[str, Any]]
+    running: frozenset[str]  # hosts of the site
+
+    @classmethod
+    def now(cls, wanted: Wanted) -> Machine:
+        """Look. Without its tools, a machine's network is not looked at."""
+        tools = frozenset(tool for tool in TOOLS if shutil.which(tool))
+        reachable = "ip" in tools
+        return cls(
+            root=os.geteuid() == 0,
+            tools=tools,
+            hierarchies=len(cgroups.hierarchies()),
+            memory_available=_memory_available(Path("/proc/meminfo").read_text(encoding="ascii")),
+            disk_free=shutil.disk_usage(_existing(wanted.lab.root)).free,
+            links=network.links() if reachable else {},
+            routes=run_json("ip", "-j", "route", "show") if reachable else [],
+            running=frozenset(name for name in wanted.memory_gb if runtime.init_pid(wanted.lab, name) is not None),
+        )
+
+
+def faults(wanted: Wanted, machine: Machine) -> list[GroundupError]:
+    """Return why this machine cannot carry the lab, one fault each; nothing when it can."""
+    rules: tuple[Callable[[Wanted, Machine], Iterator[GroundupError]], ...] = (_root, _tools, _memory, _disk, _networks)
+    return [fault for rule in rules for fault in rule(wanted, machine)]
+
+
+def _root(_wanted: Wanted, machine: Machine) -> Iterator[GroundupError]:
+    if not machine.root:
+        yield GroundupError(
+            "a lab needs root",
+            where=_here(),
+            why="it makes network namespaces, mounts and containers on this machine",
+            remedy="run it as root, or write machines.<name>.provisioner for machines that exist already",
+        )
+
+
+def _tools(_wanted: Wanted, machine: Machine) -> Iterator[GroundupError]:
+    missing = sorted(TOOLS.keys() - machine.tools)
+    if missing:
+        yield GroundupError(
+            f"{', '.join(missing)}: not on this machine",
+            where=f"{_here()}, PATH {os.environ.get('PATH', '')}",
+            why="a lab's hosts, networks and keys are made with them",
+            remedy=f"ci/bootstrap, or apt-get install {' '.join(sorted({TOOLS[tool] for tool in missing}))}",
+        )
+    if not machine.hierarchies:
+        yield GroundupError(
+            "no control groups",
+            where=f"{_here()}, /proc/self/mountinfo",
+            why="a host's processes are held together, found again and ended by its control group",
+            remedy="mount -t cgroup2 cgroup2 /sys/fs/cgroup, or boot a kernel with control groups",
+        )
+
+
+def _memory(wanted: Wanted, machine: Machine) -> Iterator[GroundupError]:
+    new = wanted.memory_gb.keys() - machine.running
+    needed = int(sum(wanted.memory_gb[name] for name in new) * GIB * MEMORY_SHARE)
+    if machine.memory_available < needed:
+        yield GroundupError(
+            f"{_gib(machine.memory_available)} of memory are available, and {len(new)} hosts need {_gib(needed)}",
+            where=f"{_here()}; machines and hardware in the site file",
+            why="a control plane short of memory loses its processes at random, long after it seemed to work",
+            remedy="end what uses memory on this machine (other labs: make lab-destroy), or write fewer machines",
+        )
+
+
+def _disk(wanted: Wanted, machine: Machine) -> Iterator[GroundupError]:
+    new = [name for name in wanted.memory_gb if not (wanted.lab.home(name) / "prepared").exists()]
+    needed = len(new) * DISK_PER_HOST + DISK_LEFT
+    if new and machine.disk_free < needed:
+        yield GroundupError(
+            f"{_gib(machine.disk_free)} of disk are free, and {len(new)} new hosts need {_gib(needed)}",
+            where=f"{_here()}, file system of {wanted.lab.root}",
+            why="kubelet evicts every pod when the disk that all hosts share is nearly full",
+            remedy="free space there, or set GROUNDUP_STATE to a directory on a larger disk",
+        )
+
+
+def _networks(wanted: Wanted, machine: Machine) -> Iterator[GroundupError]:
+    taken = dict(_taken(wanted.lab.site, machine))
+    for name, cidr in wanted.networks.items():
+        found = [used for used in taken if ip_network(cidr).overlaps(ip_network(used))]
+        if found:
+            yield GroundupError(
+                f"{cidr} overlaps what this machine has: {', '.join(f'{used} ({taken[used]})' for used in found)}",
+                where=f"networks.{name}.cidr; {_here()}",
+                why="its bridge would take packets that belong elsewhere, or never get its own",
+                remedy=f"write another networks.{name}.cidr, or remove what uses it from this machine",
+            )
+
+
+def _taken(site: str, machine: Machine) -> Iterator[tuple[str, str]]:
+    """Yield each network this machine has an address in or a route to, and whose it is; the site's own are not."""
+    for name, link in machine.links.items():
+        alias = link.get("ifalias", "")
+        owner = f"{name}: {alias.removeprefix('groundup/')}, a lab" if alias.startswith("groundup/") else name
+        for item in link.get("addr_info", ()):
+            if item["family"] == "inet" and not name.startswith(link_prefix(site)):
+                yield str(ip_interface(f"{item['local']}/{item['prefixlen']}").network), owner
+    known = {str(name) for name in machine.links}
+    for route in machine.routes:
+        where, device = str(route["dst"]), str(route.get("dev", ""))
+        # A default route, also one in two halves as VPNs write it, leads everywhere: nothing would be free.
+        if where == "default" or ip_network(where).prefixlen <= 1 or device.startswith(link_prefix(site)):
+            continue
+        owned = device in known and any(
+            item["family"] == "inet"
+            and ip_interface(f"{item['local']}/{item['prefixlen']}").network == ip_network(where)
+            for item in machine.links[device].get("addr_info", ())
+        )
+        if not owned:  # the route that comes with an address is told with the address
+            yield where, f"route via {route['gateway']}" if "gateway" in route else f"route on {device or 'nothing'}"
+
+
+def _memory_available(meminfo: str) -> int:
+    line = next(line for line in meminfo.splitlines() if line.startswith("MemAvailable:"))
+    return int(line.split()[1]) * 1024
+
+
+def _existing(path: Path) -> Path:
+    return path if path.exists() else _existing(path.parent)
+
+
+def _here() -> str:
+    return f"this machine ({socket.gethostname()})"
+
+
+def _gib(size: int) -> str:
+    return f"{size / GIB:.1f} GiB"
