@@ -30,8 +30,8 @@ supply: bootstrap ## build every artifact, or find it in the cache
 test: bootstrap ## every test tier that fits this machine
 	@ci/run python ci/tiers.py
 
-test-long: bootstrap ## the tests that take too long for CI
-	@ci/run pytest -m long tests
+test-long: bootstrap ## the tests that take too long for CI: ten kills, three control hosts
+	@ci/run python ci/tiers.py long
 
 lint: bootstrap ## every static check
 	@ci/lint

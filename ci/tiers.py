@@ -1,6 +1,6 @@
 """Runs the test tiers in order and says at the end what passed, what failed and what was skipped with which reason.
 
-Usage: ci/run python ci/tiers.py [TIER...]        all tiers by default; exit code 1 when one failed
+Usage: ci/run python ci/tiers.py [TIER...]        all tiers but `long` by default; exit code 1 when one failed
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ class Tier:
     commands: tuple[tuple[str, ...], ...]
     needs: Callable[[], str | None] = lambda: None  # a reason to skip, or None
     always: tuple[str, ...] = ()  # runs at the end whatever happened: puts the machine back
+    by_default: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,18 +51,32 @@ def needs_root() -> str | None:
 
 
 PYTEST = ("ci/run", "pytest", "-q")
-# These two make and destroy the lab themselves: the lab tier calls them first.
-MAKE_LABS = {"test_lab_clean.py", "test_interruption.py"}
+# These make and destroy the lab themselves: the lab tier calls them in their order.
+MAKE_LABS = {"test_lab_clean.py", "test_lab_gone.py", "test_interruption.py", "test_prediction.py"}
 LAB_TESTS = sorted(
     str(path.relative_to(ROOT)) for path in (ROOT / "tests/e2e").glob("test_*.py") if path.name not in MAKE_LABS
 )
+BENCHMARKS = ("plan_inventory", "supply")  # ratios and CPU seconds; the one of Kubernetes is in the tier `long`
 SCENARIOS = sorted(path.parent.name for path in (ROOT / "molecule").glob("*/molecule.yml"))
+# What only three control hosts can show: quorum, a member lost, a total outage.
+THREE_CONTROL_HOSTS = "SITE=inventories/lab-ha/site.yml"
+THREE_CONTROL_HOST_TESTS = (
+    ("ci/lab", "up"),
+    ("ci/lab", "unchanged"),
+    (*PYTEST, "-m", "lab", "tests/e2e/test_galera.py", "tests/e2e/test_failure_cards.py", "-k", "galera"),
+    ("ci/lab", "destroy"),
+)
 
 TIERS = (
     Tier(name="lint", commands=(("ci/lint",),)),
-    Tier(name="unit", commands=((*PYTEST, "-n", "2", "tests/unit", "tests/contract"),)),
     Tier(name="docs", commands=(("ci/docs",),)),
     Tier(name="supply", commands=(("ci/lab", "supply"),), needs=needs_root),
+    # After supply: the tests of images run what it built.
+    Tier(name="unit", commands=((*PYTEST, "-n", "2", "tests/unit", "tests/contract"),)),
+    Tier(
+        name="bench",
+        commands=tuple(("ci/run", "python", f"ci/bench/{name}.py") for name in ("plan_inventory", "supply")),
+    ),
     Tier(
         name="molecule",
         commands=tuple(("ci/run", "molecule", "test", "-s", scenario) for scenario in SCENARIOS),
@@ -73,12 +88,27 @@ TIERS = (
         commands=(
             ("ci/lab", "destroy"),  # remains of an earlier run
             (*PYTEST, "tests/e2e/test_lab_clean.py"),
-            ("ci/lab", "predict"),
+            (*PYTEST, "tests/e2e/test_prediction.py"),
             (*PYTEST, "-m", "not long", "tests/e2e/test_interruption.py"),  # leaves the lab up and unchanged
             (*PYTEST, "-m", "lab and not long", *LAB_TESTS),
+            (*PYTEST, "tests/e2e/test_lab_gone.py"),  # destroys it
         ),
         needs=needs_root,
         always=("ci/lab", "destroy"),
+    ),
+    Tier(
+        name="long",
+        commands=(
+            ("ci/lab", "supply"),
+            ("ci/lab", "destroy"),
+            (*PYTEST, "-m", "long", "tests"),
+            ("ci/lab", "destroy"),
+            ("ci/run", "python", "ci/bench/kubernetes.py"),
+            *(("env", THREE_CONTROL_HOSTS, *command) for command in THREE_CONTROL_HOST_TESTS),
+        ),
+        needs=needs_root,
+        always=("ci/lab", "destroy"),
+        by_default=False,
     ),
 )
 
@@ -125,7 +155,7 @@ def main() -> int:
     """Run the named tiers, or all."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("tier", nargs="*", choices=[[], *(tier.name for tier in TIERS)])
-    wanted = parser.parse_args().tier or [tier.name for tier in TIERS]
+    wanted = parser.parse_args().tier or [tier.name for tier in TIERS if tier.by_default]
     outcomes = [run_tier(tier) for tier in TIERS if tier.name in wanted]
     print("\n=== summary ===")
     for outcome in outcomes:

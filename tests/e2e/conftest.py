@@ -5,18 +5,22 @@ The site is `$SITE`, by default the lab's. Every test here is marked `lab`: it n
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 import testinfra
+import yaml
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import load_site, make_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import Plan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import open_store, password_source
+from ansible_collections.groundup.cloud.tests.e2e.leaks import Leaks
 
 ROOT = Path(__file__).resolve().parents[2]
 SITE_FILE = ROOT / os.environ.get("SITE", "inventories/lab/site.yml")
@@ -32,6 +36,29 @@ def plan() -> Plan:
 def state(plan: Plan) -> Path:
     """The site's state directory on this machine."""
     return state_dir(plan.site)
+
+
+@pytest.fixture
+def stored(plan: Plan) -> Mapping[str, str]:
+    """Every secret of the site's store, and the store's password."""
+    secrets = dict(open_store(plan.site, write=False).items())
+    assert secrets, "without secrets a search for them would see nothing"
+    return {**secrets, "the password of the store": password_source(plan.site).read().decode().strip()}
+
+
+@pytest.fixture
+def leaks(stored: Mapping[str, str], state: Path) -> Leaks:
+    """Look for what is stored, and for the private keys with which the site's hosts and its cluster are reached."""
+    user = yaml.safe_load((state / "kubeconfig").read_text())["users"][0]["user"]
+    # The first lines of such a file hold what every key of the kind begins with, and the public half.
+    ssh = (state / "ssh/id_ed25519").read_text().splitlines()[-3:-1]
+    return Leaks(
+        {
+            **stored,
+            "the administrator's key": base64.b64decode(user["client-key-data"]).decode(),
+            **{f"line {number} of the ssh key": line for number, line in enumerate(ssh)},
+        }
+    )
 
 
 @pytest.fixture(scope="session")

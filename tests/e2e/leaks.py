@@ -60,35 +60,38 @@ class Leaks:
             content = subprocess.run([*ssh, *show], capture_output=True, check=True, timeout=60).stdout
             self.look(f"{host}:{path}", content)
 
-    @contextmanager
-    def watching_processes(self, *, every: float = 0.05) -> Iterator[None]:
-        """Look at the command line of every process on this machine, its containers' too, while the block runs.
+    def look_at_commands(self, lines: Iterable[bytes]) -> None:
+        """Look through command lines, as `command_lines` collects them."""
+        for line in lines:
+            self.look(f"process {line.split(bytes(1))[0].decode(errors='replace')}", line)
 
-        ``every`` is in seconds. Processes of the search itself are not excepted: none has a secret on its command line.
-        """
-        stop = threading.Event()
 
-        def watch() -> None:
-            known: set[bytes] = set()
-            while not stop.is_set():
-                started = time.monotonic()
-                for path in Path("/proc").glob("[0-9]*/cmdline"):
-                    try:
-                        line = path.read_bytes()
-                    except OSError:
-                        continue  # it has ended
-                    if line not in known:
-                        known.add(line)
-                        self.look(f"process {line.split(bytes(1))[0].decode(errors='replace')}", line)
-                stop.wait(max(0.0, every - (time.monotonic() - started)))
+@contextmanager
+def command_lines(*, every: float = 0.05) -> Iterator[set[bytes]]:
+    """Collect the command line of every process on this machine, its containers' too, while the block runs.
 
-        thread = threading.Thread(target=watch, daemon=True)
-        thread.start()
-        try:
-            yield
-        finally:
-            stop.set()
-            thread.join()
+    ``every`` is in seconds. They are looked through afterwards, when the secrets of a first run exist.
+    """
+    stop = threading.Event()
+    seen: set[bytes] = set()
+
+    def watch() -> None:
+        while not stop.is_set():
+            started = time.monotonic()
+            for path in Path("/proc").glob("[0-9]*/cmdline"):
+                try:
+                    seen.add(path.read_bytes())
+                except OSError:
+                    continue  # it has ended
+            stop.wait(max(0.0, every - (time.monotonic() - started)))
+
+    thread = threading.Thread(target=watch, daemon=True)
+    thread.start()
+    try:
+        yield seen
+    finally:
+        stop.set()
+        thread.join()
 
 
 def _files(directory: Path, left_out: set[Path]) -> Iterator[Path]:

@@ -7,22 +7,24 @@ import subprocess
 import sys
 from pathlib import Path
 
-from ansible_collections.groundup.cloud.tests.e2e.leaks import Leaks
+from ansible_collections.groundup.cloud.tests.e2e.leaks import Leaks, command_lines
 
 PASSWORD = "kX9bTq2LmZ7pVw4sYc1nRd8fHg3jAe5u"
 
 
 def test_a_password_on_a_command_line_is_seen_while_the_process_runs() -> None:
     leaks = Leaks({"a/b": PASSWORD})
-    with leaks.watching_processes(every=0.02):
+    with command_lines(every=0.02) as lines:
         subprocess.run([sys.executable, "-c", "import time; time.sleep(0.6)", f"--password={PASSWORD}"], check=True)
+    leaks.look_at_commands(lines)
     assert {name for _, name in leaks.seen} == {"a/b"}
 
 
 def test_a_password_on_standard_input_is_not() -> None:
     leaks = Leaks({"a/b": PASSWORD})
-    with leaks.watching_processes(every=0.02):
+    with command_lines(every=0.02) as lines:
         subprocess.run([sys.executable, "-c", "import time; time.sleep(0.3)"], input=PASSWORD, text=True, check=True)
+    leaks.look_at_commands(lines)
     assert leaks.seen == set()
 
 
