@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import ipaddress
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -53,7 +54,11 @@ def make_node(*, control: bool = True, initialise: bool = False, address: str = 
 
 
 def certificate(
-    *, days: int = 365, names: Sequence[str] = (), key: ec.EllipticCurvePrivateKey | None = None
+    *,
+    days: int = 365,
+    names: Sequence[str] = (),
+    addresses: Sequence[str] = (),
+    key: ec.EllipticCurvePrivateKey | None = None,
 ) -> x509.Certificate:
     """Return a self-signed certificate that ends in ``days`` days."""
     signer = key or ec.generate_private_key(ec.SECP256R1())
@@ -67,9 +72,10 @@ def certificate(
         .not_valid_before(now - datetime.timedelta(days=400))
         .not_valid_after(now + datetime.timedelta(days=days, hours=1))
     )
-    if names:
+    if names or addresses:
+        known = [x509.IPAddress(ipaddress.ip_address(address)) for address in addresses]
         builder = builder.add_extension(
-            x509.SubjectAlternativeName([x509.DNSName(name) for name in names]), critical=False
+            x509.SubjectAlternativeName([*(x509.DNSName(name) for name in names), *known]), critical=False
         )
     return builder.sign(signer, hashes.SHA256())
 

@@ -1,0 +1,94 @@
+"""The members of the cluster's etcd, asked in JSON with the credentials kubeadm leaves on every control host."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from .api import Api, ApiError
+from .errors import NodeError
+from .spec import Paths
+
+OWN = "https://127.0.0.1:2379"
+TIMEOUT = 5.0  # seconds of one question; a member that is well answers in a fraction of one
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Member:
+    """One member, as the others know it."""
+
+    id: str  # decimal, of 64 bits
+    name: str  # empty until it has started for the first time
+    peers: tuple[str, ...]  # URLs
+    clients: tuple[str, ...]  # URLs, none until it has started for the first time
+    learner: bool  # it has no vote yet
+
+    @property
+    def addresses(self) -> frozenset[str]:
+        """Return the addresses it is known by."""
+        return frozenset(urlsplit(url).hostname or "" for url in (*self.peers, *self.clients))
+
+
+class Etcd:
+    """The etcd of a cluster, spoken to through the member beside a control host's API server."""
+
+    def __init__(self, paths: Paths, *, host: str, server: str = OWN) -> None:
+        """Take the credentials from ``paths`` of ``host``. Raises NodeError when they cannot be used."""
+        pki = paths.pki / "etcd"
+        try:
+            self._context = ssl.create_default_context(cafile=str(pki / "ca.crt"))
+            self._context.load_cert_chain(pki / "healthcheck-client.crt", pki / "healthcheck-client.key")
+        except (OSError, ssl.SSLError) as error:
+            raise NodeError(
+                f"the credentials of etcd on {host} cannot be used: {error}",
+                where=f"host {host}, {pki}",
+                why="etcd says who its members are only to those who have them",
+                remedy="kubeadm init phase certs etcd-healthcheck-client on the host makes them again",
+            ) from error
+        self._server = server
+
+    def members(self) -> tuple[Member, ...]:
+        """Return the members this host's own one knows; it answers without a quorum. Raises ApiError."""
+        found = self._ask(self._server, "cluster/member/list")
+        return tuple(_member(item) for item in found["members"])
+
+    def healthy(self, member: Member) -> bool:
+        """Say whether ``member`` answers, has a leader and reports no fault."""
+        for url in member.clients:
+            try:
+                status = self._ask(url, "maintenance/status")
+            except ApiError:
+                continue
+            # Fields of the value zero are left out: no leader is no field.
+            return status.get("leader", "0") != "0" and not status.get("errors")
+        return False
+
+    def remove(self, member: Member) -> None:
+        """Have the others go on without ``member``. Raises ApiError."""
+        self._ask(self._server, "cluster/member/remove", {"ID": member.id})
+
+    def _ask(self, server: str, what: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
+        with Api(server, context=self._context, timeout=TIMEOUT) as api:
+            return api.request("POST", f"/v3/{what}", body or {})
+
+
+def listens(host: str, port: int) -> bool:
+    """Say whether anything takes connections there."""
+    try:
+        with socket.create_connection((host, port), timeout=TIMEOUT):
+            return True
+    except OSError:
+        return False
+
+
+def _member(item: dict[str, Any]) -> Member:
+    return Member(
+        id=str(item["ID"]),
+        name=item.get("name", ""),
+        peers=tuple(item.get("peerURLs", ())),
+        clients=tuple(item.get("clientURLs", ())),
+        learner=bool(item.get("isLearner", False)),
+    )

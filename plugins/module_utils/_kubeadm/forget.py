@@ -1,0 +1,187 @@
+"""Have a cluster forget hosts that are empty now: what it remembers of them would keep them from joining again.
+
+A control host that was lost and is made anew under its name has no data, while etcd still counts its old member and the
+API still has its Node. Started in that member's place, an etcd without data would break the promise the member's votes
+were given on; so the member goes first, and the host joins as a new one.
+
+What may be forgotten is what cannot be there any more: the host was seen empty, and nothing answers where the member or
+the kubelet was. Anything else is refused before anything is changed.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any, Protocol
+from urllib.parse import urlsplit
+
+from .api import ApiError
+from .errors import NodeError
+from .etcd import Member
+from .outcome import Outcome
+
+KUBELET_PORT = 10250
+PATIENCE = 20.0  # seconds for etcd to elect a leader, or to notice that a member has gone
+
+
+class Members(Protocol):
+    """What is asked of etcd."""
+
+    def members(self) -> tuple[Member, ...]:
+        """Return every member."""
+
+    def healthy(self, member: Member) -> bool:
+        """Say whether a member serves."""
+
+    def remove(self, member: Member) -> None:
+        """Have the others go on without it."""
+
+
+class Nodes(Protocol):
+    """What is asked of the API."""
+
+    def get(self, path: str) -> dict[str, Any] | None:
+        """Return an object, or None."""
+
+    def request(self, method: str, path: str) -> dict[str, Any]:
+        """Return the answer to a request."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Empty:
+    """A host of the plan that is no member of the cluster and is about to join."""
+
+    name: str
+    address: str
+    control: bool
+    half_made: bool  # a join came so far that its own etcd may run: kubeadm reset takes that back on the host
+
+
+def forget(
+    hosts: Sequence[Empty],
+    *,
+    contact: str,
+    etcd: Members,
+    api: Nodes,
+    listens: Callable[[str, int], bool],
+    outcome: Outcome,
+    check: bool,
+) -> None:
+    """Remove the etcd members and Nodes that ``hosts`` left behind.
+
+    Args:
+        hosts: who is empty.
+        contact: name of the control host this runs on.
+        etcd: the cluster's etcd.
+        api: the API server of this host.
+        listens: whether anything takes connections at an address and port.
+        outcome: what was done, or in ``check`` would be.
+        check: change nothing.
+
+    Raises:
+        NodeError: something still answers, etcd has no quorum, or it refuses.
+        ApiError: etcd or the API does not answer.
+    """
+    members = etcd.members() if any(host.control for host in hosts) else ()
+    stale = {host.name: _stale(host, members, listens) for host in hosts if host.control}
+    if any(stale.values()):
+        _need_quorum(members, stale, etcd=etcd, contact=contact)
+    nodes = [host for host in hosts if _remembered(host, api, listens)]
+    for name, gone in stale.items():
+        for member in gone:
+            outcome.note(f"remove the etcd member of {name}", name=f"etcd member {name}", before=_line(member))
+            if not check:
+                _remove(member, etcd=etcd, host=name, contact=contact)
+    for host in nodes:
+        outcome.note(f"delete the Node {host.name}", name=f"Node {host.name}", before=f"Node {host.name}\n")
+        if not check:
+            api.request("DELETE", f"/api/v1/nodes/{host.name}")
+
+
+def _line(member: Member) -> str:
+    return f"{member.name or 'never started'} {int(member.id):x} {' '.join(member.peers)}\n"
+
+
+def _stale(host: Empty, members: Sequence[Member], listens: Callable[[str, int], bool]) -> list[Member]:
+    """Return the members that were on ``host``, by name or address. Raises NodeError for one that still answers."""
+    found = []
+    for member in members:
+        if member.name != host.name and host.address not in member.addresses:
+            continue
+        answering = [url for url in (*member.clients, *member.peers) if _listens(url, listens)]
+        if not answering:
+            found.append(member)
+        elif not (host.half_made and host.address in member.addresses):
+            raise NodeError(
+                f"{host.name} is empty, but its etcd member {int(member.id):x} still answers at {answering[0]}",
+                where=f"host {host.name} ({host.address}), etcd member {member.name}",
+                why="two machines bear one name or one address; a member that lives is not removed",
+                remedy=f"switch the old {host.name} off, or correct the address in the site file, then run this again",
+            )
+    return found
+
+
+def _listens(url: str, listens: Callable[[str, int], bool]) -> bool:
+    place = urlsplit(url)
+    return listens(place.hostname or "", place.port or 443)
+
+
+def _need_quorum(members: Sequence[Member], stale: dict[str, list[Member]], *, etcd: Members, contact: str) -> None:
+    """Refuse when those that are left cannot agree. Raises NodeError."""
+    leaving = [member for gone in stale.values() for member in gone]
+    voters = [member for member in members if not member.learner]
+    others = [member for member in voters if member not in leaving]
+    needed = len(voters) // 2 + 1
+    until = time.monotonic() + PATIENCE
+    while len(healthy := [member.name for member in others if etcd.healthy(member)]) < needed:
+        if time.monotonic() > until:
+            empty = ", ".join(sorted(name for name, gone in stale.items() if gone))
+            ill = ", ".join(sorted(member.name for member in others if member.name not in healthy))
+            back = f"bring {ill} back with its data" if ill else "restore etcd from a snapshot"
+            raise NodeError(
+                f"the etcd member of {empty} cannot be removed: {len(healthy)} of {len(voters)} members are healthy "
+                f"({', '.join(sorted(healthy)) or 'none'}), {needed} are needed",
+                where=f"etcd, asked on host {contact}; empty: {empty}; not healthy: {ill or 'none other'}",
+                why="most members must agree on who they are; until then nothing is removed and nobody joins",
+                remedy=f"{back}, then run this again; the data that are left are in /var/lib/etcd of {contact}",
+            )
+        time.sleep(1.0)
+
+
+def _remembered(host: Empty, api: Nodes, listens: Callable[[str, int], bool]) -> bool:
+    """Say whether the API has a Node of that name. Raises NodeError when it is another machine's, and that lives."""
+    node = api.get(f"/api/v1/nodes/{host.name}")
+    if node is None:
+        return False
+    addresses = [a["address"] for a in node.get("status", {}).get("addresses", []) if a["type"] == "InternalIP"]
+    for address in addresses:
+        # At the host's own address nothing of a node was found.
+        if address != host.address and listens(address, KUBELET_PORT):
+            raise NodeError(
+                f"{host.name} ({host.address}) is empty, but the Node {host.name} answers at {address}",
+                where=f"Node {host.name}, {address}:{KUBELET_PORT}",
+                why="two machines bear one name; a Node that lives is not deleted",
+                remedy=f"switch the old {host.name} off, or correct the address in the site file, then run this again",
+            )
+    return True
+
+
+def _remove(member: Member, *, etcd: Members, host: str, contact: str) -> None:
+    until = time.monotonic() + PATIENCE
+    while True:
+        try:
+            etcd.remove(member)
+        except ApiError as error:
+            # Until it has noticed that the member is gone, etcd takes its removal for a risk.
+            if error.status == HTTPStatus.SERVICE_UNAVAILABLE and time.monotonic() < until:
+                time.sleep(1.0)
+                continue
+            raise NodeError(
+                f"etcd does not remove the member of {host}: {error}",
+                where=f"etcd member {int(member.id):x} ({', '.join(member.peers)}), asked on host {contact}",
+                why=f"{host} can only join as a new member once the old one is gone",
+                remedy=f"see crictl logs of etcd on {contact}; etcdctl endpoint status --cluster there",
+            ) from error
+        return
