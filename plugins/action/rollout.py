@@ -8,7 +8,13 @@ from typing import Any
 from ansible.plugins.action import ActionBase
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import SiteError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout import Options, RolloutResult, diff_text, gate
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout import (
+    Options,
+    RolloutResult,
+    cards,
+    diff_text,
+    gate,
+)
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.session import Session, die_with_parent, session
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import published
 
@@ -59,6 +65,9 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
             opened.remember(outcome)
         if verb == "check" and outcome.reasons:
             self._display.display(gate.table(outcome.reasons))
+        if verb == "verify":  # the others have shown their cards at the moment they were made
+            for card in outcome.cards:
+                self._display.display(cards.text(card))
         for line in _closing(opened, outcome):
             self._display.display(line)
         return {**_facts(verb, outcome), **self._diff(opened, outcome), "failed": outcome.failed, "msg": _msg(outcome)}

@@ -1,0 +1,71 @@
+"""Ansible's default output, with what fails in this collection said once and in few words."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+name: brief
+type: stdout
+short_description: Ansible's own output, but a failure of this collection is its message and not its whole result
+version_added: 0.1.0
+author: The groundup.cloud developers (@groundup-cloud)
+description:
+  - Modules of this collection print what an operator needs while they run, findings as a table and failure cards
+    first of all. When one fails, this callback adds its message. The whole result, the place of the task and what else
+    Ansible would print come with C(-v).
+  - A task that prints while it runs has its name above what it prints.
+  - Everything else is as in P(ansible.builtin.default#callback), and has its options.
+extends_documentation_fragment:
+  - default_callback
+  - result_format_callback
+requirements:
+  - Set as C(stdout_callback).
+"""
+
+from typing import Any
+
+from ansible import constants
+from ansible.plugins.callback.default import CallbackModule as Default
+
+_OURS = "groundup.cloud."
+_SPEAKING = tuple(_OURS + name for name in ("plan", "rollout", "supply", "supply_publish"))
+# What Ansible adds to a result when a module died instead of failing: then everything matters.
+_DIED = ("module_stdout", "module_stderr")
+_SAID = ("msg", "failed", "changed", "exception", "warnings", "deprecations", "invocation")
+
+
+class CallbackModule(Default):  # type: ignore[misc]  # Ansible ships no types
+    """See DOCUMENTATION."""
+
+    CALLBACK_VERSION = 2.0
+    CALLBACK_TYPE = "stdout"
+    CALLBACK_NAME = "groundup.cloud.brief"
+
+    def v2_runner_on_failed(self, result: Any, ignore_errors: bool = False) -> None:
+        """Say what failed in one message, or leave it to Ansible."""
+        found = result.result
+        if self._display.verbosity or not _is_ours(result.task) or "msg" not in found or set(_DIED) & set(found):
+            super().v2_runner_on_failed(result, ignore_errors=ignore_errors)
+            return
+        if self._last_task_banner != result.task._uuid:
+            self._print_task_banner(result.task)
+        self._handle_warnings(found)
+        text = f"failed: [{self.host_label(result)}] => {found['msg']}"
+        if any(value for key, value in found.items() if key not in _SAID and not key.startswith("_ansible_")):
+            text += "\n(-v shows the whole result)"
+        self._display.display(
+            text,
+            color=constants.COLOR_ERROR,
+            stderr=self.get_option("display_failed_stderr"),
+        )
+        if ignore_errors:
+            self._display.display("...ignoring", color=constants.COLOR_SKIP)
+
+    def v2_playbook_on_task_start(self, task: Any, is_conditional: bool) -> None:
+        """Print the name of a task before what the task prints."""
+        super().v2_playbook_on_task_start(task, is_conditional)
+        if task.resolved_action in _SPEAKING and self._last_task_banner != task._uuid:
+            self._print_task_banner(task)
+
+
+def _is_ours(task: Any) -> bool:
+    return str(task.resolved_action or task.action).startswith(_OURS)
