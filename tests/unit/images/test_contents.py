@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import resource
 import struct
 import tarfile
 from collections.abc import Callable
@@ -78,15 +77,11 @@ def test_programs_of_the_services_start_on_a_read_only_root(image: Callable[[str
     assert image("openstack-client").run("python", "-c", "import pymysql, sqlalchemy").stdout == ""
 
 
-def test_bytecode_is_used_and_saves_most_of_the_start(image: Callable[[str], Image]) -> None:
-    root = image("openstack")
-
-    def cpu_seconds(**env: str) -> float:
-        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
-        assert root.run("keystone-manage", "--version", uid=42424, env=env).returncode == 0
-        return resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
-
-    assert cpu_seconds() < 0.6 * cpu_seconds(PYTHONPYCACHEPREFIX="/tmp/none", PYTHONDONTWRITEBYTECODE="1")  # noqa: S108
+def test_the_shipped_bytecode_is_what_runs(image: Callable[[str], Image]) -> None:
+    said = image("openstack").run("keystone-manage", "--version", uid=42424, env={"PYTHONVERBOSE": "1"}).stdout
+    loaded = [line for line in said.splitlines() if line.startswith("# code object from ")]
+    assert len(loaded) > 100
+    assert [line for line in loaded if not line.endswith(".pyc'")] == [], "compiled again at start"
 
 
 @pytest.mark.parametrize("name", ["openstack", "openstack-client", "mariadb"])

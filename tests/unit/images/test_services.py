@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -65,8 +64,6 @@ def test_memcached_answers_as_nobody(image: Callable[[str], Image]) -> None:
     assert "VERSION 1.6" in image("memcached").run("bash", "-c", ask).stdout
 
 
-def test_dep_check_needs_nothing_else_and_ends_at_once_without_dependencies(image: Callable[[str], Image]) -> None:
+def test_dep_check_needs_nothing_else_and_ends_without_dependencies(image: Callable[[str], Image]) -> None:
     dep_check = image("dep-check")
-    start = time.monotonic()
     assert dep_check.run("/usr/local/bin/kubernetes-entrypoint").returncode == 0
-    assert time.monotonic() - start < 5

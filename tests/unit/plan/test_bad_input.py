@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from pathlib import Path
 
 import pytest
@@ -165,9 +164,7 @@ def test_a_key_written_twice_is_refused_with_both_lines() -> None:
 def test_aliases_are_refused_before_they_expand() -> None:
     bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n"
     bomb += "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 30))
-    started = time.process_time()
-    assert "alias" in refused(bomb).reason
-    assert time.process_time() - started < 2
+    assert "alias" in refused(bomb).reason  # expanded, it would outgrow any memory
 
 
 def test_a_structure_that_contains_itself_is_refused() -> None:
@@ -183,13 +180,12 @@ def test_bottomless_nesting_is_refused(text: str) -> None:
     assert "nested deeper" in refused("x: " + text).reason or refused("x: " + text).key.startswith("line")
 
 
-def test_a_file_of_50_mb_is_refused_without_being_parsed(tmp_path: Path) -> None:
+def test_a_file_of_50_mb_is_refused_without_being_parsed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(yaml, "load", lambda *_arguments, **_options: pytest.fail("it was parsed"))
     path = tmp_path / "site.yml"
     path.write_bytes(b"a: b\n" * 10_000_000)
-    started = time.process_time()
     with pytest.raises(SiteError, match="larger than 4 MiB"):
         load_site(path)
-    assert time.process_time() - started < 2
 
 
 @pytest.mark.parametrize(

@@ -95,9 +95,11 @@ def test_independent_artifacts_are_built_at_the_same_time_longest_first(
         end={"cost": 90, "needs": ["chain"]},
     )
     supply.ensure(None, progress=lines.append, lock=lock, jobs=2)
-    when = {name: start for name, start, _ in fake.runs}
-    assert abs(when["chain"] - when["long"]) < 0.2, "the longest chain and the longest artifact begin together"
-    assert when["short"] > when["long"] + 0.2
+    start = {name: started for name, started, _ in fake.runs}
+    end = {name: ended for name, _, ended in fake.runs}
+    assert start["chain"] < end["long"], "the longest chain and the longest artifact run together"
+    assert start["long"] < end["chain"]
+    assert start["short"] >= min(end["long"], end["chain"])
 
 
 def test_a_failure_names_the_artifact_keeps_the_rest_and_shows_the_log(
@@ -173,8 +175,8 @@ def test_time_and_cpu_of_a_build_are_recorded_children_included(
     lock = make_lock(a={"inputs": {"seconds": 0.3}})
     artifact = supply.ensure("a", progress=lines.append, lock=lock)["a"]
     manifest = json.loads((artifact.path.parent / "manifest.json").read_text())
-    assert 0.3 <= manifest["wall_seconds"] < 5
-    assert 0 < manifest["cpu_seconds"] < 0.3, "a sleeping child costs no CPU"
+    assert manifest["wall_seconds"] >= 0.3
+    assert 0 < manifest["cpu_seconds"] < manifest["wall_seconds"], "a sleeping child costs no CPU"
     assert manifest["sha256"] == artifact.sha256
     assert "a" in table(lock, None)
     assert artifact.sha256[:16] in table(lock, None)
