@@ -1,4 +1,4 @@
-"""Command line of supply: build, list, verify, graph, publish, resolve."""
+"""Command line of supply: build, list, verify, graph, publish, resolve, files, prune."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from pathlib import Path
 from ..errors import GroundupError
 from . import ensure, file_tree, load_lock, publish_images
 from .lock import DEFAULT_PATH
+from .prune import prune
 from .report import check, graph, rebuild_and_compare, record_digests, table
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; return the exit status: 0 done, 1 an error that was explained."""
     options = _parser().parse_args(arguments)
-    names = options.names or None
+    names = getattr(options, "names", None) or None
     try:
         if options.command == "build":
             ensure(names, progress=_show, rebuild=options.rebuild, source=options.source)
@@ -27,6 +28,8 @@ def main(arguments: list[str] | None = None) -> int:
             return 0 if rebuild_and_compare(load_lock(), names, progress=_show) else 1
         elif options.command == "verify":
             return 0 if check(load_lock(), names, progress=_show) else 1
+        elif options.command == "prune":
+            prune(load_lock(), days=options.days, progress=_show, dry_run=options.dry_run)
         elif options.command == "resolve":
             record_digests(DEFAULT_PATH, names, progress=_show)
         elif options.command == "publish":
@@ -68,6 +71,9 @@ def _parser() -> argparse.ArgumentParser:
     files.add_argument("--destination", type=Path, required=True)
     for each in commands.choices.values():
         each.add_argument("names", nargs="*", help="artifacts or groups; none: all")
+    old = command("prune", "remove what the lock does not name and nothing has used for a while")
+    old.add_argument("--days", type=int, default=30, help="what was used in that many days stays (default: 30)")
+    old.add_argument("--dry-run", action="store_true", help="say what would be removed, remove nothing")
     return parser
 
 

@@ -20,7 +20,6 @@ from .keys import keys
 from .lock import Entry, Lock
 from .process import Interrupted, Meter
 from .progress import Counter, Progress, clock
-from .sbom import document
 from .store import Store
 
 
@@ -121,7 +120,9 @@ class Run:
             counter.step(name, f"{entry.version}, begins")
             context = self._context(entry, place, meter, counter)
             builder_of(entry).build(entry, context)
-            sbom = document(name=name, version=entry.version, components=context.components)
+            from .bill import document  # late: a run that builds nothing does not pay for it
+
+            sbom = document(entry, context.components, epoch=self._lock.pins.epoch)
             (place / "sbom.json").write_bytes(sbom)
             context.run(["rm", "-rf", "--one-file-system", context.scratch])
             artifact = self._store.keep(

@@ -49,18 +49,27 @@ def graph(lock: Lock, names: Sequence[str] | None) -> str:
 
 
 def check(lock: Lock, names: Sequence[str] | None, *, progress: Progress) -> bool:
-    """Read every stored artifact again; say for each whether its digest is still right; return whether all are."""
+    """Read every stored artifact again: digest and bill of material; return whether all are as they should be."""
+    from . import bill  # late: its library is needed here and where something is built, nowhere else
+
     store, found = Store(), keys(lock, lock.closure(tuple(lock.artifacts)))
     whole = True
     for name in lock.select(list(names) if names else None):
         try:
             artifact = store.find(lock.artifacts[name], found[name], thorough=True)
+            if artifact is not None:
+                bill.validate(_text(artifact), name=name)
         except GroundupError as error:
             whole = False
             progress(f"{name}: DAMAGED\n{error}")
         else:
             progress(f"{name}: {'sha256 ' + artifact.sha256 if artifact else 'not built'}")
     return whole
+
+
+def _text(artifact: Artifact) -> str:
+    """Return an artifact's bill of material, empty when there is none: that is not valid either."""
+    return artifact.sbom.read_text(encoding="utf-8") if artifact.sbom.exists() else ""
 
 
 def rebuild_and_compare(lock: Lock, names: Sequence[str] | None, *, progress: Progress) -> bool:

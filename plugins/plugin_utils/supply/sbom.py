@@ -1,10 +1,10 @@
-"""Software bills of material: CycloneDX 1.6 JSON, the same bytes for the same content (no serial number, no clock)."""
+"""What is inside an artifact: packages of a file system, of an environment, of Go programs; ``bill.py`` writes it."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
@@ -61,21 +61,7 @@ def go_components(version_output: str) -> Iterator[Component]:
                 yield Component.go(words[2], words[3])
 
 
-def document(*, name: str, version: str, components: Iterable[Component]) -> bytes:
-    """Return the CycloneDX document of an artifact."""
-    listed = [
-        {"type": "library", "bom-ref": c.purl, "name": c.name, "version": c.version, "purl": c.purl}
-        for c in sorted(set(components))
-    ]
-    subject = {"type": "container", "bom-ref": f"{name}@{version}", "name": name, "version": version}
-    content = {
-        "bomFormat": "CycloneDX", "specVersion": "1.6", "version": 1,
-        "metadata": {"component": subject}, "components": listed,
-    }  # fmt: skip
-    return json.dumps(content, indent=1, sort_keys=True).encode() + b"\n"
-
-
 def components_of(document_path: Path) -> list[Component]:
-    """Read the components back from a document written by ``document``."""
+    """Read the components back from an artifact's bill of material."""
     content = json.loads(document_path.read_text(encoding="utf-8"))
-    return [Component(c["name"], c["version"], c["purl"]) for c in content["components"]]
+    return [Component(c["name"], c["version"], c["purl"]) for c in content.get("components", [])]

@@ -21,6 +21,8 @@ from ..paths import cache_dir
 from .artifact import Artifact, digest, payload_name, size, stamp
 from .lock import Entry
 
+MARK = "used"  # a file beside the payload whose time says when the artifact was last asked for
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
@@ -42,8 +44,8 @@ class Store:
 
     def __init__(self, root: Path | None = None) -> None:
         """Open (and make) the store below ``root``; default: the user's cache."""
-        self._root = (root or cache_dir()) / "artifacts"
-        self._root.mkdir(parents=True, exist_ok=True)
+        self.root = (root or cache_dir()) / "artifacts"
+        self.root.mkdir(parents=True, exist_ok=True)
 
     def find(self, entry: Entry, key: str, *, thorough: bool = False) -> Artifact | None:
         """Return the artifact of ``entry`` with ``key``, None when it was never made.
@@ -51,7 +53,7 @@ class Store:
         A file whose size or time changed since it was stored is read again; with ``thorough`` every file is.
         Raises GroundupError naming an artifact whose content is not what was stored.
         """
-        place = self._root / entry.name / key
+        place = self.root / entry.name / key
         manifest = self.manifest(entry.name, key)
         if manifest is None:
             return None
@@ -67,6 +69,7 @@ class Store:
             )
         if entry.sha256 and entry.sha256 != manifest.sha256:
             raise wrong_digest(entry, manifest.sha256)
+        (place / MARK).touch()
         return Artifact(
             name=entry.name,
             kind=entry.kind,
@@ -80,35 +83,35 @@ class Store:
     def manifest(self, name: str, key: str) -> Manifest | None:
         """Return the manifest of a stored artifact, None when there is none."""
         try:
-            return Manifest(**json.loads((self._root / name / key / "manifest.json").read_text(encoding="utf-8")))
+            return Manifest(**json.loads((self.root / name / key / "manifest.json").read_text(encoding="utf-8")))
         except FileNotFoundError:
             return None
         except (ValueError, TypeError) as error:
             raise GroundupError(
                 f"the manifest of artifact {name} in the cache is damaged: {error}",
-                where=str(self._root / name / key),
+                where=str(self.root / name / key),
                 why="nothing is known of what is stored there",
                 remedy=f"supply build --rebuild {name}",
             ) from error
 
     def last_cost(self, name: str) -> float | None:
         """Return the CPU seconds of the dearest build of ``name`` on record; None: never built here."""
-        costs = (_cost(path) for path in (self._root / name).glob("*/manifest.json"))
+        costs = (_cost(path) for path in (self.root / name).glob("*/manifest.json"))
         return max((cost for cost in costs if cost is not None), default=None)
 
     @contextmanager
     def building(self, name: str) -> Iterator[Path]:
         """Hold the lock of ``name`` and give an empty directory to build in; it is gone afterwards unless stored."""
-        home = self._root / name
+        home = self.root / name
         home.mkdir(exist_ok=True)
         with locked(home / ".lock"):
             for remains in [*home.glob(".building-*"), *home.glob(".old-*")]:
-                _remove(remains)
+                remove_tree(remains)
             place = Path(tempfile.mkdtemp(prefix=".building-", dir=home))
             try:
                 yield place
             finally:
-                _remove(place)
+                remove_tree(place)
 
     def keep(self, entry: Entry, key: str, place: Path, *, cpu_seconds: float, wall_seconds: float) -> Artifact:
         """Store what was built in ``place`` (payload, SBOM) under ``key``, replacing what was there."""
@@ -123,17 +126,19 @@ class Store:
         )  # fmt: skip
         write_atomic(place / "manifest.json", json.dumps(asdict(manifest), indent=1).encode(), mode=0o644)
         place.chmod(0o755)
-        final = self._root / entry.name / key
+        final = self.root / entry.name / key
+        replaced = final.with_name(f".old-{key}")
         if final.exists():
-            final.rename(final.with_name(f".old-{key}"))
+            final.rename(replaced)
         place.rename(final)
+        remove_tree(replaced)
         return Artifact(
             name=entry.name, kind=entry.kind, version=entry.version, key=key, path=final / path.name, sha256=found,
             image=entry.image, built=True,
         )  # fmt: skip
 
 
-def _remove(tree: Path) -> None:
+def remove_tree(tree: Path) -> None:
     """Remove a directory tree, if it is there, and never what is mounted in it."""
     subprocess.run(["rm", "-rf", "--one-file-system", "--", tree], check=True, capture_output=True)
 

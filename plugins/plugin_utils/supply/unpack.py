@@ -13,34 +13,51 @@ from ..paths import cache_dir
 from .artifact import Artifact, file_digest
 
 
+def home() -> Path:
+    """Return the directory of unpacked roots."""
+    return cache_dir() / "unpacked"
+
+
+def unpacked_name(name: str, sha256: str) -> str:
+    """Return the name of a root's directory."""
+    return f"{name}-{sha256[:16]}"
+
+
+def mark(place: Path) -> Path:
+    """Return the file whose time says when the root at ``place`` was last asked for; the root itself stays as it is."""
+    return place.with_name(f".{place.name}.used")
+
+
 def unpacked(artifact: Artifact) -> Path:
     """Return the directory with the unpacked content of an artifact of kind ``root``; unpack it when it is not there.
 
     Raises GroundupError when the archive is not what was stored.
     """
-    home = cache_dir() / "unpacked"
-    home.mkdir(parents=True, exist_ok=True)
-    final = home / f"{artifact.name}-{artifact.sha256[:16]}"
-    if final.is_dir():
-        return final
-    with locked(home / f".{artifact.name}.lock"):
-        if final.is_dir():
-            return final
-        for remains in home.glob(f".{artifact.name}-*.partial"):
-            shutil.rmtree(remains)
-        if file_digest(artifact.path) != artifact.sha256:
-            raise GroundupError(
-                f"artifact {artifact.name} in the cache is damaged: its digest is not {artifact.sha256[:12]}",
-                where=str(artifact.path),
-                why="hosts and builds would start from a changed file system",
-                remedy=f"supply build --rebuild {artifact.name}",
-            )
-        place = Path(tempfile.mkdtemp(prefix=f".{artifact.name}-", suffix=".partial", dir=home))
-        place.chmod(0o755)
-        subprocess.run(
-            ["tar", "--extract", "--zstd", "--numeric-owner", "--xattrs", "--xattrs-include=*",
-             "-f", artifact.path, "-C", place],
-            check=True, capture_output=True,
-        )  # fmt: skip
-        place.rename(final)
+    home().mkdir(parents=True, exist_ok=True)
+    final = home() / unpacked_name(artifact.name, artifact.sha256)
+    if not final.is_dir():
+        with locked(home() / f".{artifact.name}.lock"):
+            if not final.is_dir():
+                _unpack(artifact, final)
+    mark(final).touch()
     return final
+
+
+def _unpack(artifact: Artifact, final: Path) -> None:
+    for remains in (*home().glob(f".{artifact.name}-*.partial"), *home().glob(f".old-{artifact.name}-*")):
+        shutil.rmtree(remains)
+    if file_digest(artifact.path) != artifact.sha256:
+        raise GroundupError(
+            f"artifact {artifact.name} in the cache is damaged: its digest is not {artifact.sha256[:12]}",
+            where=str(artifact.path),
+            why="hosts and builds would start from a changed file system",
+            remedy=f"supply build --rebuild {artifact.name}",
+        )
+    place = Path(tempfile.mkdtemp(prefix=f".{artifact.name}-", suffix=".partial", dir=home()))
+    place.chmod(0o755)
+    subprocess.run(
+        ["tar", "--extract", "--zstd", "--numeric-owner", "--xattrs", "--xattrs-include=*",
+         "-f", artifact.path, "-C", place],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    place.rename(final)

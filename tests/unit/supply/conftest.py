@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -45,7 +46,8 @@ class FakeBuilder:
         if entry.inputs.get("random"):
             text.append(str(time.time_ns()))
         target.write_text("\n".join(text))
-        context.components.append(Component.go("example.test/module", f"v{entry.version}"))
+        part = Component.go("example.test/module", f"v{entry.version}")
+        context.components.append(replace(part, purl=entry.inputs.get("purl", part.purl)))
         self.runs.append((entry.name, start, time.monotonic()))
 
     def names(self) -> list[str]:

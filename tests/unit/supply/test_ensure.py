@@ -9,6 +9,7 @@ import signal
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
@@ -78,11 +79,14 @@ def test_changed_inputs_builders_sources_pins_and_needs_change_the_key(
     assert len(set(found)) == len(found)
 
 
-def test_groups_costs_and_upstreams_do_not_change_the_key(fake: FakeBuilder, make_lock: MakeLock) -> None:
-    del fake
-    plain = make_lock(a={})
-    dressed = make_lock(a={"groups": ["g"], "cost": 900, "upstream": {"reference": "h/r:1"}})
-    assert keys(plain, ["a"]) == keys(dressed, ["a"])
+@pytest.mark.usefixtures("fake")
+@pytest.mark.parametrize(
+    "added", [{"groups": ["g"]}, {"cost": 900}, {"upstream": {"reference": "h/r:1"}}, {"sha256": "0" * 64}]
+)
+def test_what_is_not_content_does_not_change_the_key(added: dict[str, Any], make_lock: MakeLock) -> None:
+    assert keys(make_lock(a={}), ["a"]) == keys(make_lock(a=added), ["a"])
+    plain, dressed = make_lock(a={}, b={"needs": ["a"]}), make_lock(a=added, b={"needs": ["a"]})
+    assert keys(plain, ["a", "b"]) == keys(dressed, ["a", "b"])
 
 
 def test_independent_artifacts_are_built_at_the_same_time_longest_first(

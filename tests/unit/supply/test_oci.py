@@ -14,12 +14,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock import Lock
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.oci import manifest_digest
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.sbom import (
-    Component,
-    components_of,
-    document,
-    go_components,
-)
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.sbom import go_components
 
 from .conftest import FakeBuilder
 
@@ -82,16 +77,6 @@ def test_the_sbom_of_an_image_lists_what_its_programs_were_linked_from(image: tu
     content = json.loads(image[1].sbom.read_text())
     assert content["bomFormat"] == "CycloneDX"
     assert [component["purl"] for component in content["components"]] == ["pkg:golang/example.test/module@v1"]
-
-
-def test_an_sbom_has_the_same_bytes_for_the_same_content(tmp_path: Path) -> None:
-    parts = [Component.pypi("Zope.Interface", "7.0"), Component.debian("libc6", "2.41-12+deb13u1", "amd64", "trixie")]
-    first = document(name="a", version="1", components=parts)
-    assert first == document(name="a", version="1", components=[*reversed(parts), parts[0]])
-    (tmp_path / "sbom.json").write_bytes(first)
-    assert set(components_of(tmp_path / "sbom.json")) == set(parts)
-    assert "pkg:deb/debian/libc6@2.41-12%2Bdeb13u1?arch=amd64&distro=trixie" in first.decode()
-    assert "pkg:pypi/zope-interface@7.0" in first.decode()
 
 
 def test_a_replaced_go_module_is_listed_as_its_replacement() -> None:
