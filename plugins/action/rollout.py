@@ -14,6 +14,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout import (
     cards,
     diff_text,
     gate,
+    ownership,
 )
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.session import Session, die_with_parent, session
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import published
@@ -60,6 +61,8 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
 
     def _carry_out(self, verb: str, opened: Session) -> dict[str, Any]:
         verbs = {"check": opened.rollout.check, "apply": opened.rollout.apply, "verify": opened.rollout.verify}
+        # Before anything else: with another store's secrets nothing may be changed, or judged.
+        claimed = opened.claim(write=verb == "apply")
         outcome = verbs[verb]()
         if verb == "apply":
             opened.remember(outcome)
@@ -70,10 +73,15 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
                 self._display.display(cards.text(card))
         for line in _closing(opened, outcome):
             self._display.display(line)
-        return {**_facts(verb, outcome), **self._diff(opened, outcome), "failed": outcome.failed, "msg": _msg(outcome)}
+        facts = _facts(verb, outcome)
+        if verb != "verify":
+            facts |= {"changed": outcome.changed or bool(claimed), "claimed": list(claimed)}
+        return {**facts, **self._diff(opened, outcome, claimed), "failed": outcome.failed, "msg": _msg(outcome)}
 
-    def _diff(self, opened: Session, outcome: RolloutResult) -> dict[str, Any]:
+    def _diff(self, opened: Session, outcome: RolloutResult, claimed: tuple[str, ...]) -> dict[str, Any]:
         text = diff_text(outcome, opened.redactor) if self._task.diff and outcome.changed else ""
+        if self._task.diff and claimed:
+            text = f"+ ConfigMap/{ownership.NAME}: fingerprints of {', '.join(claimed)}\n{text}"
         return {"diff": {"prepared": text}} if text else {}
 
 

@@ -11,6 +11,7 @@ description:
   - Asks every service whether it works; running is not taken for healthy.
   - Prints one live line a release, and one failure card for each release that does not come up. Releases that do not
     need it go on.
+  - Keeps fingerprints of the site's secrets in the cluster, and refuses to go on with those of another store.
   - Heals what a killed run left behind. It can be interrupted at any moment and run again.
   - Runs on the controller. Secrets are in none of its output.
 options:
@@ -75,6 +76,11 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
+claimed:
+  description: Names of secrets whose fingerprints the cluster did not hold yet.
+  type: list
+  elements: str
+  returned: when C(verb) is not V(verify)
 releases:
   description: How each release ended.
   type: list

@@ -22,10 +22,11 @@ from ..files import write_atomic
 from ..paths import state_dir
 from ..plan import load_site, make_plan
 from ..plan.types import Plan
-from ..secrets import Redactor, open_store, required
+from ..secrets import Redactor, Store, fingerprints, open_store, required
 from ..supply import published, tool
 from ..supply.progress import Progress
 from ..supply.published import Record
+from . import ownership
 from .engine import Rollout
 from .helm import Helm
 from .kube import Api
@@ -48,6 +49,21 @@ class Session:
     rollout: Rollout
     redactor: Redactor
     directory: Path
+    store: Store
+    api: Api | None  # None: there is no cluster yet, and nothing will be changed
+
+    def claim(self, *, write: bool) -> tuple[str, ...]:
+        """Return the names of secrets that are new to the cluster. Raises RolloutError for another store."""
+        if self.api is None:
+            return self.store.names()
+        return ownership.claim(
+            self.api,
+            namespace=self.plan.openstack.namespace,
+            identity=self.store.identity,
+            prints=fingerprints(self.store.items()),
+            store=str(self.store.path),
+            write=write,
+        )
 
     def remember(self, result: RolloutResult) -> None:
         """Keep how long releases took: next time the longest path is known, not guessed."""
@@ -90,9 +106,10 @@ def session(
             processes=processes,
             lock=lock,
         )
+        api = None if reads_only and not kubeconfig.is_file() else Api(kubeconfig)
         rollout = Rollout(
             plan=plan,
-            api=None if reads_only and not kubeconfig.is_file() else Api(kubeconfig),
+            api=api,
             helm=helm,
             processes=processes,
             secrets=store,
@@ -107,6 +124,8 @@ def session(
                 rollout=rollout,
                 redactor=Redactor(store.items()),
                 directory=directory,
+                store=store,
+                api=api,
             )
         finally:
             processes.stop()

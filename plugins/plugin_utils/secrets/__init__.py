@@ -11,6 +11,7 @@ plan's word.
 from __future__ import annotations
 
 from .errors import SecretsError
+from .fingerprint import fingerprints
 from .names import INFRASTRUCTURE, references, required
 from .password import PasswordSource, password_source
 from .redact import Redactor, find_values
@@ -23,6 +24,7 @@ __all__ = [
     "SecretsError",
     "Store",
     "find_values",
+    "fingerprints",
     "open_store",
     "password_source",
     "references",

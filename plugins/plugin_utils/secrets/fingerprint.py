@@ -1,0 +1,23 @@
+"""Fingerprints of a store's secrets: to tell whether two runs use the same ones, without showing any.
+
+Keyed by a secret of the store itself, the site's CA key. So a fingerprint of a short password is nothing to guess with.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Mapping
+
+_KEY = "pki/ca-key"
+
+
+def fingerprints(values: Mapping[str, str]) -> dict[str, str]:
+    """Return a fingerprint of each of ``values``, secrets by name; none while there is no CA key to make them with."""
+    if _KEY not in values:
+        return {}
+    key = hashlib.sha256(values[_KEY].encode()).digest()
+    return {
+        name: hmac.digest(key, f"{name}\0{value}".encode(), "sha256").hex()[:32]
+        for name, value in sorted(values.items())
+    }

@@ -1,0 +1,106 @@
+"""A cluster knows whose secrets it was deployed with, and refuses others before anything changes."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout import RolloutError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.ownership import NAME
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.session import Session
+from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import PasswordSource, Redactor, Store
+
+from .conftest import Site
+
+NAMES = ["pki/ca-key", "keystone/admin", "keepalived/auth"]
+
+
+def store(directory: Path, *, write: bool = True) -> Store:
+    """Return the store in ``directory``; a new one where there is none."""
+    source = PasswordSource(path=directory.parent / f"{directory.name}.password", ours=True)
+    return Store.open(directory, source, write=write)
+
+
+def session(site: Site, kept: Store) -> Session:
+    """Return a session on the test's namespace with the secrets of ``kept``."""
+    plan: Any = SimpleNamespace(openstack=SimpleNamespace(namespace=site.namespace))
+    rollout: Any = None  # what a claim has no use for
+    return Session(
+        site_file="site.yml", plan=plan, rollout=rollout, redactor=Redactor({}), directory=kept.path.parent,
+        store=kept, api=site.api,
+    )  # fmt: skip
+
+
+def config_map(site: Site) -> dict[str, Any] | None:
+    return site.api.find(f"/api/v1/namespaces/{site.namespace}/configmaps/{NAME}")
+
+
+def test_the_first_run_claims_the_cluster_and_later_ones_find_it_claimed(site: Site, tmp_path: Path) -> None:
+    kept = store(tmp_path / "state")
+    kept.ensure(NAMES)
+    assert set(session(site, kept).claim(write=False)) == set(NAMES)
+    assert config_map(site) is None, "a prediction wrote"
+    assert set(session(site, kept).claim(write=True)) == set(NAMES)
+    text = json.dumps(config_map(site))
+    assert kept.identity in text
+    assert not [name for name, value in kept.items().items() if value in text], "a secret is in the open"
+    again = session(site, store(tmp_path / "state"))
+    assert again.claim(write=False) == again.claim(write=True) == ()
+
+
+def test_a_new_service_adds_its_secrets_and_touches_no_other(site: Site, tmp_path: Path) -> None:
+    kept = store(tmp_path / "state")
+    kept.ensure(NAMES)
+    session(site, kept).claim(write=True)
+    kept.ensure(["glance/database"])
+    assert session(site, kept).claim(write=True) == ("glance/database",)
+    assert session(site, kept).claim(write=True) == ()
+
+
+def test_a_store_made_anew_is_refused_and_changes_nothing(site: Site, tmp_path: Path) -> None:
+    kept, other = store(tmp_path / "state"), store(tmp_path / "laptop")
+    kept.ensure(NAMES)
+    other.ensure(NAMES)
+    session(site, kept).claim(write=True)
+    before = config_map(site)
+    for write in (False, True):
+        with pytest.raises(
+            RolloutError, match="deployed with the secrets of another store: this one is another"
+        ) as error:
+            session(site, other).claim(write=write)
+        assert str(tmp_path / "laptop/secrets.yml") in error.value.where
+    assert config_map(site) == before
+
+
+def test_an_old_backup_is_refused_with_the_names_that_differ(site: Site, tmp_path: Path) -> None:
+    kept = store(tmp_path / "state")
+    kept.ensure(NAMES)
+    backup = kept.path.read_bytes()
+    kept.ensure(["glance/database"])
+    session(site, kept).claim(write=True)
+    kept.path.write_bytes(backup)
+    predicted = store(tmp_path / "state", write=False)
+    predicted.ensure([*NAMES, "glance/database"])  # as a run does: what the backup lacks gets a new value
+    with pytest.raises(RolloutError, match=r"is older, or was changed \(glance/database\)"):
+        session(site, predicted).claim(write=False)
+
+
+def test_without_a_cluster_everything_is_new(site: Site, tmp_path: Path) -> None:
+    kept = store(tmp_path / "state", write=False)
+    kept.ensure(NAMES)
+    assert set(replace(session(site, kept), api=None).claim(write=False)) == set(NAMES)
+
+
+def test_fingerprints_that_somebody_broke_are_told_as_such(site: Site, tmp_path: Path) -> None:
+    kept = store(tmp_path / "state")
+    kept.ensure(NAMES)
+    session(site, kept).claim(write=True)
+    path = f"/api/v1/namespaces/{site.namespace}/configmaps/{NAME}"
+    body = {"data": {"fingerprints": "not JSON"}}
+    site.api.request("PATCH", path, body=body, content_type="application/merge-patch+json")
+    with pytest.raises(RolloutError, match="cannot be read"):
+        session(site, kept).claim(write=True)
