@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Protocol
 
-from .rules import diagnose
+from .rules import SITE, diagnose
 from .types import Card, Diagnosis, EventLine, Evidence
 
 _LOG_SHOWN = 12
@@ -20,9 +21,11 @@ class TextFilter(Protocol):
         ...
 
 
-def make(evidence: Evidence, redactor: TextFilter, *, affected: Iterable[str] = ()) -> Card:
-    """Return the card of what was seen."""
-    return _card(evidence, diagnose(evidence), redactor, tuple(affected))
+def make(evidence: Evidence, redactor: TextFilter, *, affected: Iterable[str] = (), site_file: str = SITE) -> Card:
+    """Return the card of what was seen; the next command names ``site_file``."""
+    diagnosis = diagnose(evidence)
+    diagnosis = replace(diagnosis, next=diagnosis.next.replace(SITE, site_file))
+    return _card(evidence, diagnosis, redactor, tuple(affected))
 
 
 def _card(evidence: Evidence, diagnosis: Diagnosis, redactor: TextFilter, affected: tuple[str, ...]) -> Card:

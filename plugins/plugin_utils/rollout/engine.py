@@ -10,7 +10,7 @@ needs has verified; one that fails takes only those down that need it.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import replace
 from pathlib import Path
@@ -116,7 +116,7 @@ class Rollout:
             facts.update(verification.facts)
             if not verification.ok:
                 below = [answers[need][0] for need in reversed(graph.needs(name))]
-                failed.append(cards.make(self._unwell(name, verification, below), self._redactor))
+                failed.append(self._make_card(self._unwell(name, verification, below)))
         return RolloutResult(releases=tuple(reports), diffs=(), reasons=(), cards=tuple(failed), facts=facts)
 
     def _say(self, text: str) -> None:
@@ -131,7 +131,7 @@ class Rollout:
                 "there is no cluster to roll out to",
                 where=f"site {self._plan.site}",
                 why="releases run on it",
-                remedy="run the kubernetes layer first: ansible-playbook groundup.cloud.kubernetes",
+                remedy=f"run the layer first: ansible-playbook -i {self._options.site_file} groundup.cloud.kubernetes",
             )
         return self._api
 
@@ -150,12 +150,11 @@ class Rollout:
     def _predicted(self, found: Survey) -> RolloutResult:
         """Return the result of changing nothing: a chart that does not render stops the change as a whole."""
         made = [
-            cards.make(
+            self._make_card(
                 Evidence(
                     release=name, namespace=self._releases[name].namespace, stage="render", message=error.what,
                     object=f"chart {self._releases[name].chart}",
                 ),
-                self._redactor,
                 affected=sorted(self._graph().dependants(name)),
             )
             for name, error in found.broken.items()
@@ -240,7 +239,10 @@ class Rollout:
             below = [self._ask(self._releases[need]) for need in reversed(graph.needs(evidence.release))]
             own = Verification(checks=evidence.checks)
             evidence = replace(self._unwell(evidence.release, own, below), facts=evidence.facts)
-        return cards.make(evidence, self._redactor, affected=lost)
+        return self._make_card(evidence, affected=lost)
+
+    def _make_card(self, evidence: Evidence, *, affected: Iterable[str] = ()) -> Card:
+        return cards.make(evidence, self._redactor, affected=affected, site_file=self._options.site_file)
 
     def _unwell(self, name: str, own: Verification, below: list[Verification]) -> Evidence:
         """Return the evidence of a service that runs and does not work: what it stands on is asked first (R7)."""

@@ -23,7 +23,7 @@ from .types import (
     ref_of,
 )
 
-QUORUMS = ("mariadb", "rabbitmq", "etcd")
+QUORUMS = ("mariadb", "rabbitmq")
 
 
 def reasons(

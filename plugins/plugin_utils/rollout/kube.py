@@ -13,6 +13,7 @@ from urllib.parse import quote, urlencode
 
 import urllib3
 from kubernetes import client, config, stream
+from websocket import WebSocketException
 
 from .types import Object, RolloutError
 
@@ -226,6 +227,9 @@ class Api:
         except client.exceptions.ApiException as error:
             status = int(error.status or 500)
             raise ApiError(f"cannot run {argv[0]}: {error.reason}", where=f"pod {pod}", status=status) from error
+        # The library reads the exit code from what never came (TypeError) when the stream breaks off.
+        except (TypeError, WebSocketException, OSError) as error:
+            raise ApiError(f"lost {argv[0]} while it ran: {error}", where=f"pod {pod}", status=0) from error
 
     @contextmanager
     def connect(self, namespace: str, pod: str, port: int) -> Iterator[socket.socket]:
@@ -238,6 +242,8 @@ class Api:
         except client.exceptions.ApiException as error:
             status = int(error.status or 500)
             raise ApiError(f"cannot reach port {port}: {error.reason}", where=f"pod {pod}", status=status) from error
+        except (WebSocketException, OSError) as error:
+            raise ApiError(f"cannot reach port {port}: {error}", where=f"pod {pod}", status=0) from error
         connection = forward.socket(port)
         try:
             yield connection

@@ -14,6 +14,7 @@ class Options:
     verify_timeout: float = 180.0  # until its service answers as it should
     hook_timeout: int = 1200  # one hook job; helm's own limit
     patience: float = 1.0  # factor on the patience of the rules: how long a hopeless sight is looked at
+    site_file: str = "SITE"  # as the operator would name it on a command line
     force: tuple[str, ...] = ()  # gate reasons that are accepted: "code" or "code:release"
     limits: Mapping[str, int] = field(default_factory=dict)
     seconds: Mapping[str, float] = field(default_factory=dict)  # how long releases took before, by name

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 
 from .types import Diagnosis, Evidence, Layer
 
+SITE = "SITE"  # stands for the path of the site file in a next command, as NAMESPACE does for the release's
+
 Match = Callable[[Evidence], Diagnosis | None]
 _PULL = ("ImagePullBackOff", "ErrImagePull", "ErrImageNeverPull", "InvalidImageName", "RegistryUnavailable")
 _NAMES = r"name or service not known|temporary failure in name resolution|could not resolve|no such host|getaddrinfo"
@@ -90,7 +92,7 @@ def _render(evidence: Evidence) -> Diagnosis | None:
         return None
     return Diagnosis(
         rule="chart-render", layer="chart", object=evidence.object, what=evidence.message,
-        next="ansible-playbook groundup.cloud.openstack --tags check --diff", patience=0.0,
+        next=f"ansible-playbook -i {SITE} groundup.cloud.openstack --check --diff", patience=0.0,
     )  # fmt: skip
 
 
@@ -173,7 +175,7 @@ def _image(evidence: Evidence) -> Diagnosis | None:
     return Diagnosis(
         rule="image-missing", layer="image", object=f"image {evidence.image}",
         what=f"the registry has no such image: {missing or evidence.message or evidence.reason}",
-        next="ansible-playbook groundup.cloud.supply", patience=45.0 if missing else 120.0,
+        next=f"ansible-playbook -i {SITE} groundup.cloud.seed", patience=45.0 if missing else 120.0,
     )  # fmt: skip
 
 
@@ -257,7 +259,7 @@ RULES: tuple[Rule, ...] = (
     Rule("dns-down", _dns),
     _text_rule(
         "db-password", "credentials", r"access denied for user|\(1045,", "the database refuses the password",
-        next_="ansible-playbook groundup.cloud.openstack --tags verify", patience=120.0,
+        next_=f"ansible-playbook -i {SITE} groundup.cloud.openstack --tags verify", patience=120.0,
     ),
     _text_rule(
         "mq-password", "credentials", r"ACCESS_REFUSED|PRECONDITION.*auth|user .* - invalid credentials",

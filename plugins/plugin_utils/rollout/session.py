@@ -97,7 +97,7 @@ def session(
     store = open_store(plan.site, write=not reads_only)
     if reads_only:
         store.ensure(required(plan))  # in memory only: a prediction for a site that is not there yet
-    options = replace(options or Options(), seconds=_seconds(directory))
+    options = replace(options or Options(), seconds=_seconds(directory), site_file=site_file)
     with _lock(directory, say=say, wanted=not reads_only) as lock:
         helm = Helm(
             binary=tool("helm", progress=_progress(say)),

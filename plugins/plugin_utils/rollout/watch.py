@@ -37,7 +37,12 @@ class ClusterView:
         self._changed = threading.Condition()
         self._version = 0
         self._stopping = threading.Event()
-        self.trouble = ""  # why the API cannot be watched at the moment, "" when it can
+        self._troubles: dict[str, str] = {}  # by kind
+
+    @property
+    def trouble(self) -> str:
+        """Why the API cannot be watched at the moment, "" when it can."""
+        return next(iter(self._troubles.copy().values()), "")
 
     @contextmanager
     def running(self) -> Iterator[ClusterView]:
@@ -106,18 +111,24 @@ class ClusterView:
                 if not version:
                     version = self._list(path, group_version, kind)
                 with self._api.watch(path, resource_version=version) as stream:
+                    self._troubles.pop(kind, None)
                     for event in stream:
                         if self._stopping.is_set():
                             return
                         version = self._take(event, group_version, kind)
                         if not version:
                             break
-                self.trouble = ""
             except ApiError as error:
-                if error.status != _GONE:
-                    self.trouble = error.message
-                    self._stopping.wait(_RETRY)
                 version = ""
+                if error.status != _GONE:
+                    self._pause(kind, error.message)
+            except Exception as error:  # noqa: BLE001  # a thread that ended unseen would leave an old picture to judge by
+                version = ""
+                self._pause(kind, f"{type(error).__name__}: {error}")
+
+    def _pause(self, kind: str, trouble: str) -> None:
+        self._troubles[kind] = trouble
+        self._stopping.wait(_RETRY)
 
     def _take(self, event: Object, group_version: str, kind: str) -> str:
         item = event.get("object") or {}

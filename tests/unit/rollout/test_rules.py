@@ -251,6 +251,12 @@ def test_secrets_are_in_no_part_of_a_card() -> None:
     assert "keystone/db" in text
 
 
+def test_the_next_command_names_the_site_file_it_is_for() -> None:
+    evidence = seen(stage="render", message="nil pointer")
+    card = cards.make(evidence, Redactor({}), site_file="inventories/lab/site.yml")
+    assert card.next == "ansible-playbook -i inventories/lab/site.yml groundup.cloud.openstack --check --diff"
+
+
 def test_a_card_shows_release_layer_object_events_log_and_the_next_command() -> None:
     evidence = log("Traceback (most recent call last):", "ValueError: x", events=(event("BackOff", "again", 4),))
     text = cards.text(cards.make(evidence, Redactor({}), affected=["nova", "glance"]))
