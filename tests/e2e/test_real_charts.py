@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.plugin_utils.charts import releases
+from ansible_collections.groundup.cloud.plugins.plugin_utils.charts import with_images
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import Plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout import Api, Helm, Options, Processes, Rollout
 from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import open_store
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import tool
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import published, tool
 
 pytestmark = pytest.mark.lab
 NODE_PORT = 30599  # beside the lab's own 30500
@@ -50,14 +50,18 @@ def real(plan: Plan, state: Path) -> Iterator[Plan]:
         for endpoint in plan.edge.endpoints
     )
     cloud = replace(plan.openstack, namespace=namespace)
-    beside = replace(plan, openstack=cloud, edge=replace(plan.edge, endpoints=endpoints))
+    record = published.needed(plan.site, seed=plan.supply.seed, predicts=False)
+    beside = with_images(
+        replace(plan, openstack=cloud, edge=replace(plan.edge, endpoints=endpoints)),
+        record.pin(plan.supply.images, registry=plan.supply.registry),
+    )
     # The public names lead to the lab's own Keystone; this one is asked below, at its node port.
     made = tuple(
         replace(release, verify="workloads" if release.name == "keystone" else release.verify)
-        for release in releases(beside)
+        for release in beside.openstack.releases
         if release.name in ("mariadb", "rabbitmq", "memcached", "keystone")
     )
-    yield replace(beside, openstack=replace(cloud, releases=made))
+    yield replace(beside, openstack=replace(beside.openstack, releases=made))
     api.request("DELETE", f"/api/v1/namespaces/{namespace}")
 
 
