@@ -1,0 +1,67 @@
+"""What a module accepts and what its documentation says are the same: options, types, defaults, choices."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+PLUGINS = Path(__file__).resolve().parents[3] / "plugins"
+MODULES = sorted(path.stem for path in (PLUGINS / "modules").glob("[!_]*.py"))
+
+
+def constants(tree: ast.Module) -> dict[str, ast.expr]:
+    """Return every name that is assigned once, with what it is assigned."""
+    return {
+        node.targets[0].id: node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
+    }
+
+
+def value(node: ast.expr, names: dict[str, ast.expr]) -> Any:
+    """Evaluate an argument spec: literals, and names of literals."""
+    if isinstance(node, ast.Dict):
+        return {value(key, names): value(item, names) for key, item in zip(node.keys, node.values, strict=True) if key}
+    if isinstance(node, ast.List | ast.Tuple):
+        return [value(item, names) for item in node.elts]
+    if isinstance(node, ast.Name):
+        return value(names[node.id], names)
+    return ast.literal_eval(node)
+
+
+def accepted(module: str) -> dict[str, dict[str, Any]]:
+    """Return the argument spec: the action's, when the module is one that runs on the controller."""
+    for path in (PLUGINS / "action" / f"{module}.py", PLUGINS / "modules" / f"{module}.py"):
+        if not path.exists():
+            continue
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        names = constants(tree)
+        for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
+            called = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+            spec = [keyword.value for keyword in call.keywords if keyword.arg == "argument_spec"]
+            if called == "validate_argument_spec" and call.args:
+                spec = [call.args[0]]
+            if called in ("AnsibleModule", "validate_argument_spec") and spec:
+                return dict(value(spec[0], names))
+    raise AssertionError(f"{module}: no argument spec was found")
+
+
+def described(module: str) -> dict[str, dict[str, Any]]:
+    tree = ast.parse((PLUGINS / "modules" / f"{module}.py").read_text(encoding="utf-8"))
+    text = ast.literal_eval(constants(tree)["DOCUMENTATION"])
+    return dict(yaml.safe_load(text).get("options") or {})
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_a_module_accepts_what_its_documentation_says(module: str) -> None:
+    spec, documentation = accepted(module), described(module)
+    assert set(spec) == set(documentation)
+    for option, rules in spec.items():
+        told = documentation[option]
+        for field in ("type", "elements", "default", "choices"):
+            assert rules.get(field) == told.get(field), f"{option}: {field}"
+        assert bool(rules.get("required")) == bool(told.get("required")), f"{option}: required"
