@@ -75,7 +75,7 @@ class ControlPlane:
             "--bind-address=127.0.0.1", f"--secure-port={api}", f"--token-auth-file={self.directory}/tokens.csv",
             "--service-account-issuer=https://kubernetes.default.svc", f"--service-account-key-file={key}",
             f"--service-account-signing-key-file={key}", "--service-cluster-ip-range=10.255.0.0/24",
-            "--authorization-mode=RBAC", "--disable-admission-plugins=ServiceAccount",
+            "--authorization-mode=RBAC", "--disable-admission-plugins=ServiceAccount", "--allow-privileged=true",
             "--kubelet-preferred-address-types=InternalIP",
         )  # fmt: skip
         self._write_kubeconfig(api, certificates / "apiserver.crt")

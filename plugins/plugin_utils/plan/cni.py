@@ -50,7 +50,7 @@ def cni(
         backend=backend,
         port=TUNNEL_PORTS.get((name, backend)),
         charts=chart.artifact if chart else None,
-        images=tuple(images[image] for image in versions.CNI_NODE_IMAGES[name]),
+        images=versions.CNI_NODE_IMAGES[name],
         releases=(),
     )
     if chart is None:

@@ -34,16 +34,19 @@ def supply(layout: Layout) -> SupplyPlan:
     site = layout.site
     seeds = layout.with_role("seed")
     registry = site.supply.registry or f"registry.{site.domain}:{REGISTRY_PORT}"
+    pod_network = site.kubernetes.cni or layout.profile.cni
     found = versions.images(
-        registry=registry, kubernetes=site.kubernetes.version, openstack=site.openstack.release,
-        cni=site.kubernetes.cni or layout.profile.cni,
-    )  # fmt: skip
+        registry=registry, kubernetes=site.kubernetes.version, openstack=site.openstack.release, cni=pod_network
+    )
+    charts = versions.CNI_CHARTS.get(pod_network)
+    chosen = "" if charts is None else charts.artifact if site.supply.source == "registry" else f"cni-{pod_network}"
     return SupplyPlan(
         source=site.supply.source,
         registry=registry,
         files_url=site.supply.files_url or f"http://registry.{site.domain}:{FILES_PORT}",
         seed=seeds[0].name if seeds and not site.supply.registry else None,
         images={**found, **site.supply.images},
+        chosen=(chosen,) if chosen else (),
     )
 
 

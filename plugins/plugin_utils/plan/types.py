@@ -103,6 +103,7 @@ class SupplyPlan:
     files_url: str  # "http://registry.lab.test:8080": binaries and archives, by <artifact>/<version>/<file>
     seed: str | None  # the host that serves both; None: an existing registry is used
     images: dict[str, str]  # logical image name of the lock -> full reference
+    chosen: tuple[str, ...] = ()  # artifacts and groups of the lock that only sites of such a choice need
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,7 +115,7 @@ class CniPlan:
     overhead: int  # bytes of the encapsulation
     backend: str  # vxlan | geneve | host-gw
     port: int | None  # UDP port of the tunnel; None: no tunnel
-    images: tuple[str, ...]  # what every node runs before it is Ready
+    images: tuple[str, ...]  # names of those a node runs before it is Ready
     charts: str | None  # the lock's artifact with its charts; None: it is installed without one
     releases: tuple[ReleasePlan, ...]  # in this order
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
@@ -45,8 +45,23 @@ def make(
 
     ``resolve`` puts secrets into values. Raises ApiError when the cluster does not answer.
     """
-    releases = plan.openstack.releases
-    version, api_versions = f"v{plan.kubernetes.version}", tuple[str, ...]()
+    found = predict(
+        plan.openstack.releases, version=plan.kubernetes.version, api=api, helm=helm, resolve=resolve, limits=limits
+    )
+    return replace(found, reasons=gate.reasons(plan, found.rendered, found.diffs, found.live))
+
+
+def predict(
+    releases: Sequence[ReleasePlan],
+    *,
+    version: str,
+    api: Api | None,
+    helm: Helm,
+    resolve: Callable[[Mapping[str, Any]], dict[str, Any]],
+    limits: Limits,
+) -> Survey:
+    """Return what would change, without reasons against it; ``version`` is Kubernetes', without a cluster to ask."""
+    version, api_versions = f"v{version}", tuple[str, ...]()
     records: dict[str, LiveRelease] = {}
     discovery = api.discover() if api else None
     if api and discovery:
@@ -75,10 +90,7 @@ def make(
                 rendered[release.name], diffs[release.name] = future.result()
             except ChartError as error:
                 broken[release.name] = error
-    return Survey(
-        rendered=rendered, live=records, diffs=diffs, broken=broken,
-        reasons=gate.reasons(plan, rendered, diffs, records),
-    )  # fmt: skip
+    return Survey(rendered=rendered, live=records, diffs=diffs, broken=broken, reasons=())
 
 
 def _all_new(rendered: Rendered) -> ReleaseDiff:

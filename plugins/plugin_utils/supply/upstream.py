@@ -22,12 +22,7 @@ def obtain(entry: Entry, context: Context) -> None:
     if published.reference:
         if published.digest is None:
             raise _unrecorded(entry, published.reference)
-        context.say(f"copying {published.reference}")
-        repository = published.reference.rpartition(":")[0]
-        context.run([
-            "skopeo", "--insecure-policy", "copy", "--preserve-digests", *_plain(published.reference),
-            f"docker://{repository}@{published.digest}", f"oci-archive:{context.output}:{entry.image}",
-        ])  # fmt: skip
+        _copy(entry, published.reference, published.digest, context)
         return
     for name, file in published.files.items():
         if file.digest is None:
@@ -42,6 +37,25 @@ def obtain(entry: Entry, context: Context) -> None:
                 remedy="find out why it changed; when it is meant, record the new digest in the lock",
             )
         _place(file, context.scratch / "download", context.output / name)
+
+
+def _copy(entry: Entry, reference: str, digest: str, context: Context) -> None:
+    context.say(f"copying {reference}")
+    repository = reference.rpartition(":")[0]
+    try:
+        context.run([
+            "skopeo", "--insecure-policy", "copy", "--preserve-digests", *_plain(reference),
+            f"docker://{repository}@{digest}", f"oci-archive:{context.output}:{entry.image}",
+        ])  # fmt: skip
+    except GroundupError as error:
+        cause = error.what.splitlines()[-1].strip()
+        raise GroundupError(
+            f"artifact {entry.name} {entry.version}: {reference} cannot be copied: {cause}",
+            where=error.where,
+            why="it is not built here, and without it its users do not start",
+            remedy=f"reach {reference.partition('/')[0]} (proxy, CA bundle), or copy it into a registry of your own "
+            "and write `supply: {source: registry}`",
+        ) from error
 
 
 def resolve(entry: Entry, *, scratch: Path) -> dict[str, str]:

@@ -9,9 +9,12 @@ from pathlib import Path
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import versions
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import CniName
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.builders import builder_of
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.keys import keys
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock import Lock, load_lock
+
+from .conftest import FakeBuilder
 
 HEAD = "format: 1\npins: {suite: trixie, go: go1.26.8, epoch: 1}\nartifacts:\n"
 REFUSED = {
@@ -25,6 +28,7 @@ REFUSED = {
     HEAD + "  a: {kind: image, version: '1', builder: go, image: 'r:latest'}\n": "not `latest`",
     HEAD + "  a: {kind: image, version: '1', builder: go, image: 'r'}\n": "needs a tag",
     HEAD + "  a: {kind: files, version: '1', builder: go, upstream: {}}\n": "either files or a reference",
+    HEAD + "  a: {kind: files, version: '1', builder: upstream}\n": "needs `upstream`",
     HEAD + "  a: {kind: files, version: '1', builder: go, upstream: {reference: 'r:1', digest: abc}}\n": "digest",
     HEAD + "  a: {kind: files, version: '1', builder: go, groups: [a]}\n": "both a group and an artifact",
 }
@@ -78,3 +82,32 @@ def test_the_lock_has_every_image_of_the_plan_under_the_plans_name_repository_an
 
 def test_the_kubernetes_files_of_the_lock_have_the_version_of_the_plan() -> None:
     assert load_lock().artifacts["kubernetes"].version in versions.KUBERNETES
+
+
+def test_what_only_a_choice_needs_is_asked_for_by_name_or_group_alone(
+    fake: FakeBuilder, make_lock: Callable[..., Lock]
+) -> None:
+    del fake
+    lock = make_lock(a={}, b={"optional": True, "groups": ["cni-b"]})
+    assert lock.select(None) == ("a",)
+    assert lock.select("cni-b") == lock.select("b") == ("b",)
+    assert keys(lock, ("a", "b"))["b"] == keys(make_lock(a={}, b={}), ("a", "b"))["b"]
+
+
+def test_what_cannot_be_built_is_fetched_and_its_digest_is_part_of_its_key(make_lock: Callable[..., Lock]) -> None:
+    def lock(digest: str | None) -> Lock:
+        upstream = {"reference": "r.test/i:1", "digest": digest}
+        entry = {"kind": "image", "image": "i:1", "builder": "upstream", "inputs": {}, "upstream": upstream}
+        return make_lock(i=entry).by("build")
+
+    one, other = (lock(f"sha256:{letter * 64}") for letter in "ab")
+    assert keys(one, ("i",)) != keys(other, ("i",))
+    assert one.artifacts["i"].inputs["digest"] == f"sha256:{'a' * 64}"
+
+
+@pytest.mark.parametrize("cni", ["cilium", "calico"])
+def test_the_artifacts_of_a_chosen_pod_network_are_its_charts_and_images_and_optional(cni: CniName) -> None:
+    lock, charts = load_lock(), versions.CNI_CHARTS[cni]
+    assert set(lock.select(f"cni-{cni}")) == {charts.artifact, *versions.CNI_IMAGES[cni]}
+    assert all(lock.artifacts[name].optional for name in lock.select(f"cni-{cni}"))
+    assert lock.artifacts[charts.artifact].version == charts.version.removeprefix("v")

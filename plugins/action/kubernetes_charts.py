@@ -1,0 +1,90 @@
+"""Action of module groundup.cloud.kubernetes_charts: runs on the controller."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from ansible.errors import AnsibleActionFail
+from ansible.plugins.action import ActionBase
+from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kubernetes.access import kubeconfig_path
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kubernetes.charts import converge
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import ReleasePlan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout import Api, Helm, Processes
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.diff import lines
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.kube import ApiError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import ReleaseDiff
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import ensure, tool
+
+ARGUMENTS = {
+    "site": {"type": "str", "required": True},
+    "version": {"type": "str", "required": True},
+    "charts": {"type": "str", "required": True},
+    "source": {"type": "str", "choices": ["build", "upstream"], "default": "build"},
+    "releases": {"type": "list", "elements": "dict", "required": True},
+    "images": {"type": "dict", "default": {}},
+}
+
+
+class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
+    """Installs charts of the lock with the admin kubeconfig of the site."""
+
+    _requires_connection = False
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Return what changed, with a diff."""
+        result: dict[str, Any] = super().run(tmp, task_vars)
+        _, arguments = self.validate_argument_spec(ARGUMENTS)
+        try:
+            diffs = self._converge(arguments)
+        except (GroundupError, ApiError) as error:
+            raise AnsibleActionFail(str(error)) from error
+        text = "".join(f"{line}\n" for diff in diffs for line in lines(diff))
+        return result | {
+            "changed": bool(diffs),
+            "releases": [diff.release for diff in diffs],
+            "diff": {"prepared": text} if text else {},
+        }
+
+    def _converge(self, arguments: dict[str, Any]) -> list[ReleaseDiff]:
+        check, kubeconfig = bool(self._task.check_mode), kubeconfig_path(arguments["site"])
+        if not check and not kubeconfig.is_file():
+            raise AnsibleActionFail(
+                f"site {arguments['site']} has no cluster yet: run the playbook groundup.cloud.kubernetes first"
+            )
+        charts, processes = arguments["charts"], Processes()
+        found = ensure(charts, progress=self._display.display, source=arguments["source"])[charts]
+        helm = Helm(
+            binary=tool("helm", progress=self._display.display),
+            kubeconfig=kubeconfig,
+            charts=str(found.path),
+            processes=processes,
+        )
+        try:
+            return converge(
+                _releases(arguments["releases"], images=arguments["images"]),
+                version=arguments["version"],
+                api=Api(kubeconfig) if kubeconfig.is_file() else None,
+                helm=helm,
+                say=self._display.display,
+                check=check,
+            )
+        finally:
+            processes.stop()
+
+
+def _releases(plain: list[Any], *, images: Mapping[str, str]) -> list[ReleasePlan]:
+    """Return the plan's releases, each image's name replaced by what ``images`` has for it."""
+    # Ansible's strings carry marks that YAML cannot write: plain ones from here on.
+    data = json.loads(json.dumps(_pinned(plain, images)))
+    return [ReleasePlan(**{**item, "needs": tuple(item["needs"])}) for item in data]
+
+
+def _pinned(value: Any, images: Mapping[str, str]) -> Any:
+    if isinstance(value, dict):
+        return {key: _pinned(item, images) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_pinned(item, images) for item in value]
+    return images.get(value, value) if isinstance(value, str) else value

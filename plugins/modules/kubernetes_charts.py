@@ -1,0 +1,67 @@
+#!/usr/bin/python
+"""Documentation of the action plugin of the same name."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: kubernetes_charts
+short_description: Install charts that the cluster itself needs
+description:
+  - Brings Helm releases to the cluster from the controller, one after another, with the admin kubeconfig of the site.
+    What is live already as it would be rolled out is left alone.
+  - A release that a killed run left half made is put right first. Pods are not waited for.
+  - For the pod network. Applications are releases of the rollout engine, see M(groundup.cloud.rollout).
+options:
+  site:
+    description: Name of the site.
+    type: str
+    required: true
+  version:
+    description: Version of Kubernetes, for charts rendered before there is a cluster.
+    type: str
+    required: true
+  charts:
+    description: Artifact of C(supply.lock) with the charts, each as C(<chart>-<version>.tgz).
+    type: str
+    required: true
+  source:
+    description: Whether the artifact is built, or fetched as it is published.
+    type: str
+    choices: [build, upstream]
+    default: build
+  releases:
+    description: The releases as the plan has them, in this order.
+    type: list
+    elements: dict
+    required: true
+  images:
+    description: What to put in place of a value that names an image, such as the same name with a digest.
+    type: dict
+    default: {}
+attributes:
+  check_mode:
+    description: Asks the API server for a dry run. Before there is a cluster, everything is new.
+    support: full
+  diff_mode:
+    description: Shows each object and field that differs.
+    support: full
+author:
+  - The groundup.cloud developers (@groundup-cloud)
+"""
+
+EXAMPLES = r"""
+- name: Cilium
+  groundup.cloud.kubernetes_charts:
+    site: "{{ groundup_site.site }}"
+    version: "{{ groundup_site.kubernetes.version }}"
+    charts: "{{ groundup_site.kubernetes.cni.charts }}"
+    releases: "{{ groundup_site.kubernetes.cni.releases }}"
+"""
+
+RETURN = r"""
+releases:
+  description: Names of the releases that changed.
+  type: list
+  elements: str
+  returned: success
+"""
