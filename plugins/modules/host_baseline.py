@@ -7,8 +7,8 @@ DOCUMENTATION = r"""
 module: host_baseline
 short_description: What every host of a site has, whatever its role
 description:
-  - Names, access, kernel parameters and modules, time, trust store, package sources and the size of the journal, in one
-    pass. Only what differs is touched.
+  - Names, access, kernel parameters and modules, time, trust store, package sources, the size of the journal, units
+    that are off and file modes, in one pass. Only what differs is touched.
   - Refuses a host that was set up with the secrets of another site, before it changes anything.
 options:
   site:
@@ -50,7 +50,7 @@ options:
     elements: str
     default: []
   sysctl:
-    description: Kernel parameters by name.
+    description: Kernel parameters by name. A C(*) stands for every interface; a name written out wins over it.
     type: dict
     default: {}
   kernel_modules:
@@ -58,6 +58,20 @@ options:
     type: list
     elements: str
     default: []
+  blocked_modules:
+    description: Kernel modules that nobody on the host may load.
+    type: list
+    elements: str
+    default: []
+  disabled_units:
+    description: systemd units the host must not run. One that does not exist needs nothing.
+    type: list
+    elements: str
+    default: []
+  hardening:
+    description: Whether memory dumps are off, and files only root has business with are root's alone.
+    type: bool
+    default: false
   timezone:
     description: Time zone.
     type: str
@@ -73,6 +87,19 @@ options:
     default: ""
   packages_url:
     description: Mirror of the OS's packages, to be the only source. Without it the host's own sources stay.
+    type: str
+  packages_suites:
+    description: Suites of O(packages_url). Empty means the host's release.
+    type: list
+    elements: str
+    default: []
+  packages_components:
+    description: Components of O(packages_url).
+    type: list
+    elements: str
+    default: [main]
+  packages_key:
+    description: OpenPGP public key O(packages_url) is signed with, armored. Without it Debian's keys count.
     type: str
   journal_max_use:
     description: What the journal may take of the disk.
@@ -115,10 +142,12 @@ from ansible_collections.groundup.cloud.plugins.module_utils._host import (
     access,
     clock,
     files,
+    hardening,
     kernel,
     naming,
     sources,
     trust,
+    units,
 )
 from ansible_collections.groundup.cloud.plugins.module_utils._host.changes import Changes, HostError
 from ansible_collections.groundup.cloud.plugins.module_utils._host.units import Unit
@@ -126,6 +155,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._host.units import 
 BELONGS = Path("/etc/groundup/site")
 SYSCTL = Path("/etc/sysctl.d/90-groundup.conf")
 MODULES = Path("/etc/modules-load.d/groundup.conf")
+BLOCKED = Path("/etc/modprobe.d/groundup.conf")
 JOURNAL = Path("/etc/systemd/journald.conf.d/groundup.conf")
 SWAPS = Path("/proc/swaps")
 
@@ -133,29 +163,49 @@ SWAPS = Path("/proc/swaps")
 def converge(changes: Changes, wanted: dict[str, Any]) -> None:
     """Bring the host to what ``wanted`` says. Raises HostError."""
     belongs(changes, site=wanted["site"], store=wanted["store"])
-    sources.packages_from(changes, wanted["packages_url"])
     naming.own_name(changes, wanted["name"])
     fqdn = f"{wanted['name']}.{wanted['domain']}"
     naming.known_names(changes, name=wanted["name"], fqdn=fqdn, address=wanted["address"], names=wanted["names"])
     naming.resolver(changes, wanted["dns_servers"], domain=wanted["domain"])
+    # After the names: the mirror may be one of them. Before everything that installs a package.
+    unread = sources.packages_from(changes, _mirror(wanted))
     access.account(changes, wanted["user"])
     if wanted["authorized_keys"]:
         access.keys(changes, wanted["user"], wanted["authorized_keys"])
     access.sshd(changes, wanted["user"])
     kernel.modules(changes, wanted["kernel_modules"], file=MODULES)
     kernel.parameters(changes, {name: str(value) for name, value in wanted["sysctl"].items()}, file=SYSCTL)
-    clock.timezone(changes, wanted["timezone"])
-    clock.servers(changes, wanted["ntp_servers"])
+    kernel.blocked(changes, wanted["blocked_modules"], file=BLOCKED)
     if wanted["ca_certificate"]:
         trust.authority(changes, wanted["ca_certificate"], site=wanted["site"])
+    if unread:  # after the trust store: the mirror may be served with the site's certificate
+        sources.fetch_lists(changes)
+    clock.timezone(changes, wanted["timezone"])
+    clock.servers(changes, wanted["ntp_servers"])
+    units.off(changes, wanted["disabled_units"])
+    hardening.cores(changes, kept=not wanted["hardening"])
+    if wanted["hardening"]:
+        hardening.modes(changes)
     journal = Unit(changes, "systemd-journald.service")
     limit = wanted["journal_max_use"]
-    journal.place(JOURNAL, f"# Written by groundup.cloud.\n[Journal]\nSystemMaxUse={limit}\nRuntimeMaxUse={limit}\n")
+    kept = f"Storage=persistent\nSystemMaxUse={limit}\nRuntimeMaxUse={limit}\n"
+    journal.place(JOURNAL, f"# Written by groundup.cloud.\n[Journal]\n{kept}")
     journal.refreshed()
     if len((files.read(SWAPS) or "").splitlines()) > 1:
         changes.warnings.append(
             "swap is on: a control plane that swaps misses its deadlines; turn it off on the machine"
         )
+
+
+def _mirror(wanted: dict[str, Any]) -> sources.Mirror | None:
+    if not wanted["packages_url"]:
+        return None
+    return sources.Mirror(
+        url=wanted["packages_url"],
+        suites=wanted["packages_suites"],
+        components=wanted["packages_components"],
+        key=wanted["packages_key"],
+    )
 
 
 def belongs(changes: Changes, *, site: str, store: str) -> None:
@@ -188,10 +238,16 @@ def main() -> None:
             "authorized_keys": {"type": "list", "elements": "str", "default": [], "no_log": False},
             "sysctl": {"type": "dict", "default": {}},
             "kernel_modules": {"type": "list", "elements": "str", "default": []},
+            "blocked_modules": {"type": "list", "elements": "str", "default": []},
+            "disabled_units": {"type": "list", "elements": "str", "default": []},
+            "hardening": {"type": "bool", "default": False},
             "timezone": {"type": "str", "default": "Etc/UTC"},
             "ntp_servers": {"type": "list", "elements": "str", "default": []},
             "ca_certificate": {"type": "str", "default": ""},
             "packages_url": {"type": "str"},
+            "packages_suites": {"type": "list", "elements": "str", "default": []},
+            "packages_components": {"type": "list", "elements": "str", "default": ["main"]},
+            "packages_key": {"type": "str", "no_log": False},
             "journal_max_use": {"type": "str", "default": "1G"},
         },
         supports_check_mode=True,

@@ -5,15 +5,29 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: host_info
-short_description: Whether a host knows the names, the time and the CA of its site
+short_description: Whether a host has the names, resolvers, time and CA of its site, and lets in only whom it should
 description:
-  - Asks the host as a program on it would - the resolver for names, the trust store for the CA, systemd for the clock.
-  - Fails when a name does not resolve to its address, or the CA is not trusted, and names them all.
+  - Asks the host as a program on it would - the resolver for names, each DNS server, the trust store for the CA,
+    systemd for the clock, sshd for the settings that count in the end.
+  - Fails when a name does not resolve to its address, no DNS server answers, the CA is not trusted, or sshd lets in
+    more than it should, and names them all. A DNS server that does not answer beside one that does is a warning.
 options:
   names:
     description: Names that must resolve, each with its address.
     type: dict
     default: {}
+  dns_servers:
+    description: Resolvers that must answer.
+    type: list
+    elements: str
+    default: []
+  domain:
+    description: What the resolvers are asked about.
+    type: str
+    default: "localhost"
+  user:
+    description: Account the controller uses. With it, the settings of sshd are looked at.
+    type: str
   ca_certificate:
     description: Certificate that must be trusted, in PEM. Empty asks for none.
     type: str
@@ -38,6 +52,11 @@ clock:
   type: dict
   returned: success
   sample: {service: chrony.service, synchronised: true, why: chrony.service is active}
+silent_resolvers:
+  description: DNS servers that did not answer, with the reason.
+  type: list
+  elements: str
+  returned: success
 """
 
 import socket
@@ -45,7 +64,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.groundup.cloud.plugins.module_utils._host import clock, trust
+from ansible_collections.groundup.cloud.plugins.module_utils._host import access, clock, naming, trust
 from ansible_collections.groundup.cloud.plugins.module_utils._host.changes import HostError
 
 
@@ -68,14 +87,19 @@ def look(wanted: dict[str, Any]) -> dict[str, Any]:
     faults = unresolved(wanted["names"])
     if wanted["ca_certificate"] and not trust.trusted(wanted["ca_certificate"]):
         faults.append("the site's CA is not in the trust store")
+    silent = naming.unanswering(wanted["dns_servers"], domain=wanted["domain"])
+    if silent and len(silent) == len(wanted["dns_servers"]):
+        faults += silent
+    if wanted["user"]:
+        faults += access.sshd_faults(wanted["user"])
     if faults:
         raise HostError(
             "; ".join(faults),
-            where="the host's resolver and trust store",
-            why="later layers reach each other by these names, over TLS",
-            remedy="run the playbook groundup.cloud.host",
+            where="the host's resolver, trust store and sshd",
+            why="later layers reach each other by these names, over TLS; sshd is the way in",
+            remedy="run the playbook groundup.cloud.host; for resolvers, correct hosts.dns_servers or mend them",
         )
-    return {"changed": False, "clock": clock.state()}
+    return {"changed": False, "clock": clock.state(), "silent_resolvers": silent}
 
 
 def main() -> None:
@@ -83,6 +107,9 @@ def main() -> None:
     module = AnsibleModule(
         argument_spec={
             "names": {"type": "dict", "default": {}},
+            "dns_servers": {"type": "list", "elements": "str", "default": []},
+            "domain": {"type": "str", "default": "localhost"},
+            "user": {"type": "str"},
             "ca_certificate": {"type": "str", "default": ""},
         },
         supports_check_mode=True,
@@ -91,6 +118,8 @@ def main() -> None:
         result = look(module.params)
     except HostError as error:
         module.fail_json(msg=str(error))
+    for line in result["silent_resolvers"]:
+        module.warn(line)
     if result["clock"]["synchronised"] is False:
         module.warn(f"the clock is not synchronised: {result['clock']['why']}")
     module.exit_json(**result)

@@ -22,13 +22,30 @@ AuthorizedKeysFile .ssh/authorized_keys {keys}/%u
 PasswordAuthentication no
 KbdInteractiveAuthentication no
 PermitRootLogin {root}
+PermitEmptyPasswords no
+PermitUserEnvironment no
+HostbasedAuthentication no
+IgnoreRhosts yes
+LogLevel VERBOSE
 AllowAgentForwarding no
 X11Forwarding no
 MaxAuthTries 4
+MaxStartups 10:30:60
 LoginGraceTime 30
 ClientAliveInterval 60
 ClientAliveCountMax 3
 """
+
+
+# What sshd must do in the end, whichever of its files says so; as `sshd -T` writes it.
+EFFECTIVE = {
+    "passwordauthentication": "no",
+    "kbdinteractiveauthentication": "no",
+    "permitemptypasswords": "no",
+    "permituserenvironment": "no",
+    "hostbasedauthentication": "no",
+    "x11forwarding": "no",
+}
 
 
 def account(changes: Changes, user: str) -> None:
@@ -57,3 +74,18 @@ def sshd(changes: Changes, user: str) -> None:
     text = SSHD_TEXT.format(keys=KEYS, root="prohibit-password" if user == "root" else "no")
     unit.place(SSHD, text, valid=lambda path: run(["/usr/sbin/sshd", "-t", "-f", str(path)]))
     unit.refreshed()
+
+
+def sshd_faults(user: str) -> list[str]:
+    """Return a line for each setting with which sshd lets in more than it should, whichever file it comes from."""
+    lines = (line.split(None, 1) for line in run(["/usr/sbin/sshd", "-T"]).splitlines())
+    found = {words[0]: words[1] for words in lines if len(words) == 2}
+    root = {"without-password", "prohibit-password", "no"} if user == "root" else {"no"}
+    faults = [
+        f"sshd: {name} is {found.get(name)}, not {value}"
+        for name, value in EFFECTIVE.items()
+        if found.get(name) != value
+    ]
+    if found.get("permitrootlogin") not in root:
+        faults.append(f"sshd: permitrootlogin is {found.get('permitrootlogin')}, not {' or '.join(sorted(root))}")
+    return faults

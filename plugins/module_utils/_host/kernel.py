@@ -18,22 +18,36 @@ BUILTIN = Path("/lib/modules")
 def parameters(changes: Changes, wanted: Mapping[str, str], *, file: Path) -> None:
     """Set the kernel parameters ``wanted`` where they differ, and keep them in ``file`` for the next boot.
 
-    Raises HostError for one that does not exist or cannot be written here.
+    A `*` in a name stands for everything that is there, as for systemd-sysctl; a name written out wins over it. Raises
+    HostError for one that does not exist or cannot be written here.
     """
     text = "".join(f"{name} = {value}\n" for name, value in sorted(wanted.items()))
     if text:
         files.place(changes, file, f"# Written by groundup.cloud from the site file.\n{text}")
     else:
         files.remove(changes, file)
-    for name, value in sorted(wanted.items()):
-        _parameter(changes, name, value)
+    for name in sorted(wanted):
+        if "*" not in name:
+            _parameter(changes, name, wanted[name])
+            continue
+        for found in _matching(name):
+            if found not in wanted:
+                _parameter(changes, found, wanted[name], may_vanish=True)
 
 
-def _parameter(changes: Changes, name: str, value: str) -> None:
+def _matching(pattern: str) -> list[str]:
+    root = PROC / "sys"
+    paths = (path.relative_to(root) for path in sorted(root.glob(_path(pattern))))
+    return [".".join(part.replace(".", "/") for part in path.parts) for path in paths]
+
+
+def _parameter(changes: Changes, name: str, value: str, *, may_vanish: bool = False) -> None:
     path = PROC / "sys" / _path(name)
     try:
         current = path.read_text(encoding="ascii")
     except OSError as error:
+        if may_vanish and isinstance(error, FileNotFoundError):  # the interface of a pod that ended meanwhile
+            return
         raise HostError(
             f"kernel parameter {name} cannot be read",
             where=str(path),
@@ -74,6 +88,15 @@ def modules(changes: Changes, wanted: Iterable[str], *, file: Path) -> None:
     for name in needed:
         if _canonical(name) not in loaded and changes.add(f"kernel module {name}: loaded"):
             run(["modprobe", "--", name], remedy="install the kernel's modules, or take it out of hosts.kernel_modules")
+
+
+def blocked(changes: Changes, names: Iterable[str], *, file: Path) -> None:
+    """Have modprobe refuse the kernel modules ``names``, whoever asks for them. One that is loaded stays loaded."""
+    lines = "".join(f"install {name} /bin/false\nblacklist {name}\n" for name in sorted(set(names)))
+    if lines:
+        files.place(changes, file, f"# Written by groundup.cloud from the site file.\n{lines}")
+    else:
+        files.remove(changes, file)
 
 
 def _built_in(name: str) -> bool:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import secrets
 import socket
+import struct
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -13,6 +15,7 @@ from .units import Unit
 HOSTNAME = Path("/etc/hostname")
 HOSTS = Path("/etc/hosts")
 RESOLV = Path("/etc/resolv.conf")
+DNS_PORT = 53
 RESOLVED = Path("/etc/systemd/resolved.conf.d/groundup.conf")
 
 
@@ -57,3 +60,28 @@ def resolver(changes: Changes, servers: Sequence[str], *, domain: str) -> None:
     elif servers:
         lines = [f"search {domain}", *(f"nameserver {server}" for server in servers)]
         files.place(changes, RESOLV, "# Written by groundup.cloud.\n" + "".join(f"{line}\n" for line in lines))
+
+
+def unanswering(servers: Sequence[str], *, domain: str, timeout: float = 2) -> list[str]:
+    """Return a line for each of ``servers`` that does not answer, or refuses to, when asked about ``domain``."""
+    return [f"resolver {server}: {fault}" for server in servers if (fault := _asked(server, domain, timeout))]
+
+
+def _asked(server: str, domain: str, timeout: float) -> str | None:
+    """Ask for the SOA of ``domain``, as RFC 1035 has it; no such name is an answer, too."""
+    number = secrets.randbelow(1 << 16)
+    labels = b"".join(bytes([len(label)]) + label.encode() for label in domain.split("."))
+    question = struct.pack(">6H", number, 0x0100, 1, 0, 0, 0) + labels + struct.pack(">B2H", 0, 6, 1)
+    family = socket.AF_INET6 if ":" in server else socket.AF_INET
+    try:
+        with socket.socket(family, socket.SOCK_DGRAM) as asking:
+            asking.settimeout(timeout)
+            asking.connect((server, DNS_PORT))
+            asking.send(question)
+            answer = asking.recv(4096)
+    except OSError as error:
+        return error.strerror or "no answer"
+    if len(answer) < 12 or answer[:2] != question[:2]:
+        return "answered something else"
+    code = answer[3] & 0x0F
+    return None if code in (0, 3) else f"refused with code {code}"

@@ -8,13 +8,17 @@ from .changes import Changes
 from .commands import attempt, run
 
 APT = ("apt-get", "-q", "-y", "-o", "DPkg::Lock::Timeout=120")  # seconds to wait for another apt to end
+STRICT = ("-o", "APT::Update::Error-Mode=any")  # else apt passes over a source that does not answer
 
 
 def installed(changes: Changes, names: Iterable[str]) -> bool:
     """Install those of ``names`` that are missing; return whether any was. Raises HostError."""
     missing = [name for name in sorted(set(names)) if not present(name)]
     if missing and changes.add(f"packages: {', '.join(missing)}"):
-        run([*APT, "update"], remedy="check the host's package sources, or set hosts.packages_url in the site file")
+        run(
+            [*APT, *STRICT, "update"],
+            remedy="check the host's package sources, or set hosts.packages_url in the site file",
+        )
         run([*APT, "install", "--no-install-recommends", "--", *missing])
     return bool(missing)
 

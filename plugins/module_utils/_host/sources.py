@@ -2,34 +2,73 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from . import files
+from . import files, packages
 from .changes import Changes
+from .commands import attempt, run
 
 APT = Path("/etc/apt")
 NAME = "groundup.sources"
+KEY = "keyrings/groundup.asc"
 ASIDE = ".before-groundup"
 OS_RELEASE = Path("/etc/os-release")
-KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
+DEBIANS_KEYS = "/usr/share/keyrings/debian-archive-keyring.gpg"
 
 
-def packages_from(changes: Changes, url: str | None) -> None:
-    """Make ``url``, a mirror of Debian signed by Debian's keys, the only source; None gives the host its own back."""
-    ours = APT / "sources.list.d" / NAME
-    if url is None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mirror:
+    """A repository of packages."""
+
+    url: str
+    suites: Sequence[str] = ()  # none: the host's release
+    components: Sequence[str] = ("main",)
+    key: str | None = None  # what it is signed with, armored; None: Debian's keys
+
+    def text(self, release: str) -> str:
+        """Return its source file, in the form of sources.list(5), deb822."""
+        entry = {
+            "Types": "deb",
+            "URIs": self.url,
+            "Suites": " ".join(self.suites or (release,)),
+            "Components": " ".join(self.components),
+            "Signed-By": str(APT / KEY) if self.key else DEBIANS_KEYS,
+        }
+        return "# Written by groundup.cloud.\n" + "".join(f"{key}: {value}\n" for key, value in entry.items())
+
+
+def packages_from(changes: Changes, mirror: Mirror | None) -> bool:
+    """Make ``mirror`` the only source; None gives the host its own back. Return whether its lists are to be fetched."""
+    ours, key = APT / "sources.list.d" / NAME, APT / KEY
+    if mirror is None:
         if files.remove(changes, ours):
             for aside in sorted([*APT.glob(f"*{ASIDE}"), *ours.parent.glob(f"*{ASIDE}")]):
                 _rename(changes, aside, aside.with_name(aside.name.removesuffix(ASIDE)))
-        return
-    suite = _codename()
-    entry = {"Types": "deb", "URIs": url, "Suites": suite, "Components": "main", "Signed-By": KEYRING}
-    text = "# Written by groundup.cloud.\n" + "".join(f"{key}: {value}\n" for key, value in entry.items())
-    files.place(changes, ours, text)
+        files.remove(changes, key)
+        return False
+    rekeyed = files.place(changes, key, f"{mirror.key.strip()}\n") if mirror.key else files.remove(changes, key)
+    placed = files.place(changes, ours, mirror.text(_codename()))
     others = [APT / "sources.list", *ours.parent.glob("*.list"), *ours.parent.glob("*.sources")]
     for other in sorted(others):
         if other != ours and other.exists():
             _rename(changes, other, other.with_name(other.name + ASIDE))
+    return placed or rekeyed or not _listed()
+
+
+def fetch_lists(changes: Changes) -> None:
+    """Fetch what the mirror has, so that a mirror that does not serve is found here and not by a later role."""
+    if changes.add("package lists: fetched"):
+        run(
+            [*packages.APT, *packages.STRICT, "update"],
+            remedy="correct hosts.packages_url, packages_suites, packages_components or packages_key of the site file",
+        )
+
+
+def _listed() -> bool:
+    """Return whether apt has a list of packages from the sources of now: a killed run, or a cleaned host, has not."""
+    return bool(attempt(["apt-get", "indextargets", "--format", "$(FILENAME)", "Created-By: Packages"]).stdout.strip())
 
 
 def _rename(changes: Changes, old: Path, new: Path) -> None:

@@ -7,6 +7,7 @@ it, rightly, because then the unit starts with the new file.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -21,6 +22,19 @@ def properties(unit: str, *names: str) -> dict[str, str]:
     """Return properties of ``unit`` as systemd shows them; those of a unit that does not exist are there, too."""
     text = run(["systemctl", "show", "--property", ",".join(names), "--", unit])
     return dict(line.split("=", 1) for line in text.splitlines() if "=" in line)
+
+
+def off(changes: Changes, names: Sequence[str]) -> None:
+    """Make every unit of ``names`` disabled and inactive; one that does not exist is. Asks systemd once for all."""
+    if not names:
+        return
+    shown = run(["systemctl", "show", "--property", "Id,LoadState,ActiveState,UnitFileState", "--", *names])
+    for name, block in zip(names, shown.strip().split("\n\n"), strict=True):
+        state = dict(line.split("=", 1) for line in block.splitlines() if "=" in line)
+        runs = state.get("ActiveState") in ("active", "reloading", "activating")
+        wanted = state.get("LoadState") != "loaded" or not (runs or state.get("UnitFileState") == "enabled")
+        if not wanted and changes.add(f"{name}: stopped and disabled"):
+            run(["systemctl", "disable", "--quiet", "--now", "--", name])
 
 
 class Unit:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ipaddress import IPv4Network
 
-from . import versions
+from . import hardening, versions
 from .addresses import nth_of
 from .cni import cni
 from .draft import Layout
@@ -134,16 +134,33 @@ def host_settings(layout: Layout, edge_plan: EdgePlan, supply_plan: SupplyPlan) 
         for host in layout.hosts.values()
         if host.address and {"seed", "control"}.intersection(host.roles)
     }
+    own_kernel = layout.profile.provisioner != "container"
+    kernel_modules = layout.profile.kernel_modules if written.kernel_modules is None else written.kernel_modules
+    blocked = hardening.BLOCKED_MODULES if written.hardening else ()
+    units = hardening.DISABLED_UNITS if written.hardening else ()
     return HostSettings(
         timezone=written.timezone,
         ntp_servers=tuple(written.ntp_servers or layout.profile.ntp_servers),
         dns_servers=tuple(written.dns_servers),
         names=names,
-        sysctl={**layout.profile.sysctl, **{name: str(value) for name, value in written.sysctl.items()}},
-        kernel_modules=tuple(
-            layout.profile.kernel_modules if written.kernel_modules is None else written.kernel_modules
-        ),
+        sysctl={
+            **(hardening.parameters(own_kernel=own_kernel) if written.hardening else {}),
+            **layout.profile.sysctl,
+            **{name: str(value) for name, value in written.sysctl.items()},
+        },
+        kernel_modules=tuple(kernel_modules),
         packages_url=written.packages_url,
+        packages_suites=tuple(written.packages_suites),
+        packages_components=tuple(written.packages_components),
+        packages_key=written.packages_key,
+        hardening=written.hardening,
+        disabled_units=tuple(units if written.disabled_units is None else written.disabled_units),
+        # A module the site wants loaded is not one it wants blocked.
+        blocked_modules=tuple(
+            name
+            for name in (blocked if written.blocked_modules is None else written.blocked_modules)
+            if name not in kernel_modules
+        ),
     )
 
 

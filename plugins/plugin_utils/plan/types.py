@@ -89,9 +89,15 @@ class HostSettings:
     ntp_servers: tuple[str, ...]
     dns_servers: tuple[str, ...]
     names: dict[str, str]  # name -> address, for names every host must resolve (VIP names, registry, seed)
-    sysctl: dict[str, str]
+    sysctl: dict[str, str]  # by name; `*` stands for every interface
     kernel_modules: tuple[str, ...]
-    packages_url: str | None  # apt repository of the seed; None: the host's own sources stay as they are
+    packages_url: str | None  # the only apt repository; None: the host's own sources stay as they are
+    packages_suites: tuple[str, ...]  # none: the host's release
+    packages_components: tuple[str, ...]
+    packages_key: str | None  # armored; None: Debian's own
+    hardening: bool
+    disabled_units: tuple[str, ...]
+    blocked_modules: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -199,17 +199,22 @@ def test_the_sites_mirror_is_the_only_source_and_the_hosts_own_come_back(
     (tmp_path / "os-release").write_text("ID=debian\nVERSION_CODENAME=trixie\n")
     monkeypatch.setattr(sources, "APT", tmp_path)
     monkeypatch.setattr(sources, "OS_RELEASE", tmp_path / "os-release")
+    lists = ["/var/lib/apt/lists/registry.lab.test_Packages\n"]
+    monkeypatch.setattr(sources, "attempt", lambda argv: subprocess.CompletedProcess(argv, 0, "".join(lists), ""))
 
     def active() -> list[str]:
         found = [*tmp_path.glob("sources.list"), *tmp_path.glob("sources.list.d/*.sources")]
         return sorted(path.name for path in found)
 
-    sources.packages_from(changes, "http://registry.lab.test:8080/debian")
+    mirror = sources.Mirror(url="http://registry.lab.test:8080/debian")
+    assert sources.packages_from(changes, mirror), "its lists are to be fetched"
     assert active() == ["groundup.sources"]
     assert "Suites: trixie\n" in (tmp_path / "sources.list.d/groundup.sources").read_text()
     again = Changes(check=False)
-    sources.packages_from(again, "http://registry.lab.test:8080/debian")
+    assert not sources.packages_from(again, mirror)
     assert again.done == []
+    lists.clear()
+    assert sources.packages_from(again, mirror), "a run killed before it fetched the lists is made good"
     sources.packages_from(changes, None)
     assert active() == ["debian.sources", "sources.list"]
 

@@ -10,6 +10,14 @@ from .base import Address, Cidr, IdRange, Model, Name, Plain, Text, Version
 
 Reference = Annotated[str, Field(max_length=512, pattern=r"^[!-~]+$")]  # a URL, a path or an image: no blanks
 
+Armored = Annotated[
+    str,
+    Field(
+        max_length=65536,
+        pattern=r"^-----BEGIN PGP PUBLIC KEY BLOCK-----\n[\n -~]+\n-----END PGP PUBLIC KEY BLOCK-----\n?$",
+    ),
+]
+
 
 class Access(Model):
     """Who may log in to the hosts, and how the controller does."""
@@ -36,7 +44,22 @@ class Hosts(Model):
         None, description="Kernel modules loaded at boot. Default: those of the profile."
     )
     packages_url: Reference | None = Field(
-        None, description="apt repository of the site. Default: the host's own sources stay."
+        None, description="apt repository of the site, the only one. Default: the host's own sources stay."
+    )
+    packages_suites: list[Text] = Field(
+        default_factory=list,
+        description="Suites of packages_url, such as trixie, trixie-security. Default: the host's release alone.",
+    )
+    packages_components: list[Text] = Field(default=["main"], description="Components of packages_url.")
+    packages_key: Armored | None = Field(
+        None, description="OpenPGP public key packages_url is signed with, armored. Default: Debian's own keys."
+    )
+    hardening: bool = Field(True, description="Whether hosts get the rules of the host guide, section Hardening.")
+    disabled_units: list[Text] | None = Field(
+        None, description="systemd units no host runs. Default, with hardening: those of the host guide."
+    )
+    blocked_modules: list[Text] | None = Field(
+        None, description="Kernel modules never loaded. Default, with hardening: those of the host guide."
     )
 
 

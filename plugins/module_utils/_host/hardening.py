@@ -1,0 +1,46 @@
+"""What a host gives away without need: memory dumps of its services, and files only root has business with."""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+
+from . import files
+from .changes import Changes
+
+LIMITS = Path("/etc/security/limits.d/90-groundup.conf")
+COREDUMP = Path("/etc/systemd/coredump.conf.d/groundup.conf")
+# Root is not among the users `*` stands for: limits.conf(5).
+NO_CORES = {
+    LIMITS: "# Written by groundup.cloud.\n* hard core 0\nroot hard core 0\n",
+    COREDUMP: "# Written by groundup.cloud.\n[Coredump]\nStorage=none\nProcessSizeMax=0\n",
+}
+# The widest mode each may have. What is not there needs none.
+MODES = {
+    Path("/etc/ssh/sshd_config"): 0o600,
+    Path("/etc/crontab"): 0o600,
+    **{Path("/etc") / name: 0o700 for name in ("cron.d", "cron.hourly", "cron.daily", "cron.weekly", "cron.monthly")},
+    Path("/etc/shadow"): 0o640,
+    Path("/etc/gshadow"): 0o640,
+    Path("/boot/grub/grub.cfg"): 0o600,
+}
+
+
+def cores(changes: Changes, *, kept: bool) -> None:
+    """Have no process of a login or of systemd-coredump leave its memory on disk, unless ``kept``."""
+    for path, text in NO_CORES.items():
+        if kept:
+            files.remove(changes, path)
+        else:
+            files.place(changes, path, text)
+
+
+def modes(changes: Changes, widest: Mapping[Path, int] = MODES) -> None:
+    """Take from each path the rights beyond its ``widest`` mode; a narrower one stays."""
+    for path, mode in widest.items():
+        if not path.exists():
+            continue
+        has = stat.S_IMODE(path.stat().st_mode)
+        if has & ~mode and changes.add(f"{path}: mode {has & mode:04o}, was {has:04o}"):
+            path.chmod(has & mode)
