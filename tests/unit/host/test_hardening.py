@@ -201,7 +201,8 @@ def test_a_resolver_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) 
 
 
 SITE = {
-    "plugin": "groundup.cloud.site", "site": "x", "domain": "x.test", "machines": {"seed": {"count": 1}, "control": {"count": 1}},
+    "plugin": "groundup.cloud.site", "site": "x", "domain": "x.test",
+    "machines": {"seed": {"count": 1}, "control": {"count": 1}},
     "networks": {"management": {"cidr": "10.9.0.0/24"}},
 }  # fmt: skip
 
