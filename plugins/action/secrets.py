@@ -10,22 +10,34 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import Groun
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
 from ansible_collections.groundup.cloud.plugins.plugin_utils.pki import ensure_authority, ensure_leaf
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import SiteError, load_site, make_plan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import open_store, required
+from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import (
+    STORE,
+    open_store,
+    password_source,
+    required,
+)
+
+ARGUMENTS = {
+    "site_file": {"type": "path", "required": True},
+    "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
+}
 
 
 class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
-    """Makes the secrets and certificates a site needs and does not have."""
+    """Makes the secrets and certificates a site does not have, or forgets the password of a store that is gone."""
 
     _requires_connection = False
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         """Return what was made, by name only."""
         result: dict[str, Any] = super().run(tmp, task_vars)
-        _, arguments = self.validate_argument_spec({"site_file": {"type": "path", "required": True}})
+        _, arguments = self.validate_argument_spec(ARGUMENTS)
         write = not self._task.check_mode
         try:
             plan = make_plan(load_site(arguments["site_file"]))
             directory = state_dir(plan.site)
+            if arguments["state"] == "absent":
+                return result | {"changed": password_source(plan.site).forget(directory / STORE, write=write)}
             store = open_store(plan.site, write=write)
             created = store.ensure(required(plan))
             authority = ensure_authority(store, directory, site=plan.site, write=write)

@@ -12,6 +12,13 @@ options:
     description: Path of the site file.
     type: path
     required: true
+  state:
+    description:
+      - V(present) makes what is missing.
+      - V(absent) removes the password of a store that is gone, when this product wrote it, and nothing else.
+    type: str
+    choices: [present, absent]
+    default: present
 attributes:
   check_mode:
     description: Predicts what would be made, and writes nothing.
@@ -34,14 +41,14 @@ created:
   description: Names that got a value now.
   type: list
   elements: str
-  returned: success
+  returned: success, when C(state) is V(present)
 issued:
   description: Certificates written now, each with the reason.
   type: dict
-  returned: success
+  returned: success, when C(state) is V(present)
   sample: {edge: close to its end}
 store:
   description: Identity of the store, public. Hosts keep it, to refuse a run with the secrets of another.
   type: str
-  returned: success
+  returned: success, when C(state) is V(present)
 """

@@ -46,6 +46,7 @@ class Lab:
         """Run a playbook and return its statistics by host. Fails the test when the playbook fails."""
         environment = os.environ | {
             "GROUNDUP_STATE": str(self.state),
+            "XDG_CONFIG_HOME": str(self.state.parent / "config"),
             "ANSIBLE_STDOUT_CALLBACK": "ansible.posix.json",
         }
         done = subprocess.run(
@@ -81,6 +82,8 @@ def test_a_killed_lab_heals_on_its_volumes_and_a_destroyed_one_leaves_the_machin
 
     lab.play("metal")
     assert lab.play("metal")["localhost"]["changed"] == 0, "an unchanged lab was changed"
+    lab.play("secrets")
+    assert list((lab.state.parent / "config").rglob("labclean.vault-password"))
 
     lab.run("worker-1", "sh", "-c", "echo kept > /var/log/volume; echo kept > /etc/root")
     lab.run("worker-1", "sysctl", "-w", f"vm.swappiness={(int(own['vm/swappiness']) + 7) % 100}")
@@ -97,6 +100,7 @@ def test_a_killed_lab_heals_on_its_volumes_and_a_destroyed_one_leaves_the_machin
     lab.play("lab_destroy")
     assert traces("labclean", NETWORK) == NOTHING
     assert not (lab.state / "labclean").exists()
+    assert not list((lab.state.parent / "config").rglob("*.vault-password")), "the password of a store that is gone"
     if alone():  # with another lab running, the machine's settings are put back when that one goes
         assert settings() == own
 

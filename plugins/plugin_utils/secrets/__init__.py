@@ -15,10 +15,12 @@ from .fingerprint import fingerprints
 from .names import INFRASTRUCTURE, references, required
 from .password import PasswordSource, password_source
 from .redact import Redactor, find_values
+from .store import FILE as STORE
 from .store import Store, open_store
 
 __all__ = [
     "INFRASTRUCTURE",
+    "STORE",
     "PasswordSource",
     "Redactor",
     "SecretsError",

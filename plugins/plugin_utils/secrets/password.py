@@ -59,6 +59,24 @@ class PasswordSource:
             write_new(self.path, password().encode() + b"\n", mode=0o600)
         return self.read()
 
+    def forget(self, store: Path, *, write: bool) -> bool:
+        """Remove the password of ``store``, a file that is gone; return whether there was one, and it was ours.
+
+        Without ``write`` (check mode, where the store is only about to go) nothing is removed.
+        Raises SecretsError while the store is there: it would never open again.
+        """
+        if write and store.exists():
+            raise SecretsError(
+                "the secrets store is still there",
+                where=str(store),
+                why=f"without the password in {self.path} nobody can open it again",
+                remedy="remove the state of the site first, when you mean to: playbook groundup.cloud.lab_destroy",
+            )
+        found = self.ours and self.path.exists()
+        if found and write:
+            self.path.unlink()
+        return found
+
 
 def password_source(site: str, environ: Mapping[str, str] = os.environ) -> PasswordSource:
     """Return where the password of ``site`` is: ``$ANSIBLE_VAULT_PASSWORD_FILE``, else in the user's configuration."""

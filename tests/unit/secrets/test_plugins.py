@@ -10,7 +10,11 @@ from typing import Any
 import pytest
 from ansible.errors import AnsibleLookupError
 from ansible_collections.groundup.cloud.plugins.lookup import secret, state_file
-from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import open_store
+from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import (
+    SecretsError,
+    open_store,
+    password_source,
+)
 from ansible_collections.groundup.cloud.tests.e2e.leaks import Leaks
 
 SITE = """\
@@ -90,3 +94,23 @@ def test_a_secret_that_is_not_there_is_an_error_but_in_check_mode(state: Path) -
         look(secret, "keystone/admin")
     assert look(secret, "keystone/admin", ansible_check_mode=True)
     assert not state.exists()
+
+
+def test_the_password_goes_after_its_store_and_never_before(
+    state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    open_store("unit").ensure(["keystone/admin"])
+    password, store = tmp_path / "config/groundup/unit.vault-password", state / "secrets.yml"
+    with pytest.raises(SecretsError, match="still there"):
+        password_source("unit").forget(store, write=True)
+    assert password_source("unit").forget(store, write=False), "a prediction, of a run that removes the store first"
+    assert password.exists()
+    store.unlink()
+    assert password_source("unit").forget(store, write=False)
+    assert password.exists(), "a prediction removes nothing"
+    monkeypatch.setenv("ANSIBLE_VAULT_PASSWORD_FILE", str(password))
+    assert not password_source("unit").forget(store, write=True), "the operator keeps this one"
+    monkeypatch.delenv("ANSIBLE_VAULT_PASSWORD_FILE")
+    assert password_source("unit").forget(store, write=True)
+    assert not password.exists()
+    assert not password_source("unit").forget(store, write=True)
