@@ -59,6 +59,7 @@ class Chroot:
         run(
             [*NAMESPACES, *([] if network else ["--net"]), "--", "/bin/sh", "-euc", script, "sh", *command],
             log=self._log, meter=self._meter, what=f"{command[0]} in the build root", env=variables, stop=self._stop,
+            shown=command,
         )  # fmt: skip
 
     def pack(self, archive: Path, *, epoch: int, exclude: Sequence[str] = ()) -> None:

@@ -41,14 +41,17 @@ def run(
     env: Mapping[str, str] | None = None,
     cwd: Path | None = None,
     stop: threading.Event | None = None,
+    shown: Sequence[str | Path] | None = None,
 ) -> None:
     """Run ``command`` to its end. It dies with this process, whatever ends it.
 
-    Raises GroundupError with the last lines of the log when it fails, Interrupted when ``stop`` is set meanwhile.
+    ``shown`` is what the log says was run, where the command has a frame around it that explains nothing. Raises
+    GroundupError with the last lines of what it said when it fails, Interrupted when ``stop`` is set meanwhile.
     """
     with log.open("ab") as stream:
-        stream.write(f"\n$ {' '.join(map(str, command))}\n".encode())
+        stream.write(f"\n$ {' '.join(map(str, shown or command))}\n".encode())
         stream.flush()
+        begin = stream.tell()
         process = subprocess.Popen(
             ["setpriv", "--pdeathsig", "KILL", *map(str, command)],
             stdin=subprocess.DEVNULL, stdout=stream, stderr=subprocess.STDOUT,
@@ -57,16 +60,16 @@ def run(
         status = _wait(process, meter, stop)
     if status != 0:
         raise GroundupError(
-            f"{what} failed with status {status}:\n{tail(log)}",
+            f"{what} failed with status {status}:\n{tail(log, begin=begin)}",
             where=str(log),
             why="the artifact, and everything that needs it, is missing",
             remedy="read the log; run the same command again when the cause is gone: finished artifacts are kept",
         )
 
 
-def tail(log: Path, *, lines: int = 12) -> str:
-    """Return the last ``lines`` of a log, indented."""
-    text = log.read_bytes()[-8192:].decode(errors="replace")
+def tail(log: Path, *, begin: int, lines: int = 12) -> str:
+    """Return the last ``lines`` of what a log holds from byte ``begin`` on, indented."""
+    text = log.read_bytes()[begin:][-8192:].decode(errors="replace")
     return "\n".join("    " + line for line in text.splitlines()[-lines:])
 
 

@@ -114,6 +114,7 @@ def test_a_failure_names_the_artifact_keeps_the_rest_and_shows_the_log(
         supply.ensure(None, progress=lines.append, lock=lock, jobs=2)
     assert fake.names() == ["good"]
     assert caught.value.where.endswith("bad.log")
+    assert "$ " not in str(caught.value), "what the command said, not the command before it"
     assert any("bad: FAILED" in line for line in lines)
     assert supply.missing(None, lock=lock) == ("bad", "after")
 
