@@ -81,5 +81,5 @@ def _invalid(name: str, *, place: str, what: str) -> GroundupError:
         f"the bill of material of artifact {name} is not valid CycloneDX 1.6: {what[:300]}",
         where=f"sbom.json of {name}: {place}",
         why="whoever reads it, a scanner or an auditor, would refuse it or miss what is inside",
-        remedy=f"supply build --rebuild {name}; if that writes it again, the builder lists a part wrongly",
+        remedy=f"ci/supply build --rebuild {name}; if that writes it again, the builder lists a part wrongly",
     )

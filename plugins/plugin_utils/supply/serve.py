@@ -127,7 +127,7 @@ def lay_out(destination: Path, artifact: Artifact) -> list[Path]:
             f"artifact {artifact.name} in the cache is damaged: its digest is not {artifact.sha256[:12]}",
             where=str(artifact.path),
             why="every host of the site would run a changed program",
-            remedy=f"supply build --rebuild {artifact.name}",
+            remedy=f"ci/supply build --rebuild {artifact.name}",
         )
     written = []
     for source in sorted(p for p in artifact.path.rglob("*") if p.is_file()):

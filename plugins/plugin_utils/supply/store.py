@@ -65,7 +65,7 @@ class Store:
                 f"it is not what was stored ({manifest.sha256[:12]})",
                 where=str(path),
                 why="a changed artifact would reach every host of the site",
-                remedy=f"supply build --rebuild {entry.name}",
+                remedy=f"ci/supply build --rebuild {entry.name}",
             )
         if entry.sha256 and entry.sha256 != manifest.sha256:
             raise wrong_digest(entry, manifest.sha256)
@@ -91,7 +91,7 @@ class Store:
                 f"the manifest of artifact {name} in the cache is damaged: {error}",
                 where=str(self.root / name / key),
                 why="nothing is known of what is stored there",
-                remedy=f"supply build --rebuild {name}",
+                remedy=f"ci/supply build --rebuild {name}",
             ) from error
 
     def last_cost(self, name: str) -> float | None:

@@ -51,7 +51,7 @@ def _unpack(artifact: Artifact, final: Path) -> None:
             f"artifact {artifact.name} in the cache is damaged: its digest is not {artifact.sha256[:12]}",
             where=str(artifact.path),
             why="hosts and builds would start from a changed file system",
-            remedy=f"supply build --rebuild {artifact.name}",
+            remedy=f"ci/supply build --rebuild {artifact.name}",
         )
     place = Path(tempfile.mkdtemp(prefix=f".{artifact.name}-", suffix=".partial", dir=home()))
     place.chmod(0o755)

@@ -131,5 +131,5 @@ def _unrecorded(entry: Entry, address: str) -> GroundupError:
         f"artifact {entry.name} {entry.version}: no digest is recorded for {address}",
         where=f"supply.lock: artifacts.{entry.name}.upstream",
         why="what is fetched without a digest may be anything",
-        remedy=f"where it can be reached: supply resolve {entry.name}",
+        remedy=f"where it can be reached: ci/supply resolve {entry.name}",
     )
