@@ -72,7 +72,7 @@ def _cilium(
     }  # fmt: skip
     values: dict[str, Any] = {
         "k8sServiceHost": api[0],
-        "k8sServicePort": api[1],
+        "k8sServicePort": str(api[1]),
         **(routes if plan.backend == "host-gw" else tunnel),
         "MTU": plan.mtu + plan.overhead,  # the wire's: the agent takes the tunnel off by itself
         "ipam": {"mode": "kubernetes"},  # each node's share of the pod network, as the controller manager gave it

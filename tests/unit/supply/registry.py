@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 MANIFEST = "application/vnd.oci.image.manifest.v1+json"
+INDEX = "application/vnd.oci.image.index.v1+json"
 
 
 class Registry(ThreadingHTTPServer):
@@ -20,6 +21,7 @@ class Registry(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.blobs: dict[str, bytes] = {}
         self.manifests: dict[tuple[str, str], bytes] = {}
+        self.kinds: dict[str, str] = {}  # media type by digest, of what is no manifest of one image
         self.requests: list[tuple[str, str]] = []
         self.uploads = 0
         self.address = f"127.0.0.1:{self.server_port}"
@@ -56,7 +58,8 @@ class _Handler(BaseHTTPRequestHandler):
         if content is None:
             return self._answer(404)
         digest = f"sha256:{hashlib.sha256(content).hexdigest()}"
-        return self._answer(200, content, Docker_Content_Digest=digest, Content_Type=MANIFEST)
+        kind = self.server.kinds.get(digest, MANIFEST)
+        return self._answer(200, content, Docker_Content_Digest=digest, Content_Type=kind)
 
     def _store(self) -> None:
         self.server.requests.append((self.command, self.path))

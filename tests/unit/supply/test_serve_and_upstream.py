@@ -6,6 +6,7 @@ import functools
 import hashlib
 import http.server
 import io
+import json
 import tarfile
 import threading
 from collections.abc import Callable, Iterator
@@ -21,7 +22,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.progress imp
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.report import record_digests
 
 from .conftest import PINS, FakeBuilder
-from .registry import Registry, running
+from .registry import INDEX, MANIFEST, Registry, running
 from .test_oci import PROGRAM_IMAGE
 
 MakeLock = Callable[..., Lock]
@@ -113,6 +114,31 @@ def test_an_upstream_image_is_copied_by_its_locked_digest(
     nowhere = make_lock(image={**PROGRAM_IMAGE, "needs": [], "upstream": {**upstream, "digest": f"sha256:{'0' * 64}"}})
     with pytest.raises(GroundupError, match=r"artifact image 1: .* cannot be copied"):
         supply.ensure("image", progress=lines.append, lock=nowhere, source="upstream")
+
+
+def test_of_an_upstream_image_for_many_machines_this_ones_is_copied_by_the_digest_of_all(
+    fake: FakeBuilder, make_lock: MakeLock, lines: list[str], registry: Registry
+) -> None:
+    """What projects publish, and name in their release notes, is an index."""
+    del fake
+    built = supply.ensure("image", progress=silent, lock=make_lock(program={}, image=PROGRAM_IMAGE))["image"]
+    supply.push(registry.address, [built], tls_verify=False, progress=silent)
+    ours = registry.manifests[("test/program", "1")]
+    instances = [
+        {"mediaType": MANIFEST, "digest": digest, "size": size, "platform": {"os": "linux", "architecture": machine}}
+        for machine, digest, size in (
+            ("s390x", f"sha256:{'1' * 64}", 1),
+            ("amd64", manifest_digest(built.path), len(ours)),
+        )
+    ]
+    index = json.dumps({"schemaVersion": 2, "mediaType": INDEX, "manifests": instances}).encode()
+    digest = f"sha256:{hashlib.sha256(index).hexdigest()}"
+    registry.manifests[("test/program", digest)] = index
+    registry.kinds[digest] = INDEX
+    upstream = {"reference": f"{registry.address}/test/program:1", "digest": digest}
+    lock = make_lock(image={**PROGRAM_IMAGE, "builder": "upstream", "needs": [], "upstream": upstream})
+    found = supply.ensure("image", progress=lines.append, lock=lock)["image"]
+    assert manifest_digest(found.path) == manifest_digest(built.path)
 
 
 @pytest.mark.parametrize(("path", "member"), [("program", None), ("program.tar.gz", "linux/program")])
