@@ -16,7 +16,8 @@ description:
   - A host that belongs to another cluster is refused and never reset.
   - A host that is prepared and has no O(join) yet is left with C(joins) true. Its invitation comes from
     M(groundup.cloud.kubeadm_access).
-  - Certificates of the control plane that end within 30 days are renewed. An upgrade of Kubernetes is refused here.
+  - Certificates of the control plane that end within 30 days are renewed with O(renew_certificates). An upgrade of
+    Kubernetes is refused here.
 options:
   name:
     description: Name of the node.
@@ -49,9 +50,13 @@ options:
     type: dict
     required: true
   registry:
-    description: Host and port of the site's registry, which speaks plain HTTP.
+    description: Host and port of the site's registry.
     type: str
     required: true
+  registry_tls:
+    description: Whether the registry speaks TLS, with a certificate the host trusts. A seed's speaks plain HTTP.
+    type: bool
+    default: false
   sandbox_image:
     description: Image that holds a pod's namespaces.
     type: str
@@ -97,6 +102,12 @@ options:
     description:
       - Whether static pods that run another image than that of O(control_images) are given it. etcd and the API of the
         host are away meanwhile, so do it on one host at a time. Without it RV(outdated) says which ones they are.
+    type: bool
+    default: false
+  renew_certificates:
+    description:
+      - Whether the control plane's certificates are renewed when one of them ends within 30 days. etcd and the API of
+        the host are away meanwhile, so do it on one host at a time. Without it RV(due) says what there is to do.
     type: bool
     default: false
   expected_ca:
@@ -163,6 +174,13 @@ outdated:
   type: list
   elements: str
   returned: success
+due:
+  description:
+    - Certificates that end within 30 days, and static pods that started before theirs were renewed, when
+      O(renew_certificates) is false.
+  type: list
+  elements: str
+  returned: success
 ca:
   description: SHA-256 of the CA certificate of the cluster the host is a member of.
   type: str
@@ -199,12 +217,14 @@ ARGUMENT_SPEC = {
     "site": {"type": "str", "required": True},
     "cluster": {"type": "dict", "required": True},
     "registry": {"type": "str", "required": True},
+    "registry_tls": {"type": "bool", "default": False},
     "sandbox_image": {"type": "str", "required": True},
     "images": {"type": "list", "elements": "str", "default": []},
     "downloads": {"type": "list", "elements": "dict", "default": [], "options": DOWNLOAD_SPEC},
     "encryption_key": {"type": "str", "no_log": True},
     "control_images": {"type": "dict", "default": {}},
     "replace_images": {"type": "bool", "default": False},
+    "renew_certificates": {"type": "bool", "default": False},
     "expected_ca": {"type": "str"},
     "join": {"type": "dict", "options": JOIN_SPEC},
 }
@@ -220,6 +240,7 @@ def node_of(parameters: dict[str, Any]) -> Node:
         taints=tuple(parameters["taints"]),
         cluster=Cluster.from_plan(parameters["site"], parameters["cluster"]),
         registry=parameters["registry"],
+        registry_tls=parameters["registry_tls"],
         sandbox_image=parameters["sandbox_image"],
         images=tuple(parameters["images"]),
         downloads=tuple(Download(**download) for download in parameters["downloads"]),
@@ -240,6 +261,7 @@ def main() -> None:
             join=Join(**parameters["join"]) if parameters["join"] else None,
             expected_ca=parameters["expected_ca"],
             replace_images=parameters["replace_images"],
+            renew_certificates=parameters["renew_certificates"],
             check=module.check_mode,
         )
     except KeyError as error:

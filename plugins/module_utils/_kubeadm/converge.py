@@ -5,7 +5,9 @@ Every step looks before it acts, so that a run which was killed anywhere is fini
 
 from __future__ import annotations
 
-from . import documents, images
+from functools import partial
+
+from . import documents, images, renewal
 from .errors import NodeError
 from .files import prepare
 from .host import Host
@@ -13,6 +15,7 @@ from .members import maintain
 from .outcome import Outcome
 from .spec import Join, Node, Paths
 from .state import Evidence, Membership, classify, observe
+from .turn import await_turn
 
 LOCK = "/run/lock/groundup-kubeadm.lock"
 INIT_TIMEOUT = 420.0  # seconds; kubeadm's own limit is four minutes for each of its waits
@@ -29,6 +32,7 @@ def converge(
     expected_ca: str | None,
     check: bool,
     replace_images: bool = False,
+    renew_certificates: bool = False,
 ) -> Outcome:
     """Bring the host nearest to ``node``: a member when it can be, else prepared.
 
@@ -39,20 +43,28 @@ def converge(
         join: the invitation; with it a prepared host joins and nothing else is looked at.
         expected_ca: SHA-256 of the cluster's CA when the controller knows the cluster: then it is never made anew.
         replace_images: give a member's static pods the site's images; without it they are only looked at.
+        renew_certificates: renew a control host's certificates that end soon; without it they are only looked at.
         check: say what would be done and do nothing.
 
     Raises:
         NodeError: the host is refused or a step failed.
         OSError: the host's files cannot be read or written.
     """
+    work = partial(
+        _converge,
+        node,
+        host=host,
+        paths=paths,
+        join=join,
+        expected_ca=expected_ca,
+        replace_images=replace_images,
+        renew_certificates=renew_certificates,
+        check=check,
+    )
     if check:
-        return _converge(
-            node, host=host, paths=paths, join=join, expected_ca=expected_ca, replace_images=replace_images, check=True
-        )
+        return work()
     with host.alone(paths.at(LOCK)):
-        return _converge(
-            node, host=host, paths=paths, join=join, expected_ca=expected_ca, replace_images=replace_images, check=False
-        )
+        return work()
 
 
 def _converge(
@@ -63,6 +75,7 @@ def _converge(
     join: Join | None,
     expected_ca: str | None,
     replace_images: bool,
+    renew_certificates: bool,
     check: bool,
 ) -> Outcome:
     outcome = Outcome()
@@ -72,10 +85,16 @@ def _converge(
         prepare(node, host=host, paths=paths, outcome=outcome, check=check, member=membership is Membership.MEMBER)
     if membership is Membership.MEMBER:
         maintain(node, host=host, paths=paths, outcome=outcome, check=check)
-        if replace_images:
-            images.replace(node, host=host, paths=paths, outcome=outcome, check=check)
-        elif node.control:
-            outcome.outdated = list(images.outdated(node, paths))
+        if node.control:
+            _turn(
+                node,
+                host=host,
+                paths=paths,
+                outcome=outcome,
+                replace_images=replace_images,
+                renew_certificates=renew_certificates,
+                check=check,
+            )
         outcome.membership, outcome.ca = membership, evidence.ca_fingerprint
         return outcome
     initialise = node.initialise and expected_ca is None and join is None
@@ -104,6 +123,31 @@ def _converge(
             )
     outcome.membership, outcome.ca = membership, evidence.ca_fingerprint
     return outcome
+
+
+def _turn(
+    node: Node,
+    *,
+    host: Host,
+    paths: Paths,
+    outcome: Outcome,
+    replace_images: bool,
+    renew_certificates: bool,
+    check: bool,
+) -> None:
+    """Do what takes etcd and the API of the host away for a while, or say that it is due."""
+    outdated, due = list(images.outdated(node, paths)), renewal.due(host=host, paths=paths)
+    if not check and ((replace_images and outdated) or (renew_certificates and due)):
+        await_turn(node, host=host, paths=paths)
+    if replace_images:
+        images.replace(node, host=host, paths=paths, outcome=outcome, check=check)
+    else:
+        outcome.outdated = outdated
+    if renew_certificates:
+        renewal.renew(node, host=host, paths=paths, outcome=outcome, check=check)
+        outcome.certificates = renewal.remaining(paths)
+    else:
+        outcome.due = due
 
 
 def _reset(

@@ -233,20 +233,22 @@ version = 2
 """
 
 
-def registry_hosts(registry: str) -> str:
-    """Return containerd's ``hosts.toml`` of the site's registry, which speaks plain HTTP inside the site."""
+def registry_hosts(registry: str, *, tls: bool) -> str:
+    """Return containerd's ``hosts.toml`` of the site's registry. The seed's speaks plain HTTP, inside the site."""
+    url = f"{'https' if tls else 'http'}://{registry}"
     return f"""\
 # Written by groundup.cloud.kubeadm_node.
-server = "http://{registry}"
+server = "{url}"
 
-[host."http://{registry}"]
+[host."{url}"]
   capabilities = ["pull", "resolve"]
 """
 
 
 def crictl_config() -> str:
     """Return crictl's configuration, so that an operator on the host need not name the socket."""
-    return f"runtime-endpoint: {CRI_SOCKET}\nimage-endpoint: {CRI_SOCKET}\n"
+    # Its own two seconds are too few for a busy host.
+    return f"runtime-endpoint: {CRI_SOCKET}\nimage-endpoint: {CRI_SOCKET}\ntimeout: 60\n"
 
 
 def _patches(node: Node) -> dict[str, Any]:

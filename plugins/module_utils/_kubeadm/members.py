@@ -1,12 +1,10 @@
-"""Keeping a node a node: its API server's settings, certificates and what init left undone."""
+"""Keeping a node a node: its API server's settings, kubeconfigs and what init left undone."""
 
 from __future__ import annotations
 
 import re
-import ssl
-from pathlib import Path
 
-from . import certificates, documents
+from . import certificates, documents, renewal
 from .access import admin
 from .api import ApiError
 from .errors import NodeError
@@ -16,7 +14,6 @@ from .spec import Node, Paths
 
 FLAG = re.compile(r"^\s+- --([a-z0-9-]+)=(.*)$", re.MULTILINE)
 IMAGE_TAG = re.compile(r"^\s+image:\s*\S+:(v[^\s@]+)(?:@\S+)?\s*$", re.MULTILINE)
-RENEW_BELOW = 30  # days; kubeadm's certificates live for 365
 PHASE_TIMEOUT = 180.0  # seconds
 KUBECONFIGS = ("admin.conf", "controller-manager.conf", "scheduler.conf")
 
@@ -31,38 +28,14 @@ def maintain(node: Node, *, host: Host, paths: Paths, outcome: Outcome, check: b
     if node.control:
         _kubeconfigs(host=host, paths=paths, outcome=outcome, check=check)
         _api_server(node, host=host, paths=paths, outcome=outcome, check=check)
-        _certificates(host=host, paths=paths, outcome=outcome, check=check)
         if node.initialise:
             _addons(node, host=host, paths=paths, outcome=outcome, check=check)
-    outcome.certificates = remaining(paths)
+    outcome.certificates = renewal.remaining(paths)
 
 
 def manifest_flags(text: str) -> dict[str, str]:
     """Return the flags a static pod's manifest starts its program with."""
     return {name: value.strip("\"'") for name, value in FLAG.findall(text)}
-
-
-def remaining(paths: Paths) -> dict[str, int]:
-    """Return the days each of the host's certificates has left, by file name. Raises OSError."""
-    files = [*sorted(paths.pki.rglob("*.crt")), paths.kubelet / "pki" / "kubelet-client-current.pem"]
-    return {path.name if path.parent.name != "etcd" else f"etcd/{path.name}": days for path, days in _days(files)}
-
-
-def _days(files: list[Path]) -> list[tuple[Path, int]]:
-    found = []
-    for path in files:
-        try:
-            found.append((path, certificates.days_left(certificates.decode(path))))
-        except FileNotFoundError:
-            continue
-        except (OSError, ssl.SSLError, ValueError) as error:
-            raise NodeError(
-                f"{path} is not a certificate: {error}",
-                where=f"{path}",
-                why="a node whose certificate cannot be read will not start again",
-                remedy="restore it from a backup of /etc/kubernetes/pki, or remove it and run kubeadm certs renew",
-            ) from error
-    return found
 
 
 def _phase(*arguments: str, host: Host, paths: Paths, why: str) -> None:
@@ -103,7 +76,7 @@ def _api_server(node: Node, *, host: Host, paths: Paths, outcome: Outcome, check
             host.remove(certificate)
             host.remove(certificate.with_suffix(".key"))
             _phase("certs", "apiserver", host=host, paths=paths, why="the API's certificate lacks a name")
-            _restart("kube-apiserver", host=host)
+            renewal.restart("kube-apiserver", node=node, host=host, paths=paths)
 
 
 def _refuse_upgrade(node: Node, manifest: str) -> None:
@@ -115,33 +88,6 @@ def _refuse_upgrade(node: Node, manifest: str) -> None:
             why="an upgrade goes host by host, with an etcd snapshot before it; it is not a side effect of a re-run",
             remedy=f"set kubernetes.version to {found.group(1).removeprefix('v')}, or upgrade with kubeadm upgrade",
         )
-
-
-def _certificates(*, host: Host, paths: Paths, outcome: Outcome, check: bool) -> None:
-    """Renew what ends within 30 days. CAs are not renewed: their end is ten years away and concerns every node."""
-    leaves = [path for path in sorted(paths.pki.rglob("*.crt")) if path.stem not in {"ca", "front-proxy-ca"}]
-    ending = {path.name: days for path, days in _days(leaves) if days < RENEW_BELOW}
-    if not ending:
-        return
-    listing = "".join(f"{name}: {days} days left\n" for name, days in ending.items())
-    outcome.note("renew the control plane's certificates", name="certificates", before=listing, after="365 days\n")
-    if check:
-        return
-    host.run(
-        ["kubeadm", "certs", "renew", "all", "--config", str(paths.init_file)],
-        timeout=PHASE_TIMEOUT,
-        why="certificates that end take the API with them",
-    )
-    for component in ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler"):
-        _restart(component, host=host)
-
-
-def _restart(component: str, *, host: Host) -> None:
-    """Have the kubelet start a static pod again, so that it reads its files."""
-    why = f"{component} reads its certificates only when it starts"
-    listing = ["crictl", "pods", "--quiet", "--state", "ready", "--namespace", "kube-system", "--label"]
-    for pod in host.run([*listing, f"component={component}"], timeout=60, why=why).split():
-        host.run(["crictl", "stopp", pod], timeout=60, why=why)
 
 
 def _addons(node: Node, *, host: Host, paths: Paths, outcome: Outcome, check: bool) -> None:

@@ -16,6 +16,7 @@ class Outcome:
     actions: list[str] = field(default_factory=list)  # one line each, in order
     diff: list[dict[str, str]] = field(default_factory=list)
     joins: bool = False  # it is prepared and needs an invitation
+    due: list[str] = field(default_factory=list)  # certificates that end soon, static pods that started before theirs
     outdated: list[str] = field(default_factory=list)  # static pods that run another image than the site's
     ca: str | None = None  # SHA-256 of the CA of the cluster it belongs to
     certificates: dict[str, int] = field(default_factory=dict)  # days left, by file
@@ -33,6 +34,7 @@ class Outcome:
             "membership": self.membership.value,
             "actions": self.actions,
             "joins": self.joins,
+            "due": self.due,
             "outdated": self.outdated,
             "ca": self.ca,
             "certificates": self.certificates,

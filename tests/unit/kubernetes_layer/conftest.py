@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import converge
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.host import Host
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Cluster, Node, Paths
 from cryptography import x509
@@ -187,3 +188,11 @@ spec:
     - --secure-port=6444
     image: registry.test:5000/kubernetes/kube-apiserver:v1.36.3
 """
+
+
+@pytest.fixture(autouse=True)
+def turns(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Names of the hosts that waited for their turn: there is no cluster to ask, and it is theirs at once."""
+    waited: list[str] = []
+    monkeypatch.setattr(converge, "await_turn", lambda node, **_: waited.append(node.name))
+    return waited

@@ -153,13 +153,14 @@ def test_check_mode_says_what_would_be_done_and_touches_nothing(
     if state == "member":
         run(first, host, paths)
         write(paths, "/etc/containerd/config.toml", "changed by hand")
-    before, commands = snapshot(paths.root), list(host.commands)
+    before = snapshot(paths.root)
+    host.commands.clear()
     outcome = run(first, host, paths, check=True)
     assert outcome.actions
     assert ("initialise the cluster" in outcome.actions) == (state != "member")
     assert ("reset the half-made node" in outcome.actions) == (state == "partial")
     assert snapshot(paths.root) == before
-    assert host.commands == commands
+    assert set(host.verbs()) <= {"crictl pods"}  # a look
 
 
 def test_check_mode_on_a_finished_host_predicts_nothing(first: Node, host: FakeHost, paths: Paths) -> None:
@@ -187,29 +188,8 @@ def test_flags_that_differ_have_the_manifest_written_again(first: Node, host: Fa
     run(first, host, paths)
     node = dataclasses.replace(first, cluster=dataclasses.replace(first.cluster, audit=False))
     outcome = run(node, host, paths)
-    assert host.commands[-1][:5] == ["kubeadm", "init", "phase", "control-plane", "apiserver"]
+    assert ["kubeadm", "init", "phase", "control-plane", "apiserver"] in [argv[:5] for argv in host.commands]
     assert any("--audit-policy-file" in entry["before"] for entry in outcome.diff)
-
-
-def test_certificates_that_end_soon_are_renewed_and_their_readers_restarted(
-    first: Node, host: FakeHost, paths: Paths
-) -> None:
-    run(first, host, paths)
-    host.commands.clear()
-    host.answers["crictl pods"] = "pod-id\n"
-    write(paths, "/etc/kubernetes/pki/etcd/server.crt", pem(certificate(days=29)))
-    outcome = run(first, host, paths)
-    assert "renew the control plane's certificates" in outcome.actions
-    assert host.verbs()[0] == "kubeadm certs"
-    assert host.verbs().count("crictl stopp") == 4
-
-
-def test_certificates_with_time_left_are_reported_and_left_alone(first: Node, host: FakeHost, paths: Paths) -> None:
-    run(first, host, paths)
-    write(paths, "/etc/kubernetes/pki/etcd/server.crt", pem(certificate(days=31)))
-    outcome = run(first, host, paths)
-    assert outcome.certificates["etcd/server.crt"] == 31
-    assert "kubeadm certs" not in host.verbs()
 
 
 def test_another_version_than_the_sites_is_refused_with_both(first: Node, host: FakeHost, paths: Paths) -> None:

@@ -1,0 +1,163 @@
+"""Certificates are renewed before they end, by one control host after another, and never by one that is needed."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from typing import Any
+
+import pytest
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import members, renewal, turn
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.api import ApiError
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.converge import converge
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.errors import NodeError
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.etcd import Member
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.outcome import Outcome
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Node, Paths
+
+from .conftest import FakeHost, certificate, finish, make_node, pem, write
+
+SERVER = "/etc/kubernetes/pki/etcd/server.crt"
+NOW = time.time_ns()
+PODS = [
+    {"id": f"id-{name}", "createdAt": str(NOW), "labels": {"component": name}}
+    for name in ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler")
+]
+
+
+@pytest.fixture
+def node(host: FakeHost, paths: Paths, monkeypatch: pytest.MonkeyPatch) -> Node:
+    """A control host whose programs started after their files were made."""
+    monkeypatch.setattr(members, "_addons", lambda *_, **__: None)
+    finish(paths, control=True, ca=pem(certificate()))
+    write(paths, SERVER, pem(certificate()))
+    for path in paths.kubernetes.rglob("*"):
+        os.utime(path, ns=(NOW - 10**9, NOW - 10**9))
+    host.answers["crictl pods"] = json.dumps({"items": PODS})
+    host.running |= {"kubelet.service", "containerd.service"}
+    node = make_node()
+    run(node, host, paths)
+    host.commands.clear()
+    return node
+
+
+@pytest.fixture
+def answers(monkeypatch: pytest.MonkeyPatch) -> list[str | None]:
+    """What the API lacks, look after look; sleeping moves the clock."""
+    found, now = ["refused", "[-]etcd failed", None], [0.0]
+    monkeypatch.setattr(renewal, "unready", lambda *_, **__: found.pop(0) if len(found) > 1 else found[0])
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(time, "sleep", lambda seconds: now.__setitem__(0, now[0] + seconds))
+    return found
+
+
+def run(node: Node, host: FakeHost, paths: Paths, *, renew: bool = False, check: bool = False) -> Outcome:
+    return converge(node, host=host, paths=paths, join=None, expected_ca=None, renew_certificates=renew, check=check)
+
+
+def stopped(host: FakeHost) -> list[str]:
+    return [argv[2] for argv in host.commands if argv[:2] == ["crictl", "stopp"]]
+
+
+def test_certificates_that_end_soon_are_named_first_and_renewed_when_it_is_the_hosts_turn(
+    node: Node, host: FakeHost, paths: Paths, answers: list[str | None], turns: list[str]
+) -> None:
+    write(paths, SERVER, pem(certificate(days=29)))
+    os.utime(paths.at(SERVER), ns=(0, 0))
+    seen = run(node, host, paths)
+    assert (seen.due, seen.actions) == (["etcd/server.crt"], [])
+    assert run(node, host, paths, renew=True, check=True).actions == ["renew the control plane's certificates"]
+    assert (stopped(host), turns) == ([], [])
+    host.leaves["kubeadm certs"] = lambda: write(paths, SERVER, pem(certificate()))
+    renewed = run(node, host, paths, renew=True)
+    assert renewed.actions == ["renew the control plane's certificates"]
+    assert renewed.certificates["etcd/server.crt"] == 365
+    assert (stopped(host), turns) == (["id-etcd"], ["control-1"])
+    assert answers == [None], "the host's turn ended before its API was ready"
+
+
+def test_certificates_with_time_left_are_reported_and_left_alone(node: Node, host: FakeHost, paths: Paths) -> None:
+    write(paths, SERVER, pem(certificate(days=31)))
+    os.utime(paths.at(SERVER), ns=(0, 0))
+    outcome = run(node, host, paths, renew=True)
+    assert (outcome.certificates["etcd/server.crt"], outcome.actions, outcome.due) == (31, [], [])
+
+
+@pytest.mark.usefixtures("answers")
+def test_a_renewal_that_was_killed_before_its_readers_started_again_is_finished(
+    node: Node, host: FakeHost, paths: Paths
+) -> None:
+    write(paths, "/etc/kubernetes/scheduler.conf", "renewed")
+    os.utime(paths.at("/etc/kubernetes/scheduler.conf"), ns=(NOW + 1, NOW + 1))
+    assert run(node, host, paths).due == ["kube-scheduler"]
+    outcome = run(node, host, paths, renew=True)
+    assert outcome.actions == ["start kube-scheduler again, with the certificates that are there now"]
+    assert stopped(host) == ["id-kube-scheduler"]
+
+
+def test_an_api_that_does_not_come_back_is_named_with_what_it_lacks(
+    node: Node, host: FakeHost, paths: Paths, answers: list[str | None]
+) -> None:
+    write(paths, SERVER, pem(certificate(days=29)))
+    answers[:] = ["[-]etcd failed: reason withheld"]
+    with pytest.raises(NodeError, match=r"not ready 180 s after .*: \[-\]etcd failed"):
+        run(node, host, paths, renew=True)
+
+
+class Members:
+    """An etcd of ``count`` members, of which those of ``ill`` are not healthy."""
+
+    def __init__(self, count: int, *, ill: tuple[int, ...] = ()) -> None:
+        self.count, self.ill = count, {f"control-{n}" for n in ill}
+
+    def members(self) -> tuple[Member, ...]:
+        return tuple(
+            Member(id=str(n), name=f"control-{n}", peers=(f"https://10.0.0.{n}:2380",), clients=(), learner=False)
+            for n in range(1, self.count + 1)
+        )
+
+    def healthy(self, member: Member) -> bool:
+        return member.name not in self.ill
+
+
+@pytest.mark.parametrize(
+    ("etcd", "silent", "said"),
+    [
+        (Members(1), "", None),
+        (Members(2), "", None),
+        (Members(3), "", None),
+        (Members(5, ill=(5,)), "", None),
+        (Members(3, ill=(1,)), "", None),  # the host itself is what is to be mended
+        (Members(3, ill=(2,)), "", "control-2: its etcd is not healthy"),
+        (Members(3), "10.0.0.3", "control-3: refused"),
+        (Members(2, ill=(2,)), "", "control-2: its etcd is not healthy"),
+        (Members(5, ill=(4, 5)), "", "control-4: its etcd is not healthy; control-5: its etcd is not healthy"),
+    ],
+)
+def test_a_host_goes_away_only_when_the_others_can_do_without_it(etcd: Any, silent: str, said: str | None) -> None:
+    def serves(address: str) -> str | None:
+        return "refused" if address == silent else None
+
+    assert turn.missing(etcd, address="10.0.0.1", serves=serves) == said
+
+
+def test_a_host_that_is_needed_is_left_as_it_is_and_says_who_is_away(
+    host: FakeHost, paths: Paths, monkeypatch: pytest.MonkeyPatch, answers: list[str | None]
+) -> None:
+    assert answers  # sleeping moves the clock
+    monkeypatch.setattr(turn, "Etcd", lambda *_, **__: Members(3, ill=(2,)))
+    monkeypatch.setattr(turn, "unready", lambda *_, **__: None)
+    with pytest.raises(NodeError, match=r"control-1 is left as it is.*: control-2: its etcd is not healthy"):
+        turn.await_turn(make_node(address="10.0.0.1"), host=host, paths=paths)
+
+
+def test_a_host_whose_own_etcd_is_away_is_mended_at_once(
+    host: FakeHost, paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Silent:
+        def members(self) -> None:
+            raise ApiError("refused")
+
+    monkeypatch.setattr(turn, "Etcd", lambda *_, **__: Silent())
+    turn.await_turn(make_node(), host=host, paths=paths)
