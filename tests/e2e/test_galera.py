@@ -41,22 +41,32 @@ def query(api: Api, ordinal: int, sql: str, *, database: str = "mysql") -> str:
     return answer.stdout.strip()
 
 
+def status(api: Api, ordinal: int, variable: str) -> str:
+    """Return a status variable of a member."""
+    return query(api, ordinal, f"SHOW STATUS LIKE '{variable}'").split()[1]
+
+
 def test_after_a_total_outage_the_newest_data_are_kept(api: Api, connect: Callable[[str], Any], database: str) -> None:
-    """The first member misses a write, then all are without power: not the first one forms the cluster."""
+    """The first member misses a write, then all are without power: not the first one forms the cluster.
+
+    It is the cluster it was, by its id: else a second outage could find members with data of two clusters.
+    """
     await_members(api, 3, seconds=60)
+    before = status(api, 0, "wsrep_cluster_state_uuid")
     query(api, 0, f"CREATE DATABASE {database}; CREATE TABLE {database}.t (id INT PRIMARY KEY)")
     first = member(api, 0)
     with cordoned(api, [first["spec"]["nodeName"]]):
         cut_power(api, connect(first["spec"]["nodeName"]), first)
         await_members(api, 2, seconds=120)
-        # The two that are left wait half a minute for the third before they go on without it.
+        # The two that are left wait ten seconds for the third before they go on without it.
         query(api, 1, "INSERT INTO t VALUES (1)", database=database)
         for ordinal in (1, 2):
             pod = member(api, ordinal)
             cut_power(api, connect(pod["spec"]["nodeName"]), pod)
     await_members(api, 3, seconds=300)
     assert [query(api, each, "SELECT id FROM t", database=database) for each in range(3)] == ["1", "1", "1"]
-    assert query(api, 0, "SHOW STATUS LIKE 'wsrep_cluster_size'").split() == ["wsrep_cluster_size", "3"]
+    assert status(api, 0, "wsrep_cluster_size") == "3"
+    assert [status(api, each, "wsrep_cluster_state_uuid") for each in range(3)] == [before] * 3
     logs = {ordinal: log(api, ordinal) for ordinal in range(3)}
     formed = [ordinal for ordinal, text in logs.items() if "becoming the server: forming the cluster" in text]
     held = {ordinal: int(re.findall(r"holds [0-9a-f-]{36}:(-?\d+)", text)[-1]) for ordinal, text in logs.items()}

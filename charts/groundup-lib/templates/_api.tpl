@@ -249,6 +249,11 @@ spec:
         - name: {{ $name }}
           {{- include "groundup.image" (dict "root" $root "image" $profile.api.image) | nindent 10 }}
           command: {{ toJson $profile.api.command }}
+          # A database whose host has died answers nothing and refuses nothing: without an end to waiting, all threads of
+          # the API would hang in connections it keeps to it. Only here: what jobs ask the database may take its time.
+          env:
+            - name: OS_DATABASE__CONNECTION_PARAMETERS
+              value: connect_timeout=5&read_timeout=15&write_timeout=15
           {{- include "groundup.pod.containerSecurity" . | nindent 10 }}
           {{- include "groundup.pod.resources" (dict "root" $root "resources" $values.pod.resources.api) | nindent 10 }}
           {{- with $profile.api.stop }}

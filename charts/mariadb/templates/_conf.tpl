@@ -17,3 +17,11 @@ password = "{{ .user.password }}"
 host = {{ .host }}
 port = {{ .port }}
 {{ end }}
+
+{{/* One digest of several scripts. In: root, files (list of names). */}}
+{{- define "mariadb.hash" -}}
+{{- $root := .root -}}
+{{- $texts := list -}}
+{{- range .files }}{{ $texts = append $texts ($root.Files.Get (printf "files/%s" .)) }}{{ end -}}
+{{- join "" $texts | sha256sum -}}
+{{- end }}

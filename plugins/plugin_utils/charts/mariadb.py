@@ -41,7 +41,7 @@ def values(plan: Plan, sizes: Sizes) -> Values:
         "labels": node_labels(("server", "controller", "job", "test")),
         "endpoints": {"cluster_domain_suffix": plan.kubernetes.dns_domain, "oslo_db": database},
         "pod": {
-            "replicas": {"server": sizes.mariadb, "controller": 1},
+            "replicas": {"server": sizes.mariadb, "controller": 2 if several else 1},
             "affinity": anti_affinity(sizes, members=sizes.mariadb, quorum=True),
             "lifecycle": {"disruption_budget": {"mariadb": {"min_available": Sizes.quorum(sizes.mariadb)}}},
             "probes": {

@@ -11,12 +11,20 @@ CHARTS = Path(__file__).resolve().parents[3] / "charts"
 
 
 def script(path: str) -> ModuleType:
-    """Return the chart script at ``path`` below charts/ as a module."""
+    """Return the chart script at ``path`` below charts/ as a module; it finds its neighbours as it does in the pod."""
     name = "chart_" + path.replace("/", "_").replace("-", "_").removesuffix(".py")
     spec = importlib.util.spec_from_file_location(name, CHARTS / path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
-    spec.loader.exec_module(module)
+    before = sys.dont_write_bytecode
+    # What lies in a chart's directory becomes part of the chart.
+    sys.dont_write_bytecode = True
+    sys.path.insert(0, str((CHARTS / path).parent))
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        sys.path.pop(0)
+        sys.dont_write_bytecode = before
     return module

@@ -22,8 +22,6 @@ from .conftest import script
 keys = script("keystone/files/keys.py")
 domains = script("keystone/files/domains.py")
 rabbitmq = script("rabbitmq/files/start.py")
-controller = script("mariadb/files/mariadb_controller.py")
-WRITER = "openstack.groundup.cloud/writer"
 
 
 def test_a_new_key_is_a_fernet_key() -> None:
@@ -118,27 +116,6 @@ def test_a_new_rabbitmq_member_waits_until_the_first_one_listens(monkeypatch: py
     rabbitmq.wait_for(f"127.0.0.1:{port}")
     server.close()
     assert naps == [3]
-
-
-def member(ordinal: int, *, ready: bool = True, writer: bool = False, leaving: bool = False) -> dict[str, Any]:
-    metadata: dict[str, Any] = {"name": f"mariadb-server-{ordinal}", "labels": {WRITER: "true"} if writer else {}}
-    if leaving:
-        metadata["deletionTimestamp"] = "now"
-    return {"metadata": metadata, "status": {"conditions": [{"type": "Ready", "status": str(ready)}]}}
-
-
-def test_the_writer_stays_the_writer_while_it_is_ready() -> None:
-    assert controller.choose([member(0), member(1, writer=True)], WRITER) == ("mariadb-server-1", [])
-
-
-@pytest.mark.parametrize("gone", [{"ready": False}, {"leaving": True}])
-def test_another_member_follows_a_writer_that_is_gone_and_there_are_never_two(gone: dict[str, bool]) -> None:
-    members = [member(0, writer=True, **gone), member(1), member(2)]
-    assert controller.choose(members, WRITER) == ("mariadb-server-1", ["mariadb-server-0"])
-
-
-def test_with_no_member_ready_nothing_moves() -> None:
-    assert controller.choose([member(0, ready=False, writer=True), member(1, ready=False)], WRITER) == (None, [])
 
 
 class Identity(BaseHTTPRequestHandler):

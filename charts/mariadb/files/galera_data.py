@@ -1,0 +1,138 @@
+"""One member's data directory: a new database is made, the position of an old one is told, and kept.
+
+Standard library only: it runs before the server does.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+from galera_election import NO_CLUSTER, Position
+
+DATA = Path("/var/lib/mysql")
+RECOVERY_LOG = Path("/tmp/recover.log")  # noqa: S108 - in the pod's own /tmp
+GRASTATE, INSTALLING = "grastate.dat", ".installing"
+# What a state transfer has here: a marker for its whole run, and a directory once it replaces what is here by a copy.
+TRANSFER, COPY = "sst_in_progress", ".sst"
+
+
+def program(name: str) -> str:
+    """Return the path of a program of the image."""
+    path = shutil.which(name)
+    if path is None:
+        raise SystemExit(f"{name} is not in the image's PATH")
+    return path
+
+
+def has_data() -> bool:
+    """Return whether this member holds a database that was made to its end."""
+    return (DATA / "mysql").is_dir() and not (DATA / INSTALLING).exists()
+
+
+def position() -> Position:
+    """Return what this member holds; after a crash the server is asked to read it from InnoDB's log.
+
+    A copy of another member's data that was cut short counts as nothing: it is made anew by the next start.
+    """
+    if not has_data() or (DATA / COPY).exists():
+        return Position()
+    grastate = DATA / GRASTATE
+    found = parse_grastate(grastate.read_text()) if grastate.exists() else Position()
+    return found if found.seqno >= 0 else _recovered() or found
+
+
+def parse_grastate(text: str) -> Position:
+    """Return the position in Galera's grastate.dat. seqno is -1 when the server did not end in order."""
+    fields = dict(re.findall(r"^(\w+):\s*(\S+)\s*$", text, re.MULTILINE))
+    return Position(fields.get("uuid", NO_CLUSTER), int(fields.get("seqno", "-1")))
+
+
+def forget_last_run() -> None:
+    """Remove what a server that was killed left: the view it had of pods that are no more, and word of a transfer."""
+    for name in ("gvwstate.dat", TRANSFER):
+        (DATA / name).unlink(missing_ok=True)
+
+
+def _recovered() -> Position | None:
+    log = RECOVERY_LOG
+    log.unlink(missing_ok=True)
+    subprocess.run([program("mariadbd"), "--wsrep-recover", f"--log-error={log}"], check=True)
+    match = re.findall(r"Recovered position:\s*([0-9a-f-]{36}):(-?\d+)", log.read_text(errors="replace"))
+    return Position(match[-1][0], int(match[-1][1])) if match else None
+
+
+def write_history(held: Position) -> None:
+    """Let this member form the cluster as the one it was, at ``held``; with ``Position()``, as one with a new id.
+
+    Under the old id, members that hold an earlier position need only what they lack, and a second outage finds one
+    history and not two. That is safe only if nobody holds more: such a member would take its own end for the
+    cluster's. Under a new id everybody takes a whole copy.
+    """
+    new = DATA / f"{GRASTATE}.new"
+    with new.open("w") as file:
+        file.write(
+            f"# GALERA saved state\nversion: 2.1\nuuid:    {held.uuid}\nseqno:   {held.seqno}\nsafe_to_bootstrap: 1\n"
+        )
+        file.flush()
+        os.fsync(file.fileno())
+    new.replace(DATA / GRASTATE)
+
+
+def _sql(text: str) -> str:
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def accounts_sql(env: dict[str, str]) -> str:
+    """Return the SQL that makes the accounts of a new database, and nobody else's."""
+    admin, sst, audit = (
+        (_sql(env[f"MYSQL_DB{who}_USERNAME"]), _sql(env[f"MYSQL_DB{who}_PASSWORD"]))
+        for who in ("ADMIN", "SST", "AUDIT")
+    )
+    lines = ["DELETE FROM mysql.global_priv WHERE User NOT IN ('mariadb.sys', 'PUBLIC')", "FLUSH PRIVILEGES"]
+    for host in ("'%'", "'localhost'"):
+        lines += [
+            f"CREATE USER {admin[0]}@{host} IDENTIFIED BY {admin[1]}",
+            f"GRANT ALL PRIVILEGES ON *.* TO {admin[0]}@{host} WITH GRANT OPTION",
+        ]
+    lines += [
+        f"CREATE USER {sst[0]}@'localhost' IDENTIFIED BY {sst[1]}",
+        f"GRANT RELOAD, PROCESS, LOCK TABLES, BINLOG MONITOR, REPLICA MONITOR ON *.* TO {sst[0]}@'localhost'",
+        f"CREATE USER {audit[0]}@'%' IDENTIFIED BY {audit[1]}",
+        f"GRANT SELECT ON *.* TO {audit[0]}@'%'",
+        "SHUTDOWN",
+    ]
+    return "".join(f"{line};\n" for line in lines)
+
+
+def install() -> None:
+    """Make a new database with its accounts. A marker tells a half-made one from one that holds data."""
+    marker = DATA / INSTALLING
+    if marker.exists():
+        print("an earlier start was cut short while it made the database: beginning again", flush=True)
+        for path in DATA.iterdir():
+            if path != marker and path.name != "lost+found":
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
+    marker.touch()
+    print("making a new database", flush=True)
+    subprocess.run(
+        [
+            program("mariadb-install-db"),
+            "--skip-test-db",
+            "--auth-root-authentication-method=normal",
+            "--skip-log-bin",
+        ],
+        check=True,
+        stdout=subprocess.DEVNULL,
+    )
+    sql = Path("/tmp/accounts.sql")  # noqa: S108 - in the pod's own /tmp, and gone in a moment
+    sql.touch(mode=0o600)
+    sql.write_text(accounts_sql(dict(os.environ)))
+    try:
+        subprocess.run([program("mariadbd"), "--wsrep-on=OFF", "--skip-networking", f"--init-file={sql}"], check=True)
+    finally:
+        sql.unlink()
+    marker.unlink()
