@@ -6,6 +6,7 @@ with both archives, as their release has them.
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import time
@@ -74,7 +75,7 @@ def charts_of(name: str) -> Path:
             pytest.skip("GROUNDUP_CALICO_CHARTS is not set: Calico's charts are in no package (docs/kubernetes.md)")
         return Path(where)
     if supply.missing("cilium-charts"):
-        pytest.skip("the cache lacks cilium-charts: `supply build cilium-charts` makes it from Cilium's Go module")
+        pytest.skip("the cache lacks cilium-charts: `ci/supply build cilium-charts` makes it from Cilium's Go module")
     return supply.ensure("cilium-charts", progress=silent)["cilium-charts"].path
 
 
@@ -157,3 +158,41 @@ def _calico_is_there(api: Api, plan: Plan) -> None:
     assert network["ipPools"][0]["encapsulation"] == "VXLAN"
     place = "/api/v1/namespaces/tigera-operator/configmaps/kubernetes-services-endpoint"
     assert api.get(place)["data"]["KUBERNETES_SERVICE_HOST"] == plan.edge.address
+
+
+def test_the_module_predicts_applies_by_digest_and_then_has_nothing_to_do(
+    control_plane: ControlPlane, tmp_path: Path
+) -> None:
+    charts_of("cilium")
+    site, play, state = tmp_path / "site.yml", tmp_path / "play.yml", tmp_path / "state" / "net"
+    site.write_text(json.dumps({**SITE, "kubernetes": {"cni": "cilium"}}))
+    plan = plan_of("cilium")
+    pinned = {reference: f"{reference}@sha256:{'a' * 64}" for reference in plan.supply.images.values()}
+    options = {
+        "site": "net", "version": "1.36.3", "charts": "{{ groundup_site.kubernetes.cni.charts }}",
+        "releases": "{{ groundup_site.kubernetes.cni.releases }}", "images": pinned,
+    }  # fmt: skip
+    task = {"groundup.cloud.kubernetes_charts": options, "register": "found"}
+    shown = {"ansible.builtin.debug": {"msg": "changed={{ found.changed }}"}}
+    play.write_text(json.dumps([{"hosts": "localhost", "gather_facts": False, "tasks": [task, shown]}]))
+    state.mkdir(parents=True)
+    (state / "kubeconfig").write_bytes(control_plane.kubeconfig.read_bytes())
+
+    def run(*flags: str) -> str:
+        done = subprocess.run(
+            ["ansible-playbook", "-i", site, play, *flags],
+            env={**os.environ, "GROUNDUP_STATE": str(state.parent)}, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    network = Network(control_plane, "cilium", charts_of("cilium"))
+    try:
+        predicted = run("--check", "--diff")
+        assert "+ cilium: DaemonSet/cilium" in predicted
+        assert network.api.find("/apis/apps/v1/namespaces/kube-system/daemonsets/cilium") is None
+        assert ["changed=True" in run(), "changed=False" in run(), "changed=False" in run("--check")] == [True] * 3
+        agent = network.api.get("/apis/apps/v1/namespaces/kube-system/daemonsets/cilium")["spec"]["template"]["spec"]
+        assert agent["containers"][0]["image"] == pinned[plan.supply.images["cilium"]]
+    finally:
+        network.remove(plan.kubernetes.cni.releases)
