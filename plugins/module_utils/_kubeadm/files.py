@@ -29,7 +29,10 @@ def wanted(node: Node) -> tuple[File, ...]:
     """Return every file of the node, configuration first."""
     files = [
         File(path="/etc/containerd/config.toml", text=documents.containerd_config(node), restarts=CONTAINERD),
-        File(path=f"/etc/containerd/certs.d/{node.registry}/hosts.toml", text=documents.registry_hosts(node.registry)),
+        File(
+            path=f"/etc/containerd/certs.d/{node.registry}/hosts.toml",
+            text=documents.registry_hosts(node.registry, tls=node.registry_tls),
+        ),
         File(path="/etc/crictl.yaml", text=documents.crictl_config()),
         File(path="/etc/systemd/system/kubelet.service", text=documents.KUBELET_UNIT, restarts=KUBELET),
         File(

@@ -86,11 +86,12 @@ class Node:
     address: str
     taints: tuple[str, ...]  # "key=value:Effect" or "key:Effect"
     cluster: Cluster
-    registry: str  # host:port, plain HTTP
+    registry: str  # host:port
     sandbox_image: str
     images: tuple[str, ...]  # fetched before a join, so that the join does not wait for them
     downloads: tuple[Download, ...]
     encryption_key: str | None  # base64 of 32 bytes; control hosts only
+    registry_tls: bool = False
     # By name: etcd, kube-apiserver, kube-controller-manager, kube-scheduler, coredns. kubeadm names what is not here.
     control_images: Mapping[str, str] = field(default_factory=dict)
 

@@ -86,8 +86,13 @@ def test_containerd_reads_what_a_node_needs() -> None:
     assert cri["registry"]["config_path"] == "/etc/containerd/certs.d"
 
 
+def test_a_registry_with_tls_is_spoken_to_by_https_alone() -> None:
+    hosts = tomllib.loads(documents.registry_hosts("images.test:443", tls=True))
+    assert (hosts["server"], list(hosts["host"])) == ("https://images.test:443", ["https://images.test:443"])
+
+
 def test_the_registry_is_spoken_to_in_plain_http_and_nowhere_else_is() -> None:
-    hosts = tomllib.loads(documents.registry_hosts("registry.test:5000"))
+    hosts = tomllib.loads(documents.registry_hosts("registry.test:5000", tls=False))
     assert hosts["server"] == "http://registry.test:5000"
     assert list(hosts["host"]) == ["http://registry.test:5000"]
     assert "/etc/containerd/certs.d/registry.test:5000/hosts.toml" in [file.path for file in wanted(make_node())]
