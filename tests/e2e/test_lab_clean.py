@@ -107,15 +107,18 @@ def test_a_killed_lab_heals_on_its_volumes_and_a_destroyed_one_leaves_the_machin
     assert lab.play("lab_destroy")["localhost"]["changed"] == 0, "nothing was left, and yet something was removed"
 
 
-def test_the_state_of_a_site_is_kept_when_asked_for(lab: Lab) -> None:
+def test_the_state_of_a_site_is_kept_when_asked_for_but_for_the_access_to_a_cluster_that_is_gone(lab: Lab) -> None:
     lab.play("metal")
     key = lab.state / "labclean" / "ssh" / "id_ed25519"
     made = key.read_bytes()
+    kubeconfig = lab.state / "labclean" / "kubeconfig"
+    kubeconfig.write_text("of the cluster on these hosts")
 
     lab.play("lab_destroy", "-e", "lab_keep_state=true")
 
     assert key.read_bytes() == made
     assert not (lab.state / "labclean" / "lab").exists()
+    assert not kubeconfig.exists(), "a new lab of that name would be taken for a part of the old cluster"
 
 
 def test_a_restarted_machine_is_recognised_by_what_it_left_on_disk(lab: Lab) -> None:
