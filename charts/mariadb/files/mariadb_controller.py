@@ -22,7 +22,7 @@ from shared_object import Api, SharedObject
 
 PAUSE = 2.0  # seconds between looks
 ASKING = 2.0  # seconds for a member to answer
-SILENCE = 6.0  # seconds after which a writer that does not answer is given up
+SILENCE = 10.0  # seconds after which a writer is given up; Galera itself commits nothing any sooner without it
 LEASE = 10.0  # seconds after which a Lease that was not renewed is free
 Pod = dict[str, Any]
 QUESTION = "SHOW STATUS WHERE Variable_name = 'wsrep_ready'"
