@@ -17,8 +17,9 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout import (
     ownership,
 )
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.session import Session, die_with_parent, session
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import published
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import missing, published
 
+TOOLS = ("helm",)  # of the lock: what renders releases
 ARGUMENTS = {
     "site_file": {"type": "path", "required": True},
     "verb": {"type": "str", "choices": ["check", "apply", "verify"], "default": "apply"},
@@ -48,6 +49,8 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
         )
         die_with_parent()
         try:
+            if verb != "apply" and (unmade := missing(TOOLS)):
+                return result | _not_made(verb, unmade)
             with session(
                 arguments["site_file"],
                 say=self._display.display,
@@ -83,6 +86,15 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
         if self._task.diff and claimed:
             text = f"+ ConfigMap/{ownership.NAME}: fingerprints of {', '.join(claimed)}\n{text}"
         return {"diff": {"prepared": text}} if text else {}
+
+
+def _not_made(verb: str, unmade: tuple[str, ...]) -> dict[str, Any]:
+    """Return what can be said without what supply makes: neither a prediction nor a question builds."""
+    lacks = f"the cache lacks {', '.join(unmade)}, which the playbook groundup.cloud.supply makes"
+    if verb == "verify":
+        return {"failed": True, "msg": f"nothing was asked: {lacks}", "releases": [], "cards": []}
+    return {"changed": True, "msg": f"no release can be rendered yet, so that differences are not known: {lacks}",
+            "releases": [], "cards": []}  # fmt: skip
 
 
 def _closing(opened: Session, outcome: RolloutResult) -> list[str]:

@@ -54,5 +54,6 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
             "created": list(created),
             "issued": issued,
             "store": store.identity,
+            "msg": f"{'made' if write else 'would be made'}: {', '.join(after)}" if after else "everything is there",
             "diff": {"before": "", "after": "".join(f"{line}\n" for line in after)},
         }

@@ -37,7 +37,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
         names, source = arguments["names"], arguments["source"]
         pending = list(supply.missing(names, source=source))
         if self._task.check_mode and (pending or arguments["rebuild"]):
-            return {"changed": True, "built": pending, "msg": f"{len(pending)} artifacts would be made"}
+            return {"changed": True, "built": pending, "msg": f"would be made: {', '.join(pending) or names}"}
         artifacts = supply.ensure(names, progress=self._show, source=source, rebuild=arguments["rebuild"])
         built = [artifact.name for artifact in artifacts.values() if artifact.built]
         pushed: list[supply.Published] = []

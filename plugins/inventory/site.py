@@ -16,7 +16,8 @@ description:
     the cluster, C(rack_<name>) and C(provisioner_<name>)."
   - "Variables: C(groundup_site_file), the path of the site file; C(groundup_site), the plan without its hosts and chart
     values; C(groundup_host), one host's part; and how to connect: C(ansible_host), C(ansible_user), C(ansible_port),
-    the site's ssh key."
+    the site's ssh key, and the keys of hosts; C(groundup_predicts), whether this run only says what it would do
+    (check mode, or C(--tags check))."
 notes:
   - Every key of the site file is described in the site file reference.
 options:
@@ -52,6 +53,7 @@ from ansible.plugins.inventory import BaseInventoryPlugin
 from ansible.template import trust_as_template
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import SiteError, load_site, make_plan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.model.machines import ROLES
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.serial import host_vars, site_vars
 
 _PLUGIN = re.compile(rb"^(?:\xef\xbb\xbf)?plugin:\s*[\"']?([A-Za-z0-9_.]+)", re.MULTILINE)
@@ -100,12 +102,13 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # ansible shi
             "ansible_port": plan.access.port,
             "ansible_ssh_private_key_file": str(state / "ssh" / "id_ed25519"),
             # A kept connection to a host that died must end by itself, not hold every later run for ever.
-            "ansible_ssh_common_args": f"-o UserKnownHostsFile={state / 'ssh' / 'known_hosts'}"
+            "ansible_ssh_common_args": f'-o "UserKnownHostsFile={state}/ssh/known_hosts {state}/ssh/host_keys"'
             " -o ServerAliveInterval=10 -o ServerAliveCountMax=6",
+            "groundup_predicts": "{{ ansible_check_mode or 'check' in ansible_run_tags }}",
         }.items():
             everything.set_variable(name, _trusted(value, known))
         # "absent" stays empty but in check mode, where metal fills it with hosts that only a real run would make.
-        for group in ("seed", "control", "storage", "worker", "hypervisor", "kubernetes", "absent"):
+        for group in (*ROLES, "kubernetes", "provisioner_existing", "absent"):
             inventory.add_group(group)
         for host in plan.hosts.values():
             groups = [*host.roles, f"rack_{host.rack.replace('-', '_')}", f"provisioner_{host.provisioner}"]

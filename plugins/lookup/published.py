@@ -8,6 +8,7 @@ from ansible.errors import AnsibleLookupError
 from ansible.plugins.lookup import LookupBase
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import published
+from ansible_collections.groundup.cloud.plugins.plugin_utils.verbs import predicts
 
 DOCUMENTATION = r"""
 name: published
@@ -59,6 +60,6 @@ class LookupModule(LookupBase):  # type: ignore[misc]  # ansible ships no types
 def _served(site: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
     supply = site["supply"]
     record = published.foreseen(variables, seed=supply["seed"]) or published.needed(
-        site["site"], seed=supply["seed"], predicts=bool(variables.get("ansible_check_mode"))
+        site["site"], seed=supply["seed"], predicts=predicts(variables)
     )
     return {"images": record.pin(supply["images"], registry=supply["registry"]), "files": dict(record.files)}

@@ -9,6 +9,7 @@ from ansible.plugins.lookup import LookupBase
 from ansible.utils.display import Display
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import unpacked
+from ansible_collections.groundup.cloud.plugins.plugin_utils.verbs import predicts
 
 DOCUMENTATION = r"""
 name: rootfs
@@ -16,7 +17,7 @@ short_description: A root file system of the lock, as a directory of the control
 description:
   - Returns the directory an artifact of kind C(root) is unpacked in. It is made when the cache lacks it, and never
     written to.
-  - In check mode nothing is made, and the answer is an empty string.
+  - When a run only predicts (check mode, C(--tags check)), nothing is made, and the answer is an empty string.
 options:
   _terms:
     description: Names of artifacts.
@@ -44,7 +45,7 @@ class LookupModule(LookupBase):  # type: ignore[misc]  # ansible ships no types
 
     def run(self, terms: list[str], variables: dict[str, Any] | None = None, **_options: Any) -> list[str]:
         """Return the directories of the root file systems ``terms``."""
-        if (variables or {}).get("ansible_check_mode"):
+        if predicts(variables or {}):
             return ["" for _ in terms]
         try:
             return [str(unpacked(term, progress=Display().display)) for term in terms]

@@ -7,6 +7,7 @@ from typing import Any
 from ansible.errors import AnsibleLookupError
 from ansible.plugins.lookup import LookupBase
 from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import SecretsError, open_store
+from ansible_collections.groundup.cloud.plugins.plugin_utils.verbs import predicts
 
 DOCUMENTATION = r"""
 name: secret
@@ -14,8 +15,8 @@ short_description: A secret of the site, by name
 description:
   - Reads the encrypted store of the site on the controller. Use it only in tasks with C(no_log), or as an option of a
     module that hides that option.
-  - In check mode a name the store does not hold yet gives a value that is kept nowhere, so that what would happen can
-    be predicted on a new site.
+  - When a run only predicts (check mode, C(--tags check)), a name the store does not hold yet gives a value that is
+    kept nowhere.
 options:
   _terms:
     description: Names of secrets.
@@ -52,7 +53,7 @@ class LookupModule(LookupBase):  # type: ignore[misc]  # ansible ships no types
     def run(self, terms: list[str], variables: dict[str, Any] | None = None, **options: Any) -> list[str]:
         """Return the values of ``terms``."""
         known = variables or {}
-        check = bool(known.get("ansible_check_mode"))
+        check = predicts(known)
         try:
             store = open_store(options.get("site") or known["groundup_site"]["site"], write=False)
             if check:

@@ -7,6 +7,7 @@ from typing import Any
 from ansible.errors import AnsibleLookupError
 from ansible.plugins.lookup import LookupBase
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
+from ansible_collections.groundup.cloud.plugins.plugin_utils.verbs import predicts
 
 DOCUMENTATION = r"""
 name: state_file
@@ -14,7 +15,7 @@ short_description: A public file of the site's state directory
 description:
   - Returns the content of a certificate or a public key that the controller keeps for the site, without its
     last newline.
-  - In check mode a file that is not there yet gives an empty string.
+  - When a run only predicts (check mode, C(--tags check)), a file that is not there yet gives an empty string.
 options:
   _terms:
     description: Paths below the state directory. Each ends in C(.crt) or C(.pub).
@@ -49,7 +50,7 @@ class LookupModule(LookupBase):  # type: ignore[misc]  # ansible ships no types
         """Return the contents of the files ``terms``."""
         known = variables or {}
         directory = state_dir(options.get("site") or known["groundup_site"]["site"])
-        check = bool(known.get("ansible_check_mode"))
+        check = predicts(known)
         return [_content(directory, term, may_miss=check) for term in terms]
 
 

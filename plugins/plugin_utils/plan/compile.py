@@ -10,6 +10,7 @@ from .errors import SiteError
 from .findings import find
 from .layout import lay_out
 from .model import Site
+from .ovn import ovn
 from .types import Plan
 
 
@@ -38,6 +39,7 @@ def make_plan(site: Site) -> Plan:
         supply=supply,
         kubernetes=kubernetes,
         edge=edge,
+        ovn=ovn(layout),
         openstack=platform.openstack(layout),
         findings=(),
     )

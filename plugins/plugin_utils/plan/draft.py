@@ -58,6 +58,11 @@ class Layout:
         """Return the network hosts are reached on; `layout` has made sure there is one."""
         return self.by_purpose("management")[0]
 
+    @property
+    def underlay(self) -> NetworkPlan:
+        """Return the network pods' packets cross hosts on: that of a node's own address."""
+        return self.management
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from .addresses import Share
+from .addresses import Share, text
 from .draft import Layout, Member
 from .model.machines import MachineGroup, Port
 from .notes import range_full
@@ -77,11 +77,11 @@ class GroupPorts:
     def _allot(self, lane: _Lane, member: Member) -> str | None:
         if member.number is None:
             return None
-        value = lane.share.first + member.number - 1
-        if value > lane.share.last:
+        address = lane.share.nth(member.number)
+        if address is None:
             lane.full.append(member.name)
             return None
-        return f"{value >> 24}.{value >> 16 & 255}.{value >> 8 & 255}.{value & 255}"
+        return text(address)
 
     def findings(self) -> list[Finding]:
         """Return one finding for each network whose share is too small for the group."""

@@ -58,6 +58,7 @@ def lay_out(site: Site) -> Layout:
                 interfaces=interfaces,
                 bmc=bmc,
                 serial=own.serial if own else None,
+                host_key=site.access.host_keys.get(member.name),
                 node_labels={**labels, "topology.kubernetes.io/zone": member.rack} if labels else {},
                 node_taints=taints,
             )

@@ -43,6 +43,7 @@ def supply(layout: Layout) -> SupplyPlan:
     return SupplyPlan(
         source=site.supply.source,
         registry=registry,
+        registry_tls=bool(site.supply.registry) and site.supply.registry_tls,
         files_url=site.supply.files_url or f"http://registry.{site.domain}:{FILES_PORT}",
         seed=seeds[0].name if seeds and not site.supply.registry else None,
         images={**found, **site.supply.images},
@@ -53,7 +54,6 @@ def supply(layout: Layout) -> SupplyPlan:
 def kubernetes(layout: Layout, edge_plan: EdgePlan, supply_plan: SupplyPlan) -> KubernetesPlan:
     """Return the infrastructure's cluster."""
     site, written, profile = layout.site, layout.site.kubernetes, layout.profile
-    underlay = (layout.by_purpose("cluster") or [layout.management])[0]
     by_backend = (
         "local" if site.storage.backend == "none" else "external" if site.storage.backend == "external" else "ceph-rbd"
     )
@@ -70,7 +70,7 @@ def kubernetes(layout: Layout, edge_plan: EdgePlan, supply_plan: SupplyPlan) -> 
         cni=cni(
             name=written.cni or profile.cni,
             backend=written.cni_backend,
-            underlay_mtu=underlay.mtu,
+            underlay_mtu=layout.underlay.mtu,
             pod_cidr=written.pod_cidr,
             api=(edge_plan.address, API_PORT),
             images=supply_plan.images,

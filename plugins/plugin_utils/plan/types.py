@@ -68,6 +68,7 @@ class HostPlan:
     interfaces: tuple[InterfacePlan, ...]
     bmc: dict[str, Any] | None
     serial: str | None
+    host_key: str | None  # public key of its sshd, where the site file vouches for it
     node_labels: dict[str, str] = field(default_factory=dict)  # Kubernetes labels; empty: not a Kubernetes node
     node_taints: tuple[str, ...] = ()
 
@@ -106,6 +107,7 @@ class SupplyPlan:
 
     source: Literal["build", "registry", "upstream"]
     registry: str  # "registry.lab.test:5000": every image reference starts with it
+    registry_tls: bool  # whether it is spoken to by HTTPS; the seed's is plain, inside the site
     files_url: str  # "http://registry.lab.test:8080": binaries and archives, by <artifact>/<version>/<file>
     seed: str | None  # the host that serves both; None: an existing registry is used
     images: dict[str, str]  # logical image name of the lock -> full reference
@@ -192,6 +194,19 @@ class ReleasePlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OvnPlan:
+    """The network of the tenants."""
+
+    tenant_network: Literal["geneve", "vlan", "flat"]
+    tunnel_ids: str  # geneve: "first-last"
+    vlan_range: str | None  # vlan: "first-last"
+    max_header_size: int  # bytes of a Geneve header with OVN's options
+    tenant_mtu: int
+    distributed_floating_ip: bool
+    bridge_mappings: dict[str, str]  # physical network -> provider network
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OpenStackPlan:
     """The cloud on top."""
 
@@ -220,5 +235,6 @@ class Plan:
     supply: SupplyPlan
     kubernetes: KubernetesPlan
     edge: EdgePlan
+    ovn: OvnPlan
     openstack: OpenStackPlan
     findings: tuple[Finding, ...]

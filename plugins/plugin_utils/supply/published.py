@@ -16,6 +16,7 @@ from typing import Any
 from ..errors import GroundupError
 from ..files import write_atomic
 from ..paths import state_dir
+from ..verbs import predicts
 from .artifact import Artifact
 from .oci import manifest_digest
 
@@ -117,7 +118,7 @@ def needed(site: str, *, seed: str | None, predicts: bool) -> Record:
 
 def foreseen(variables: Mapping[str, Any], *, seed: str | None) -> Record | None:
     """Return what ``seed`` would serve, as its own layer said before in this run in check mode; None: it did not."""
-    if not seed or not variables.get("ansible_check_mode") or seed not in variables.get("hostvars", {}):
+    if not seed or not predicts(variables) or seed not in variables.get("hostvars", {}):
         return None
     said = variables["hostvars"][seed].get("seed_published") or {}
     return Record.from_plain(said["published"]) if "published" in said else None

@@ -320,6 +320,22 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
         {"supply/images": {"openstack": "r.example/o:2025.2"}},
         "openstack.release",
     ),
+    # who serves the site
+    ("files-url-missing", "error", "lab", {"supply/registry": "r.example.org:443"}, "supply.files_url"),
+    ("registry-missing", "error", "lab", {"supply/source": "registry"}, "supply.registry"),
+    ("seed-beside-registry", "error", "lab", {"supply/registry": "r.example.org:443"}, "machines.seed"),
+    ("several-seeds", "error", "lab", {"machines/seed/count": 2}, "machines.seed"),
+    ("files-url-not-the-seeds", "error", "lab", {"supply/files_url": "https://f.example.org"}, "supply.files_url"),
+    ("files-url-not-the-seeds", "error", "lab", {"supply/files_url": "http://f.example.org"}, "supply.files_url"),
+    # how the controller knows the machines
+    ("host-key-missing", "warning", "edge", {"access": {}}, "access.host_keys"),
+    ("unknown-machine", "error", "edge", {"access/host_keys": {"edge-2": "ssh-ed25519 AAAA"}}, "host_keys.edge-2"),
+    # what this version does not build
+    ("not-in-this-version", "error", "lab", {"edge": {"kind": "gateway-api"}}, "edge.kind"),
+    ("not-in-this-version", "warning", "edge", {"storage/backend": "rook"}, "storage.backend"),
+    ("not-in-this-version", "warning", "lab", {"machines/worker/provisioner": "ironic"}, "machines"),
+    ("not-in-this-version", "warning", "lab", {"networks/cluster": {"cidr": "10.91.0.0/24"}}, "networks.cluster"),
+    ("not-in-this-version", "warning", "lab", {"ovn/tenant_network": "flat"}, "ovn"),
 ]
 
 
@@ -335,7 +351,14 @@ def test_a_mistake_is_found_at_its_key(
     assert all(finding.what and finding.why and finding.remedy for finding in findings)
 
 
-@pytest.mark.parametrize("base", ["lab", "lab-ha", "region"])
+def test_a_region_is_sound_but_for_what_this_version_does_not_build(plan_of: Callable[..., Plan]) -> None:
+    found = plan_of("region").findings
+    assert {(finding.name, finding.severity) for finding in found} == {("not-in-this-version", "warning")}
+    where = [finding.where for finding in found]
+    assert where == [("machines",), ("networks.cluster",), ("ovn",), ("storage.backend",)]
+
+
+@pytest.mark.parametrize("base", ["lab", "lab-ha"])
 def test_example_sites_have_no_findings(plan_of: Callable[..., Plan], base: str) -> None:
     assert plan_of(base).findings == ()
 

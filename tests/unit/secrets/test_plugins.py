@@ -87,12 +87,14 @@ def test_a_file_that_is_not_there_yet_is_an_error_but_in_check_mode(state: Path)
     with pytest.raises(AnsibleLookupError, match=f"{state}/ca.crt is missing"):
         look(state_file, "ca.crt")
     assert look(state_file, "ca.crt", ansible_check_mode=True) == ""
+    assert look(state_file, "ca.crt", ansible_run_tags=["check"]) == ""
 
 
 def test_a_secret_that_is_not_there_is_an_error_but_in_check_mode(state: Path) -> None:
     with pytest.raises(AnsibleLookupError, match="holds no keystone/admin"):
         look(secret, "keystone/admin")
     assert look(secret, "keystone/admin", ansible_check_mode=True)
+    assert look(secret, "keystone/admin", ansible_run_tags=["check"])
     assert not state.exists()
 
 

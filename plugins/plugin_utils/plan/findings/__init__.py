@@ -4,9 +4,25 @@ from __future__ import annotations
 
 from ..draft import Draft
 from ..types import Finding
-from . import addresses, cluster, domains, links, machines, planes, quorum, services, storage, versions
+from . import (
+    access,
+    addresses,
+    cluster,
+    domains,
+    later,
+    links,
+    machines,
+    planes,
+    quorum,
+    services,
+    storage,
+    supply,
+    versions,
+)
 
-SUBJECTS = (addresses, links, planes, machines, quorum, domains, storage, cluster, services, versions)
+SUBJECTS = (
+    addresses, links, planes, machines, access, quorum, domains, storage, cluster, services, supply, versions, later
+)  # fmt: skip
 _ORDER = {"error": 0, "warning": 1, "info": 2}
 
 

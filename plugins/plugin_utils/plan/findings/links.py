@@ -6,12 +6,9 @@ from collections.abc import Iterator
 from itertools import combinations
 
 from ..draft import Draft
+from ..ovn import OVN_HEADER, carriers, room
 from ..types import Finding
 
-IPV4_HEADER = 20
-OVN_HEADER = (
-    38  # Geneve with OVN's options, the UDP header and the inner Ethernet header: what Neutron's OVN driver needs
-)
 OVN_PORT = 6081  # Geneve's own port; OVN has no other
 MAX_TUNNEL_ID = 2**24 - 1  # a VNI has 24 bits
 MIN_POD_MTU = 1280  # the least IPv6 allows, and what common software is tested with
@@ -147,29 +144,29 @@ def _mtus(draft: Draft) -> Iterator[Finding]:
                 why="Neutron would hand out an MTU that is too large: small packets pass, large ones vanish",
                 remedy=f"write {OVN_HEADER} or leave it out",
             )
-        for network in layout.by_purpose("tunnel") or [layout.management]:
-            room = network.mtu - IPV4_HEADER - max(ovn.max_header_size, OVN_HEADER)
-            if ovn.tenant_mtu and ovn.tenant_mtu > room:
+        for network in carriers(layout):
+            left = room(network, ovn.max_header_size)
+            if ovn.tenant_mtu and ovn.tenant_mtu > left:
                 yield Finding(
                     name="mtu-below-encapsulation",
                     severity="error",
                     where=("ovn.tenant_mtu", f"networks.{network.name}.mtu"),
-                    what=f"tenants' packets of {ovn.tenant_mtu} bytes do not fit into {network.name}: {room} remain",
+                    what=f"tenants' packets of {ovn.tenant_mtu} bytes do not fit into {network.name}: {left} remain",
                     why="small packets pass and large ones vanish: ping works, TCP hangs",
-                    remedy=f"write {network.name} mtu {ovn.tenant_mtu + network.mtu - room}, or ovn.tenant_mtu: {room}",
+                    remedy=f"write {network.name} mtu {ovn.tenant_mtu + network.mtu - left}, or ovn.tenant_mtu: {left}",
                 )
-            elif room < 1500 and not ovn.tenant_mtu and layout.profile.production:
+            elif left < 1500 and not ovn.tenant_mtu and layout.profile.production:
                 yield Finding(
                     name="tenant-mtu-below-1500",
                     severity="warning",
                     where=(f"networks.{network.name}.mtu",),
-                    what=f"tenants' networks get {room} bytes",
+                    what=f"tenants' networks get {left} bytes",
                     why="guests and pods in them that assume 1500 need fragmentation or lose packets",
-                    remedy=f"write mtu {1500 + network.mtu - room} or more, if the switches carry it",
+                    remedy=f"write mtu {1500 + network.mtu - left} or more, if the switches carry it",
                 )
     kubernetes = draft.plan.kubernetes
     if kubernetes.cni.mtu < MIN_POD_MTU:
-        network = (layout.by_purpose("cluster") or [layout.management])[0]
+        network = layout.underlay
         yield Finding(
             name="mtu-below-encapsulation",
             severity="error",

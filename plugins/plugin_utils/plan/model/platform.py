@@ -6,9 +6,30 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from .base import Address, Cidr, IdRange, Model, Name, Plain, Text, Version
+from .base import Address, Cidr, Domain, IdRange, Model, Name, Plain, Text, Version
 
 Reference = Annotated[str, Field(max_length=512, pattern=r"^[!-~]+$")]  # a URL, a path or an image: no blanks
+HostPort = Annotated[
+    str,
+    Field(
+        max_length=261,
+        pattern=r"^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?:[0-9]{1,5}$",
+        json_schema_extra={"examples": ["images.example.org:443"]},
+    ),
+]
+Url = Annotated[str, Field(max_length=512, pattern=r"^https?://[!-~]+[^/]$")]
+# What becomes a word of a file on every host: nothing that ends a line or leaves a directory.
+Zone = Annotated[str, Field(max_length=64, pattern=r"^[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+)*$")]
+Server = Annotated[str, Field(max_length=253, pattern=r"^[A-Za-z0-9][A-Za-z0-9.:-]*$")]
+KernelModule = Annotated[str, Field(max_length=64, pattern=r"^[A-Za-z0-9_-]+$")]
+HostKey = Annotated[
+    str,
+    Field(
+        max_length=4096,
+        pattern=r"^(ssh-[a-z0-9-]+|ecdsa-sha2-nistp[0-9]+) [A-Za-z0-9+/]+={0,2}$",
+        json_schema_extra={"examples": ["ssh-ed25519 AAAA..."]},
+    ),
+]
 
 Armored = Annotated[
     str,
@@ -29,18 +50,23 @@ class Access(Model):
         default_factory=list, description="Further public ssh keys, beside the site's own."
     )
     port: Annotated[int, Field(ge=1, le=65535)] = Field(22, description="TCP port of sshd.")
+    host_keys: dict[Name, HostKey] = Field(
+        default_factory=dict,
+        description="Public key of sshd (type and key) of each machine that is installed already, by its name. "
+        "Others' keys are learnt where the machine is made.",
+    )
 
 
 class Hosts(Model):
     """What every host gets, whatever its role."""
 
-    timezone: Text = Field("Etc/UTC", description="Time zone name.")
-    ntp_servers: list[Text] = Field(default_factory=list, description="Time servers. Default: those of the profile.")
+    timezone: Zone = Field("Etc/UTC", description="Time zone name.")
+    ntp_servers: list[Server] = Field(default_factory=list, description="Time servers. Default: those of the profile.")
     dns_servers: list[Address] = Field(default_factory=list, description="Resolvers. Default: the host keeps its own.")
-    sysctl: dict[str, str | int] = Field(
+    sysctl: dict[str, Text | int] = Field(
         default_factory=dict, description="Kernel parameters, added to those of the profile."
     )
-    kernel_modules: list[Text] | None = Field(
+    kernel_modules: list[KernelModule] | None = Field(
         None, description="Kernel modules loaded at boot. Default: those of the profile."
     )
     packages_url: Reference | None = Field(
@@ -84,11 +110,17 @@ class Supply(Model):
         "build",
         description="build: from packages; registry: an existing one; upstream: URLs and digests of the lock.",
     )
-    registry: Reference | None = Field(
-        None, description="host:port of the OCI registry. Default: registry.<domain>:5000 on the seed."
+    registry: HostPort | None = Field(
+        None, description="host:port of an OCI registry of the site's own. Default: registry.<domain>:5000 on the seed."
     )
-    files_url: Reference | None = Field(
-        None, description="URL of the file tree. Default: http://registry.<domain>:8080 on the seed."
+    registry_tls: bool = Field(
+        True,
+        description="Whether `registry` speaks TLS, with a certificate the hosts trust. The seed's does not.",
+    )
+    files_url: Url | None = Field(
+        None,
+        description="URL of the file tree, by <artifact>/<version>/<file>. "
+        "Default: http://registry.<domain>:8080 on the seed; needed beside `registry`.",
     )
     images: dict[str, Reference] = Field(
         default_factory=dict, description="References of single images, in place of the matrix'."
@@ -109,7 +141,7 @@ class Cluster(Model):
     )
     pod_cidr: Cidr = Field("10.233.64.0/18", description="Addresses of pods.")
     service_cidr: Cidr = Field("10.233.0.0/18", description="Addresses of Services.")
-    dns_domain: Text = Field("cluster.local", description="DNS domain of Services.")
+    dns_domain: Domain = Field("cluster.local", description="DNS domain of Services.")
     audit: bool = Field(True, description="Whether the API server keeps an audit log.")
     encrypt_secrets: bool = Field(True, description="Whether Secrets are encrypted at rest.")
     kubelet: Plain = Field(default_factory=dict, description="KubeletConfiguration fields, over those of the profile.")

@@ -1,0 +1,35 @@
+"""Access: the controller knows every machine it did not make by its key."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+
+from ..draft import Draft
+from ..types import Finding
+
+
+def check(draft: Draft) -> Iterator[Finding]:
+    """Yield machines without a host key, and keys without a machine."""
+    keys, hosts = draft.site.access.host_keys, draft.plan.hosts
+    strangers = [host.name for host in hosts.values() if host.provisioner == "existing" and host.host_key is None]
+    if strangers:
+        yield Finding(
+            name="host-key-missing",
+            severity="warning",
+            where=("access.host_keys",),
+            what=f"{len(strangers)} machines that are installed already have no host key written, {strangers[0]} first",
+            why="ssh refuses a host nobody vouches for, unless the controller's own known_hosts or a CA there does",
+            remedy="write access.host_keys.<machine>, from the machine's own /etc/ssh/ssh_host_ed25519_key.pub",
+        )
+    for name in keys:
+        if name not in hosts:
+            close = difflib.get_close_matches(name, hosts, n=1)
+            yield Finding(
+                name="unknown-machine",
+                severity="error",
+                where=(f"access.host_keys.{name}",),
+                what=f"there is no machine {name}",
+                why="what is written there would have no effect",
+                remedy=f"did you mean {close[0]}?" if close else "write a machine's name",
+            )

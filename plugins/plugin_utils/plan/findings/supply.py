@@ -1,0 +1,63 @@
+"""Supply: there is one place that serves the site, and every host can name it (A9)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ..draft import Draft
+from ..types import Finding
+
+_SEEDS = re.compile(r"http://[^/:]+:[0-9]{1,5}")  # what a seed can listen on
+
+
+def check(draft: Draft) -> Iterator[Finding]:
+    """Yield findings about the registry, the file tree and the host that serves both."""
+    written = draft.site.supply
+    seeds = [host.name for host in draft.layout.with_role("seed")]
+    keys = tuple(dict.fromkeys(f"machines.{member.group}" for member in draft.layout.members if member.name in seeds))
+    if written.registry and not written.files_url:
+        yield Finding(
+            name="files-url-missing",
+            severity="error",
+            where=("supply.files_url", "supply.registry"),
+            what=f"images come from {written.registry}, and nothing says where files come from",
+            why=f"nobody would serve {draft.plan.supply.files_url}: no host gets kubeadm or the kubelet",
+            remedy="write supply.files_url, by <artifact>/<version>/<file>; or leave supply.registry out",
+        )
+    if written.source == "registry" and not written.registry:
+        yield Finding(
+            name="registry-missing",
+            severity="error",
+            where=("supply.registry", "supply.source"),
+            what="artifacts come from an existing registry, and none is written",
+            why="nothing is built, so that the seed would have nothing to serve",
+            remedy="write supply.registry and supply.files_url, or supply.source: build",
+        )
+    if written.registry and seeds:
+        yield Finding(
+            name="seed-beside-registry",
+            severity="error",
+            where=("supply.registry", *keys),
+            what=f"{seeds[0]} has the role seed, and the site has a registry of its own",
+            why="hosts would be told of the registry, and nobody of the seed",
+            remedy="take the role away, or leave supply.registry out",
+        )
+    elif len(seeds) > 1:
+        yield Finding(
+            name="several-seeds",
+            severity="error",
+            where=keys,
+            what=f"{len(seeds)} machines have the role seed: {', '.join(seeds[:3])}{', ...' if seeds[3:] else ''}",
+            why=f"the names of registry and file tree are those of one host, {seeds[0]}",
+            remedy="keep one of them",
+        )
+    if seeds and not written.registry and written.files_url and not _SEEDS.fullmatch(written.files_url):
+        yield Finding(
+            name="files-url-not-the-seeds",
+            severity="error",
+            where=("supply.files_url",),
+            what=f"the seed is to serve files as {written.files_url}",
+            why="it speaks plain HTTP on a port the URL must name",
+            remedy=f"leave it out, or write one such as http://registry.{draft.site.domain}:8080",
+        )

@@ -1,0 +1,96 @@
+"""The verbs of the layers on a site that is not there yet: predictions and questions change and build nothing."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+EDGE = (ROOT / "inventories/edge/site.yml").read_text()
+LAYERS = ("supply", "metal", "seed", "host", "kubernetes", "openstack")
+RECAP = re.compile(r"^(\S+) +: (ok=\d+ +changed=\d+ +unreachable=\d+ +failed=\d+)", re.MULTILINE)
+
+Play = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def files(directory: Path) -> list[Path]:
+    """Return the files below ``directory``."""
+    return [path for path in directory.rglob("*") if path.is_file()]
+
+
+@pytest.fixture
+def play(tmp_path: Path) -> Play:
+    """Return a function that runs a playbook on a site whose one machine refuses connections, from an empty cache."""
+    text = EDGE.replace("10.95.0.", "127.95.0.").replace("access:\n", "access:\n  port: 9\n")
+
+    def run(name: str, *arguments: str, site: str = text) -> subprocess.CompletedProcess[str]:
+        (tmp_path / "site.yml").write_text(site)
+        environment = {
+            **os.environ,
+            "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"),
+            "ANSIBLE_COLLECTIONS_PATH": str(ROOT / ".run"),
+            "GROUNDUP_STATE": str(tmp_path / "state"),
+            "GROUNDUP_CACHE": str(tmp_path / "cache"),
+        }
+        program = Path(sys.executable).with_name("ansible-playbook")
+        command = [program, "-i", tmp_path / "site.yml", f"groundup.cloud.{name}", *arguments]
+        return subprocess.run(command, check=False, capture_output=True, text=True, env=environment)
+
+    return run
+
+
+def test_the_tag_check_predicts_a_site_that_is_not_there_as_check_mode_does(play: Play, tmp_path: Path) -> None:
+    by_tag, by_mode = play("site", "--tags", "check"), play("site", "--check", "--diff")
+    assert (by_tag.returncode, by_mode.returncode) == (0, 0), by_tag.stdout + by_mode.stdout
+    assert RECAP.findall(by_tag.stdout) == RECAP.findall(by_mode.stdout)
+    assert "edge-1.edge.example.org" in by_tag.stdout  # differences are shown: here those of plan.json
+    assert not (tmp_path / "state").exists()
+    assert files(tmp_path / "cache") == []
+
+
+def test_check_beside_another_verb_still_changes_nothing(play: Play, tmp_path: Path) -> None:
+    assert play("metal", "--tags", "check,apply").returncode == 0
+    assert not (tmp_path / "state").exists()
+
+
+@pytest.mark.parametrize(
+    ("layer", "said"),
+    [
+        ("supply", "would be made: root-go"),
+        ("metal", "edge-1 does not let the controller in as ops@127.95.0.10, port 9"),
+        ("host", "would be made: secret"),
+        ("openstack", "nothing was asked: the cache lacks"),
+    ],
+)
+def test_the_tag_verify_says_what_a_new_site_lacks(play: Play, tmp_path: Path, layer: str, said: str) -> None:
+    done = play(layer, "--tags", "verify")
+    assert done.returncode != 0
+    assert said in " ".join((done.stdout + done.stderr).split())
+    assert not (tmp_path / "state").exists()
+    assert files(tmp_path / "cache") == []
+
+
+def test_a_machine_that_does_not_let_the_controller_in_is_told_with_both_keys(play: Play, tmp_path: Path) -> None:
+    done = play("metal")
+    said = " ".join((done.stdout + done.stderr).split())
+    assert done.returncode != 0
+    assert "access.host_keys.edge-1" in said
+    assert "id_ed25519.pub into ops's authorized_keys" in said.replace("''", "'")
+    assert "[127.95.0.10]:9 ssh-ed25519 AAAA" in (tmp_path / "state/edge/ssh/host_keys").read_text()
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+def test_no_layer_starts_on_a_plan_with_an_error(play: Play, tmp_path: Path, layer: str) -> None:
+    site = EDGE.replace("names: [edge-1]", "names: [edge-1, edge-2]")
+    done = play(layer, *(["--limit", "edge-2"] if layer == "kubernetes" else []), site=site)
+    assert done.returncode != 0
+    assert "2 machines have the role seed" in " ".join(done.stdout.split())
+    assert [name for name, _ in RECAP.findall(done.stdout)] in (["edge-1"], ["edge-2"], ["edge-1", "edge-2"])
+    assert not (tmp_path / "state").exists()
+    assert files(tmp_path / "cache") == []
