@@ -50,7 +50,14 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
         if names is None:
             names = [name for name, entry in lock.artifacts.items() if entry.kind == "files" and not entry.optional]
         wanted = lock.select([*arguments["images"], *names])
-        unmade = set(supply.missing(wanted, source=source)) if check else set()
+        unmade = set(supply.missing(wanted, source=source)) if check or arguments["verify"] else set()
+        if arguments["verify"] and unmade:
+            raise GroundupError(
+                f"the cache lacks {', '.join(name for name in wanted if name in unmade) or ', '.join(unmade)}",
+                where=str(cache_dir()),
+                why="what is served is compared with it, and a question builds nothing",
+                remedy="run the playbook groundup.cloud.supply, which makes it",
+            )
         made = supply.ensure(
             [name for name in wanted if name not in unmade], progress=self._show, source=source, lock=lock
         )
