@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import tarfile
 import tempfile
 import time
 import urllib.request
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +18,13 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import Groun
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import cache_dir
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import published
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.published import Record
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.tunnel import ssh_command, tunnel
 
 ARGUMENTS = {
     "site": {"type": "str", "required": True},
     "source": {"type": "str", "choices": ["build", "upstream"], "default": "build"},
     "registry": {"type": "str", "required": True},
+    "registry_inside": {"type": "str", "required": True},
     "files_url": {"type": "str", "required": True},
     "files_root": {"type": "path", "required": True},
     "images": {"type": "list", "elements": "str", "required": True},
@@ -84,12 +87,15 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
         if not only_look:
             for place in lacking:
                 self._send(place, arguments["files_root"], task_vars)
-        pushed = supply.push(arguments["registry"], images, tls_verify=False, progress=self._show, dry_run=only_look)
+        pushed = supply.push(
+            arguments["registry"], images, tls_verify=False, progress=self._show, dry_run=only_look,
+            inside=self._inside(arguments["registry_inside"]),
+        )  # fmt: skip
         result["images"] = [image.reference for image in pushed if image.changed]
         result["files"] = ["/".join(place.parts[-2:]) for place in lacking]
         if arguments["verify"]:
             _refuse(arguments, result["images"], result["files"])
-            _verify_content(arguments["files_url"], places)
+            self._verify_content(Record.of([], places, root=_root()).files, arguments["files_root"], task_vars)
         elif not check and record != before:
             published.save(site, record)
         result["changed"] = not arguments["verify"] and bool(result["images"] or lacking or record != before)
@@ -113,6 +119,35 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
             if done.get("failed"):
                 raise AnsibleActionFail(f"{' '.join(command)}: {done.get('stderr') or done.get('msg')}", result=done)
 
+    @contextmanager
+    def _inside(self, target: str) -> Iterator[str]:
+        """Give an address at which the registry takes images: ``target`` of the host, through ssh."""
+        ssh = ssh_command(self._connection.get_option, transport=self._connection.transport)
+        with tunnel(ssh, target) as address:
+            yield address
+
+    def _verify_content(self, files: Mapping[str, str], root: str, task_vars: dict[str, Any]) -> None:
+        """Have the host compare every file it serves with the digest of the record."""
+        wanted = "".join(f"{digest}  {name}\n" for name, digest in sorted(files.items()))
+        argv = ["sha256sum", "--check", "--strict", "--quiet"]
+        done = self._execute_module(
+            module_name="ansible.builtin.command",
+            module_args={"argv": argv, "chdir": root, "stdin": wanted, "stdin_add_newline": False},
+            task_vars=task_vars,
+        )
+        if not done.get("failed"):
+            return
+        wrong = [line.partition(": FAILED")[0] for line in done.get("stdout", "").splitlines() if ": FAILED" in line]
+        if not wrong:
+            raise AnsibleActionFail(f"{' '.join(argv)}: {done.get('stderr') or done.get('msg')}", result=done)
+        places = sorted({"/".join(name.split("/")[:2]) for name in wrong})
+        raise GroundupError(
+            f"not as published: {', '.join(wrong[:5])}" + (f" and {len(wrong) - 5} more" if len(wrong) > 5 else ""),
+            where=f"{root} on the seed",
+            why="hosts would refuse it, or run something else",
+            remedy=f"remove {', '.join(places)} there and run the playbook groundup.cloud.seed again",
+        )
+
     def _show(self, line: str) -> None:
         self._display.display(line)
 
@@ -134,22 +169,6 @@ def _lacking(url: str, places: list[Path]) -> list[Path]:
     return [place for place in places if _get(_url(url, place / MARK)) != (place / MARK).read_bytes()]
 
 
-def _verify_content(url: str, places: list[Path]) -> None:
-    """Fetch the smallest file of each artifact and compare it with its checksum."""
-    for place in places:
-        files = (path.with_suffix("") for path in place.rglob("*.sha256"))
-        smallest = min(files, key=lambda path: path.stat().st_size)
-        expected = smallest.with_name(smallest.name + ".sha256").read_text(encoding="utf-8").split()[0]
-        content = _get(_url(url, smallest))
-        if content is None or hashlib.sha256(content).hexdigest() != expected:
-            raise GroundupError(
-                f"{smallest.name} of {place.parent.name} is not served with the checksum of the lock",
-                where=_url(url, smallest),
-                why="hosts would refuse it, or run something else",
-                remedy="remove its directory on the seed and run the playbook groundup.cloud.seed again",
-            )
-
-
 def _url(base: str, path: Path) -> str:
     return "/".join((base.rstrip("/"), *path.relative_to(_root()).parts))
 
@@ -164,7 +183,7 @@ def _get(url: str) -> bytes | None:
         return None
 
 
-def _wait_for(url: str, seconds: float = 15) -> None:
+def _wait_for(url: str, seconds: float = 60) -> None:
     """Wait until something answers at ``url``: a service that was just started needs a moment."""
     deadline = time.monotonic() + seconds
     while _get(url) is None:
@@ -173,7 +192,7 @@ def _wait_for(url: str, seconds: float = 15) -> None:
                 f"no registry answers within {seconds:g} s",
                 where=url,
                 why="images cannot be served to the site",
-                remedy="on the seed: systemctl status docker-registry",
+                remedy="on the seed: systemctl status docker-registry nginx",
             )
         time.sleep(0.2)
 

@@ -13,6 +13,8 @@ author: The groundup.cloud developers
 description:
   - Compares what the host serves with what the lock says, and sends what it lacks. Images are pushed to its registry,
     each only when the registry has another digest under the tag; files go as an archive over Ansible's own connection.
+  - The registry that the site sees answers reading requests only. It is written to at the host's own loopback, through
+    an ssh tunnel with the options of Ansible's connection.
   - When everything is there nothing is sent.
   - Writes the digests of what is served into the site's state directory. Nodes are told these, so that they run what
     was published, whatever else may be served under its name.
@@ -27,7 +29,11 @@ options:
     choices: [build, upstream]
     default: build
   registry:
-    description: Address and port of the host's registry, as the controller reaches it.
+    description: Address and port of the host's registry, as the controller reaches it. It is only read.
+    type: str
+    required: true
+  registry_inside:
+    description: Address and port at which the host itself reaches its registry. Images are put in there.
     type: str
     required: true
   files_url:
@@ -48,7 +54,9 @@ options:
     type: list
     elements: str
   verify:
-    description: Send nothing; fail when the host does not serve every image and file with the right digest.
+    description:
+      - Send nothing; fail when the host does not serve every image and file with the right digest. The host computes
+        the digest of every file.
     type: bool
     default: false
 attributes:
@@ -65,6 +73,7 @@ EXAMPLES = r"""
   groundup.cloud.supply_publish:
     site: "{{ groundup_site.site }}"
     registry: "{{ groundup_host.address }}:5000"
+    registry_inside: 127.0.0.1:5001
     files_url: "http://{{ groundup_host.address }}:8080"
     files_root: /srv/groundup
     images: "{{ groundup_site.supply.images.keys() | list }}"

@@ -67,11 +67,10 @@ def _of(site: str, name: str) -> bool:
     if name.startswith("groundup/"):  # a link's alias
         return name.startswith(f"groundup/{site}/")
     others = {path.name for path in RUN.glob("*") if path.is_dir()} - {site}
-    shared = {"/run/groundup/machine.json"} if others else set()
+    shared = bool(others) and (name == "/run/groundup/machine.json" or name.endswith("/groundup"))
     return (
         ("groundup" in name or f"/{site}/lab/" in name)
-        and name not in shared
-        and not name.endswith("/groundup/")
+        and not shared
         and not any(f"groundup{mark}{other}" in name or f"/{other}/lab/" in name for other in others for mark in "./")
     )
 

@@ -154,7 +154,7 @@ def test_the_screen_goes_on_while_nothing_happens_and_shows_no_secret(
     repeated: list[str] = []
 
     def comes_up_when_the_screen_said_so_thrice(pod: Object) -> Object | None:
-        repeated[:] = [line for line in site.lines if line.startswith("probe  applying")]
+        repeated[:] = [line for line in site.lines if line.startswith("probe  ")]
         return runs(pod) if len(repeated) > 3 else None
 
     site.puppet.rules["api"] = comes_up_when_the_screen_said_so_thrice

@@ -21,7 +21,7 @@ _FULL = r"no space left on device|disk quota exceeded|errno 28\b"
 _UNPLACED = r"FailedScheduling|had untolerated taint|nodes are available"
 _UNREACHED = (
     r"connection refused|no route to host|i/o timeout|context deadline exceeded|connection reset|dial tcp|"
-    r"service unavailable|unexpected EOF|certificate signed by unknown"
+    r"service unavailable|bad gateway|gateway time-?out|unexpected EOF|certificate signed by unknown"
 )
 
 

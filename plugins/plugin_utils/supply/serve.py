@@ -11,6 +11,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -61,22 +62,37 @@ def publish_images(
 
 
 def push(
-    registry: str, images: Sequence[Artifact], *, tls_verify: bool, progress: Progress, dry_run: bool = False
+    registry: str,
+    images: Sequence[Artifact],
+    *,
+    tls_verify: bool,
+    progress: Progress,
+    dry_run: bool = False,
+    inside: AbstractContextManager[str] | None = None,
 ) -> list[Published]:
-    """Like ``publish_images``, for artifacts in hand."""
+    """Like ``publish_images``, for artifacts in hand.
 
-    def one(numbered: tuple[int, Artifact]) -> Published:
-        number, image = numbered
+    ``inside`` gives the address that takes images, in plain HTTP, where ``registry`` itself takes none. It is entered
+    only when something is to be pushed.
+    """
+
+    def look(image: Artifact) -> Published:
         reference, wanted = f"{registry}/{image.image}", manifest_digest(image.path)
-        if registry_digest(registry, image, tls_verify=tls_verify) == wanted:
-            return Published(name=image.name, reference=reference, digest=wanted, changed=False)
-        progress(f"[publish {number}/{len(images)}] {reference}")
+        there = registry_digest(registry, image, tls_verify=tls_verify) == wanted
+        return Published(name=image.name, reference=reference, digest=wanted, changed=not there)
+
+    def send(address: str, number: int, image: Artifact) -> None:
+        progress(f"[publish {number}/{len(images)}] {registry}/{image.image}")
         if not dry_run:
-            _push(image, reference, tls_verify=tls_verify)
-        return Published(name=image.name, reference=reference, digest=wanted, changed=True)
+            _push(image, f"{address}/{image.image}", tls_verify=tls_verify and inside is None)
 
     with ThreadPoolExecutor(2) as pool:
-        return list(pool.map(one, enumerate(images, 1)))
+        found = list(pool.map(look, images))
+        lacking = [(number, image) for number, image in enumerate(images, 1) if found[number - 1].changed]
+        if lacking:
+            with nullcontext(registry) if inside is None or dry_run else inside as address:
+                list(pool.map(lambda one: send(address, *one), lacking))
+    return found
 
 
 def registry_digest(registry: str, image: Artifact, *, tls_verify: bool) -> str | None:

@@ -39,7 +39,7 @@ def play(tmp_path: Path) -> Play:
             "GROUNDUP_CACHE": str(tmp_path / "cache"),
         }
         program = Path(sys.executable).with_name("ansible-playbook")
-        command = [program, "-i", tmp_path / "site.yml", f"groundup.cloud.{name}", *arguments]
+        command = [str(program), "-i", str(tmp_path / "site.yml"), f"groundup.cloud.{name}", *arguments]
         return subprocess.run(command, check=False, capture_output=True, text=True, env=environment)
 
     return run

@@ -52,6 +52,17 @@ CASES: list[tuple[str, Evidence, str, str, str]] = [
         "registry-down", "image", f"registry {REGISTRY}",
     ),
     (
+        "web server of the seed up, the registry behind it down",
+        pull(f'failed to resolve reference "{REGISTRY}/keystone:1": unexpected status from HEAD request to '
+             f"http://{REGISTRY}/v2/keystone/manifests/1: 502 Bad Gateway"),
+        "registry-down", "image", f"registry {REGISTRY}",
+    ),
+    (
+        "web server of the seed up, the registry behind it hangs",
+        pull(f"unexpected status from HEAD request to http://{REGISTRY}/v2/keystone/manifests/1: 504 Gateway Time-out"),
+        "registry-down", "image", f"registry {REGISTRY}",
+    ),
+    (
         "volume claim without a provisioner",
         seen(object="PersistentVolumeClaim/mysql-data-mariadb-server-0", reason="ClaimUnbound",
              message="claim mysql-data-mariadb-server-0 is Pending, storage class general",

@@ -24,6 +24,7 @@ class Registry(ThreadingHTTPServer):
         self.kinds: dict[str, str] = {}  # media type by digest, of what is no manifest of one image
         self.requests: list[tuple[str, str]] = []
         self.uploads = 0
+        self.read_only = False
         self.address = f"127.0.0.1:{self.server_port}"
 
     def pushes(self) -> int:
@@ -64,6 +65,8 @@ class _Handler(BaseHTTPRequestHandler):
     def _store(self) -> None:
         self.server.requests.append((self.command, self.path))
         body = self._body()
+        if self.server.read_only:
+            return self._answer(403)
         path, _, query = self.path.partition("?")
         if self.command == "POST":
             self.server.uploads += 1
@@ -97,9 +100,12 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def running() -> Iterator[Registry]:
-    """Give a registry that serves until the end of the block.."""
+def running(*, showing: Registry | None = None) -> Iterator[Registry]:
+    """Give a registry that serves until the end of the block: its own, or what ``showing`` has, to be read only."""
     registry = Registry()
+    if showing is not None:
+        registry.read_only = True
+        registry.blobs, registry.manifests, registry.kinds = showing.blobs, showing.manifests, showing.kinds
     thread = threading.Thread(target=registry.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
     thread.start()
     try:

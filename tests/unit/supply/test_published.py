@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import http.server
 import shutil
+import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -43,13 +45,35 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 class Seed:
-    """A registry and a web server, the action that publishes to them, and the lock it publishes."""
+    """A registry that is written to inside only, a web server, the action that publishes, and what it publishes."""
 
-    def __init__(self, root: Path, registry: Registry, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.root, self.registry, self.url = root, registry, url
+    def __init__(
+        self, root: Path, registry: Registry, inside: Registry, url: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        self.root, self.registry, self.inside, self.url = root, registry, inside, url
         self._patch = monkeypatch
         monkeypatch.setattr(supply_publish.ActionModule, "_send", self._send)
+        monkeypatch.setattr(supply_publish.ActionModule, "_inside", self._way)
+        monkeypatch.setattr(supply_publish.ActionModule, "_execute_module", self._execute)
         self.sent: list[str] = []
+        self.ways = 0
+        self.commands = 0
+
+    @contextlib.contextmanager
+    def _way(self, target: str) -> Iterator[str]:
+        assert target == "127.0.0.1:5001"
+        self.ways += 1
+        yield self.inside.address
+
+    def _execute(self, *, module_name: str, module_args: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
+        """Do what the module does, on this machine."""
+        assert (module_name, task_vars) == ("ansible.builtin.command", {})
+        self.commands += 1
+        done = subprocess.run(
+            module_args["argv"], cwd=module_args["chdir"], input=module_args["stdin"],
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        return {"failed": done.returncode != 0, "stdout": done.stdout, "stderr": done.stderr}
 
     def _send(self, place: Path, root: str, task_vars: dict[str, Any]) -> None:
         del root, task_vars
@@ -65,7 +89,8 @@ class Seed:
         names = {kind: [n for n, e in lock.artifacts.items() if e.kind == kind] for kind in ("image", "files")}
         arguments = {
             "site": "unit", "source": "build", "registry": self.registry.address, "files_url": self.url,
-            "files_root": str(self.root), "images": names["image"], "files": names["files"], "verify": verify,
+            "registry_inside": "127.0.0.1:5001", "files_root": str(self.root), "images": names["image"],
+            "files": names["files"], "verify": verify,
         }  # fmt: skip
         result: dict[str, Any] = action._publish(arguments, {})
         return result
@@ -80,8 +105,8 @@ def seed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Seed]:
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
     thread.start()
-    with running() as registry:
-        yield Seed(root, registry, f"http://127.0.0.1:{server.server_port}", monkeypatch)
+    with running() as inside, running(showing=inside) as registry:
+        yield Seed(root, registry, inside, f"http://127.0.0.1:{server.server_port}", monkeypatch)
     server.shutdown()
     thread.join()
     server.server_close()
@@ -138,6 +163,38 @@ def test_an_artifact_made_again_under_its_version_is_told_by_its_new_digest(
     assert before.files["program/1/file"] != after.files["program/1/file"]
     assert before.files["other/1/file"] == after.files["other/1/file"]
     assert seed.sent == ["program"]
+
+
+def test_images_are_put_in_inside_only_and_when_all_is_there_nobody_goes_there(
+    fake: FakeBuilder, make_lock: MakeLock, seed: Seed
+) -> None:
+    del fake
+    lock = make_lock(program={}, image=PROGRAM_IMAGE)
+    first = seed.publish(lock)
+    assert first["images"] == [f"{seed.registry.address}/test/program:1"]
+    assert seed.inside.pushes() == 1
+    assert {method for method, _ in seed.registry.requests} <= {"GET", "HEAD"}
+    assert seed.ways == 1
+    seed.publish(lock)
+    seed.publish(lock, check=True)
+    seed.publish(lock, verify=True)
+    assert seed.ways == 1
+
+
+def test_every_file_is_compared_with_the_record_by_the_host_itself(
+    fake: FakeBuilder, make_lock: MakeLock, seed: Seed
+) -> None:
+    """The larger one too: a fetch of the smallest would not see it."""
+    del fake
+    lock = make_lock(program={}, image=PROGRAM_IMAGE, other={}, third={})
+    seed.publish(lock)
+    seed.publish(lock, verify=True)
+    assert seed.commands == 1, "one question for all files"
+    (seed.root / "other/1/file").unlink()
+    (seed.root / "third/1/file").write_text("something else, and longer than what was there\n")
+    with pytest.raises(GroundupError, match=r"not as published: other/1/file, third/1/file") as caught:
+        seed.publish(lock, verify=True)
+    assert "remove other/1, third/1 there" in caught.value.remedy
 
 
 def test_a_prediction_knows_no_digest_of_what_is_not_made_yet(
