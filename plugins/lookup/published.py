@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible.errors import AnsibleLookupError
-from ansible.plugins.lookup import LookupBase
-from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.lookups import SiteLookup
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import published
-from ansible_collections.groundup.cloud.plugins.plugin_utils.verbs import predicts
 
 DOCUMENTATION = r"""
 name: published
@@ -43,23 +40,16 @@ _raw:
 """
 
 
-class LookupModule(LookupBase):  # type: ignore[misc]  # ansible ships no types
+class LookupModule(SiteLookup):
     """Joins the plan's names with the record of what is published."""
 
-    def run(
-        self, terms: list[dict[str, Any]], variables: dict[str, Any] | None = None, **_options: Any
-    ) -> list[dict[str, Any]]:
+    def look(self, terms: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Return images and files of each plan in ``terms``."""
-        known = variables or {}
-        try:
-            return [_served(site, known) for site in terms]
-        except GroundupError as error:
-            raise AnsibleLookupError(str(error)) from error
+        return [self._served(site) for site in terms]
 
-
-def _served(site: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
-    supply = site["supply"]
-    record = published.foreseen(variables, seed=supply["seed"]) or published.needed(
-        site["site"], seed=supply["seed"], predicts=predicts(variables)
-    )
-    return {"images": record.pin(supply["images"], registry=supply["registry"]), "files": dict(record.files)}
+    def _served(self, site: dict[str, Any]) -> dict[str, Any]:
+        supply = site["supply"]
+        record = published.foreseen(self.variables, seed=supply["seed"]) or published.needed(
+            site["site"], seed=supply["seed"], predicts=self.predicts
+        )
+        return {"images": record.pin(supply["images"], registry=supply["registry"]), "files": dict(record.files)}

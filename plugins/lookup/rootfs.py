@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from ansible.errors import AnsibleLookupError
-from ansible.plugins.lookup import LookupBase
 from ansible.utils.display import Display
-from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.lookups import SiteLookup
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import unpacked
-from ansible_collections.groundup.cloud.plugins.plugin_utils.verbs import predicts
 
 DOCUMENTATION = r"""
 name: rootfs
@@ -40,14 +35,9 @@ _raw:
 """
 
 
-class LookupModule(LookupBase):  # type: ignore[misc]  # ansible ships no types
+class LookupModule(SiteLookup):
     """Hands over to the supply library."""
 
-    def run(self, terms: list[str], variables: dict[str, Any] | None = None, **_options: Any) -> list[str]:
+    def look(self, terms: list[str]) -> list[str]:
         """Return the directories of the root file systems ``terms``."""
-        if predicts(variables or {}):
-            return ["" for _ in terms]
-        try:
-            return [str(unpacked(term, progress=Display().display)) for term in terms]
-        except GroundupError as error:
-            raise AnsibleLookupError(str(error)) from error
+        return ["" if self.predicts else str(unpacked(term, progress=Display().display)) for term in terms]

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from ansible.errors import AnsibleLookupError
-from ansible.plugins.lookup import LookupBase
-from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import SecretsError, open_store
-from ansible_collections.groundup.cloud.plugins.plugin_utils.verbs import predicts
+from ansible_collections.groundup.cloud.plugins.plugin_utils.lookups import SiteLookup
+from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import open_store
 
 DOCUMENTATION = r"""
 name: secret
@@ -47,17 +43,12 @@ _raw:
 """
 
 
-class LookupModule(LookupBase):  # type: ignore[misc]  # ansible ships no types
+class LookupModule(SiteLookup):
     """Reads the store; never adds to it."""
 
-    def run(self, terms: list[str], variables: dict[str, Any] | None = None, **options: Any) -> list[str]:
+    def look(self, terms: list[str]) -> list[str]:
         """Return the values of ``terms``."""
-        known = variables or {}
-        check = predicts(known)
-        try:
-            store = open_store(options.get("site") or known["groundup_site"]["site"], write=False)
-            if check:
-                store.ensure(terms)
-            return [store.get(name) for name in terms]
-        except SecretsError as error:
-            raise AnsibleLookupError(str(error)) from None
+        store = open_store(self.site, write=False)
+        if self.predicts:
+            store.ensure(terms)
+        return [store.get(name) for name in terms]

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from pathlib import Path
 
-from ansible.errors import AnsibleLookupError
-from ansible.plugins.lookup import LookupBase
+from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.lookups import SiteLookup
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
-from ansible_collections.groundup.cloud.plugins.plugin_utils.verbs import predicts
 
 DOCUMENTATION = r"""
 name: state_file
@@ -43,28 +42,30 @@ _raw:
 PUBLIC = (".crt", ".pub")
 
 
-class LookupModule(LookupBase):  # type: ignore[misc]  # ansible ships no types
+class LookupModule(SiteLookup):
     """Reads; what is private has other ways."""
 
-    def run(self, terms: list[str], variables: dict[str, Any] | None = None, **options: Any) -> list[str]:
+    def look(self, terms: list[str]) -> list[str]:
         """Return the contents of the files ``terms``."""
-        known = variables or {}
-        directory = state_dir(options.get("site") or known["groundup_site"]["site"])
-        check = predicts(known)
-        return [_content(directory, term, may_miss=check) for term in terms]
+        return [self._content(state_dir(self.site), term) for term in terms]
 
-
-def _content(directory: Any, term: str, *, may_miss: bool) -> str:
-    path = (directory / term).resolve()
-    if not path.is_relative_to(directory.resolve()) or path.suffix not in PUBLIC:
-        raise AnsibleLookupError(
-            f"{term} is not a public file of {directory}: this lookup reads {' and '.join(PUBLIC)} only"
-        )
-    try:
-        return str(path.read_text(encoding="utf-8").rstrip("\n"))
-    except FileNotFoundError:
-        if may_miss:
-            return ""
-        raise AnsibleLookupError(
-            f"{path} is missing: run the playbook groundup.cloud.secrets, which writes it"
-        ) from None
+    def _content(self, directory: Path, term: str) -> str:
+        path = (directory / term).resolve()
+        if not path.is_relative_to(directory.resolve()) or path.suffix not in PUBLIC:
+            raise GroundupError(
+                f"{term} is not a public file of the site",
+                where=str(directory),
+                why="what a lookup returns may be printed",
+                remedy=f"name a file that ends in {' or '.join(PUBLIC)}",
+            )
+        try:
+            return path.read_text(encoding="utf-8").rstrip("\n")
+        except FileNotFoundError:
+            if self.predicts:
+                return ""
+            raise GroundupError(
+                f"{path} is missing",
+                where="the site's state directory",
+                why="a public file is made before hosts need it",
+                remedy="run the playbook groundup.cloud.secrets, which writes it",
+            ) from None

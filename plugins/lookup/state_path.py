@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from ansible.plugins.lookup import LookupBase
+from ansible_collections.groundup.cloud.plugins.plugin_utils.lookups import SiteLookup
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
 
 DOCUMENTATION = r"""
@@ -37,11 +35,10 @@ _raw:
 """
 
 
-class LookupModule(LookupBase):  # type: ignore[misc]  # ansible ships no types
+class LookupModule(SiteLookup):
     """Only names a place."""
 
-    def run(self, terms: list[str], variables: dict[str, Any] | None = None, **options: Any) -> list[str]:
+    def look(self, terms: list[str]) -> list[str]:
         """Return the absolute paths of ``terms``."""
-        self.set_options(var_options=variables, direct=options)
-        directory = state_dir(self.get_option("site") or (variables or {})["groundup_site"]["site"])
+        directory = state_dir(self.site)
         return [str(directory / term) if term else str(directory) for term in terms]

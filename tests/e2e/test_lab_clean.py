@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
-import subprocess
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import ansible_runner
 import pytest
 from ansible_collections.groundup.cloud.tests.e2e.machine import NOTHING, alone, output, settings, traces
 
@@ -44,19 +46,17 @@ class Lab:
 
     def play(self, playbook: str, *arguments: str) -> dict[str, Any]:
         """Run a playbook and return its statistics by host. Fails the test when the playbook fails."""
-        environment = os.environ | {
+        environment = {
             "GROUNDUP_STATE": str(self.state),
             "XDG_CONFIG_HOME": str(self.state.parent / "config"),
-            "ANSIBLE_STDOUT_CALLBACK": "ansible.posix.json",
         }
-        done = subprocess.run(
-            ["ansible-playbook", "-i", self.site, f"groundup.cloud.{playbook}", *arguments],
-            env=environment, capture_output=True, text=True, timeout=300, check=False,
-        )  # fmt: skip
-        assert done.returncode == 0, done.stdout[-4000:] + done.stderr
-        report, _ = json.JSONDecoder().raw_decode(done.stdout[done.stdout.index("{") :])
-        stats: dict[str, Any] = report["stats"]
-        return stats
+        with tempfile.TemporaryDirectory(prefix="groundup-run-") as directory:
+            run = ansible_runner.run(
+                private_data_dir=directory, project_dir=directory, inventory=str(self.site), quiet=True, timeout=300,
+                playbook=f"groundup.cloud.{playbook}", cmdline=shlex.join(arguments) or None, envvars=environment,
+            )  # fmt: skip
+            assert run.rc == 0, run.stdout.read()[-4000:]
+        return {host: {"changed": run.stats["changed"].get(host, 0)} for host in run.stats["processed"]}
 
     def init(self, host: str) -> int:
         """Return the process that is PID 1 of ``host``."""

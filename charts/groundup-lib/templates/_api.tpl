@@ -7,11 +7,14 @@ The profile:
   endpoint   its key under endpoints: identity, image, ...
   portName   name of the API's port on the Service
   user       uid of the service in its image
-  config     files of Secret <service>-etc: name -> {format: ini | yaml | json | text, value: <path in the values>}
+  config     files of Secret <service>-etc: name -> {format: ini | yaml | json | text, value: <path in the values>,
+             derived: true where what follows from the endpoints (database, queue, cache) is added, as in the main file}
   files      files of the service in the pod: [{name, path, from: etc | bin}]
   scripts    names below files/ of the chart that pods run; they are put into ConfigMap <service>-bin
+  texts      more of that ConfigMap: name -> <path in the values of its text>
   scratch    directories a pod may write to
-  keys       Secrets kept for the service's life, filled by jobs: [{name, path: <path in the values of the directory>}]
+  keys       Secrets kept for the service's life, filled by jobs: [{name, path: <path in the values of the directory>,
+             manifest: <key of .Values.manifests that switches it>}]
   api        {component, image, command, stop}
   jobs       name -> see _jobs.tpl
   cron       name -> see _jobs.tpl
@@ -90,7 +93,7 @@ The profile:
 {{- include "groundup.configMap" (dict "name" (printf "%s-bin" .profile.service) "data" $data) }}
 {{- end }}
 
-{{/* One configuration file. In: root, service, file ({format, value}). */}}
+{{/* One configuration file. In: root, service, file ({format, value, derived}). */}}
 {{- define "groundup.api.file" -}}
 {{- $value := (include "groundup.value" (dict "root" .root "path" .file.value) | fromJson).it -}}
 {{- if .file.derived }}{{ $value = mergeOverwrite (deepCopy $value) (include "groundup.conf.derived" . | fromYaml) }}{{ end -}}

@@ -28,7 +28,7 @@ affinity:
 {{- end }}
 {{- end }}
 
-{{/* A container's security: nothing it does not need. In: root, writable (true: its root file system is not read-only). */}}
+{{/* A container's security: nothing it does not need. */}}
 {{- define "groundup.pod.containerSecurity" -}}
 securityContext:
   allowPrivilegeEscalation: false

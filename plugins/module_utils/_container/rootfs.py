@@ -125,7 +125,7 @@ def _system(root: Path) -> None:
     wants.symlink_to("../groundup-shared-mounts.service")
     _write(root / "etc/systemd/system.conf.d/10-groundup.conf", "[Manager]\nDefaultTimeoutStopSec=5s\n")
     # The kernel's log is the machine's, not the host's.
-    _write(root / "etc/systemd/journald.conf.d/10-groundup.conf", "[Journal]\nReadKMsg=no\nSystemMaxUse=100M\n")
+    _write(root / "etc/systemd/journald.conf.d/10-groundup.conf", "[Journal]\nReadKMsg=no\n")
     (root / "usr/lib/modules").mkdir(exist_ok=True)
 
 

@@ -1,0 +1,49 @@
+"""What the collection's lookups share: which site, whether this is a prediction, and how an error is told."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+from ansible.errors import AnsibleLookupError
+from ansible.plugins.lookup import LookupBase
+
+from .errors import GroundupError
+from .verbs import predicts
+
+
+class SiteLookup(LookupBase):  # type: ignore[misc]  # ansible ships no types
+    """A lookup of things of a site. A subclass says how in ``look``."""
+
+    variables: dict[str, Any]
+    _given: dict[str, Any]
+
+    @abstractmethod
+    def look(self, terms: list[Any]) -> list[Any]:
+        """Return one thing for each of ``terms``. Raises GroundupError."""
+
+    def run(self, terms: list[Any], variables: dict[str, Any] | None = None, **options: Any) -> list[Any]:
+        """Return what ``look`` finds; what it raises is the lookup's error."""
+        self.variables, self._given = variables or {}, options
+        try:
+            return self.look(terms)
+        except GroundupError as error:
+            raise AnsibleLookupError(str(error)) from None  # its text says it all; Ansible would repeat every cause
+
+    @property
+    def site(self) -> str:
+        """The option ``site``, else the inventory's."""
+        known = self._given.get("site") or self.variables.get("groundup_site", {}).get("site")
+        if not known:
+            raise GroundupError(
+                "no site to look in",
+                where="a lookup of groundup.cloud",
+                why="what it reads is kept by site",
+                remedy="run with the site file as inventory, or give the option site",
+            )
+        return str(known)
+
+    @property
+    def predicts(self) -> bool:
+        """Whether the run only predicts: then what is not there yet is no error."""
+        return predicts(self.variables)
