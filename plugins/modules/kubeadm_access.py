@@ -74,6 +74,7 @@ kubeconfig:
 from dataclasses import asdict
 
 from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.groundup.cloud.plugins.module_utils._disk import said
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.access import invite, kubeconfig
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.errors import NodeError
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.host import Host
@@ -103,6 +104,8 @@ def main() -> None:
             invitation = invite(host=host, paths=paths, server=given["api"], control=given["control"])
     except NodeError as error:
         module.fail_json(msg=str(error))
+    except OSError as error:
+        module.fail_json(msg=said(error, host=f"host {given['name']}"))
     module.exit_json(changed=waiting, content=text, join=asdict(invitation) if invitation else None)
 
 

@@ -101,9 +101,13 @@ def main() -> None:
     if not (paths.kubernetes / "admin.conf").exists():
         module.exit_json(changed=False, actions=[])
     try:
+        hosts = empty(given)
+    except KeyError as error:
+        module.fail_json(msg=f"one of the option hosts lacks {error}: give the plan's hosts as they are")
+    try:
         with admin(paths, server=given["api"], host=given["name"]) as api:
             forget(
-                empty(given),
+                hosts,
                 contact=given["name"],
                 etcd=Etcd(paths, host=given["name"]),
                 api=api,
@@ -111,8 +115,6 @@ def main() -> None:
                 outcome=outcome,
                 check=module.check_mode,
             )
-    except KeyError as error:
-        module.fail_json(msg=f"one of the option hosts lacks {error}: give the plan's hosts as they are")
     except ApiError as error:
         silent = NodeError(
             f"what the cluster remembers of empty hosts cannot be seen: {error}",

@@ -192,6 +192,7 @@ certificates:
 """
 
 from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.groundup.cloud.plugins.module_utils._disk import said
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.converge import converge
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.errors import NodeError
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.host import Host
@@ -254,8 +255,12 @@ def main() -> None:
     module = AnsibleModule(argument_spec=ARGUMENT_SPEC, supports_check_mode=True)
     parameters = module.params
     try:
+        node = node_of(parameters)
+    except KeyError as error:
+        module.fail_json(msg=f"the option cluster lacks {error}: give the plan's kubernetes as it is")
+    try:
         outcome = converge(
-            node_of(parameters),
+            node,
             host=Host(name=parameters["name"]),
             paths=Paths(),
             join=Join(**parameters["join"]) if parameters["join"] else None,
@@ -264,10 +269,10 @@ def main() -> None:
             renew_certificates=parameters["renew_certificates"],
             check=module.check_mode,
         )
-    except KeyError as error:
-        module.fail_json(msg=f"the option cluster lacks {error}: give the plan's kubernetes as it is")
     except NodeError as error:
         module.fail_json(msg=str(error))
+    except OSError as error:
+        module.fail_json(msg=said(error, host=f"host {node.name}"))
     module.exit_json(**outcome.result())
 
 

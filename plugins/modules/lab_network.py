@@ -66,6 +66,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._container import n
 from ansible_collections.groundup.cloud.plugins.module_utils._container.errors import LabError
 from ansible_collections.groundup.cloud.plugins.module_utils._container.model import networks_of
 from ansible_collections.groundup.cloud.plugins.module_utils._container.names import link_name, link_prefix
+from ansible_collections.groundup.cloud.plugins.module_utils._disk import said
 
 
 def present(site: str, plan: dict[str, Any], *, check: bool) -> dict[str, Any]:
@@ -111,6 +112,8 @@ def main() -> None:
         module.exit_json(**present(site, module.params["networks"], check=check))
     except LabError as error:
         module.fail_json(msg=str(error))
+    except OSError as error:
+        module.fail_json(msg=said(error, host="this machine"))
 
 
 if __name__ == "__main__":

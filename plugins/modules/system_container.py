@@ -139,6 +139,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._container import (
 from ansible_collections.groundup.cloud.plugins.module_utils._container.errors import LabError
 from ansible_collections.groundup.cloud.plugins.module_utils._container.model import Host, hosts_of, networks_of
 from ansible_collections.groundup.cloud.plugins.module_utils._container.names import Lab
+from ansible_collections.groundup.cloud.plugins.module_utils._disk import said
 
 
 def running(lab: Lab, hosts: list[Host], params: dict[str, Any], *, check: bool) -> dict[str, Any]:
@@ -230,6 +231,8 @@ def main() -> None:
         module.exit_json(**result)
     except LabError as error:
         module.fail_json(msg=str(error))
+    except OSError as error:
+        module.fail_json(msg=said(error, host="this machine"))
 
 
 if __name__ == "__main__":

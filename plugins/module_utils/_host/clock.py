@@ -48,8 +48,8 @@ def _told(changes: Changes, name: str, path: Path, text: str) -> None:
     unit = Unit(changes, name)
     if text:
         unit.place(path, f"# Written by groundup.cloud.\n{text}")
-    elif files.remove(changes, path):
-        unit.changed()
+    else:
+        unit.remove(path)
     unit.refreshed()
 
 

@@ -51,13 +51,15 @@ def place(
     return True
 
 
-def remove(changes: Changes, path: Path) -> bool:
-    """Make sure that there is no file ``path``; return whether there was one."""
+def remove(changes: Changes, path: Path, *, before: Callable[[], object] | None = None) -> bool:
+    """Make sure that there is no file ``path``; return whether there was one. ``before`` is called just before."""
     old = read(path)
     if old is None:
         return False
     changes.diff(what=str(path), before=old, after="")
     if changes.add(f"{path}: removed"):
+        if before:
+            before()
         path.unlink()
     return True
 

@@ -54,8 +54,8 @@ def resolver(changes: Changes, servers: Sequence[str], *, domain: str) -> None:
             unit.place(
                 RESOLVED, f"# Written by groundup.cloud.\n[Resolve]\nDNS={' '.join(servers)}\nDomains={domain}\n"
             )
-        elif files.remove(changes, RESOLVED):
-            unit.changed()
+        else:
+            unit.remove(RESOLVED)
         unit.refreshed()
     elif servers:
         lines = [f"search {domain}", *(f"nameserver {server}" for server in servers)]

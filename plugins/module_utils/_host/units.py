@@ -1,9 +1,4 @@
-"""systemd units: enabled, running, and running what their files say.
-
-A run that is killed between replacing a file and reloading its unit must be made good by the next one, which finds the
-file as wanted. So a mark in /run is set before the file is replaced and taken away after the reload; a reboot clears
-it, rightly, because then the unit starts with the new file.
-"""
+"""systemd units: enabled, running, and running what their files say, also when an earlier run did not get so far."""
 
 from __future__ import annotations
 
@@ -11,11 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
+from .._mark import MARKS, Mark
 from . import files
 from .changes import Changes
 from .commands import run
-
-MARKS = Path("/run/groundup")
 
 
 def properties(unit: str, *names: str) -> dict[str, str]:
@@ -45,16 +39,16 @@ class Unit:
         self._changes = changes
         self._name = name
         self._on_change = on_change
-        self._mark = MARKS / f"{name}.changed"
-        self._stale = self._mark.exists()
+        self._mark = Mark(name, directory=MARKS)
+        self._stale = bool(self._mark)
 
     def place(self, path: Path, content: str, **how: object) -> None:
         """Like `files.place`, for a file this unit runs by."""
-        self._stale |= files.place(self._changes, path, content, before=self._set_mark, **how)  # type: ignore[arg-type]
+        self._stale |= files.place(self._changes, path, content, before=self._mark.set, **how)  # type: ignore[arg-type]
 
-    def changed(self) -> None:
-        """Note that something this unit runs by was changed by other means."""
-        self._stale = True
+    def remove(self, path: Path) -> None:
+        """Like `files.remove`, for a file this unit runs by."""
+        self._stale |= files.remove(self._changes, path, before=self._mark.set)
 
     def running(self) -> None:
         """Make the unit enabled and active, with what its files say now."""
@@ -67,7 +61,7 @@ class Unit:
         elif self._stale and self._changes.add(f"{self._name}: {self._on_change}ed"):
             run(["systemctl", self._on_change, "--", self._name], remedy=f"journalctl -u {self._name} -n 50")
         if not self._changes.check:
-            self._mark.unlink(missing_ok=True)
+            self._mark.clear()
 
     def refreshed(self) -> None:
         """Make the unit take up changed files if it runs; whether it should run is not ours to say."""
@@ -76,7 +70,7 @@ class Unit:
             if state.get("ActiveState") == "active" and self._changes.add(f"{self._name}: {self._on_change}ed"):
                 run(["systemctl", self._on_change, "--", self._name], remedy=f"journalctl -u {self._name} -n 50")
             if not self._changes.check:
-                self._mark.unlink(missing_ok=True)
+                self._mark.clear()
 
     def stopped(self) -> None:
         """Make the unit disabled and inactive; one that does not exist is."""
@@ -87,7 +81,3 @@ class Unit:
         active = state.get("ActiveState") in ("active", "reloading", "activating")
         if (enabled or active) and self._changes.add(f"{self._name}: stopped"):
             run(["systemctl", "disable", "--quiet", "--now", "--", self._name])
-
-    def _set_mark(self) -> None:
-        MARKS.mkdir(mode=0o755, parents=True, exist_ok=True)
-        self._mark.touch()

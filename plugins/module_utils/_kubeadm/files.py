@@ -8,6 +8,7 @@ from pathlib import Path
 from . import documents
 from .host import Host
 from .outcome import Outcome
+from .services import Service
 from .spec import Download, Node, Paths
 
 CONTAINERD = "containerd.service"
@@ -67,27 +68,18 @@ def prepare(node: Node, *, host: Host, paths: Paths, outcome: Outcome, check: bo
 
     Raises NodeError, OSError.
     """
-    restart: set[str] = set()
-    unit_changed = False
+    containerd = Service(CONTAINERD, host=host, paths=paths, outcome=outcome, check=check)
+    kubelet = Service(KUBELET, host=host, paths=paths, outcome=outcome, check=check)
+    readers = {CONTAINERD: containerd, KUBELET: kubelet}
     for file in wanted(node):
-        if _write(file, host=host, paths=paths, outcome=outcome, check=check):
-            unit_changed |= file.path.startswith("/etc/systemd/")
-            if file.restarts:
-                restart.add(file.restarts)
+        reader = readers.get(file.restarts or "")
+        _write(file, reader=reader, host=host, paths=paths, outcome=outcome, check=check)
     for download in node.downloads:
-        fetched = _fetch(download, host=host, paths=paths, outcome=outcome, check=check)
-        if fetched and download.path.endswith("/kubelet"):
-            restart.add(KUBELET)
+        reader = kubelet if download.path.endswith("/kubelet") else None
+        _fetch(download, reader=reader, host=host, paths=paths, outcome=outcome, check=check)
     _plugins(host=host, paths=paths, outcome=outcome, check=check)
-    if unit_changed and not check:
-        host.systemctl("daemon-reload")
-    _serve(CONTAINERD, host=host, outcome=outcome, check=check, restart=CONTAINERD in restart)
-    if member:
-        _serve(KUBELET, host=host, outcome=outcome, check=check, restart=KUBELET in restart)
-    elif not host.enabled(KUBELET):
-        outcome.note(f"enable {KUBELET}")
-        if not check:
-            host.systemctl("enable", KUBELET)
+    containerd.converge(start=True)
+    kubelet.converge(start=member)  # else kubeadm starts it
 
 
 def _plugins(*, host: Host, paths: Paths, outcome: Outcome, check: bool) -> None:
@@ -103,61 +95,49 @@ def _plugins(*, host: Host, paths: Paths, outcome: Outcome, check: bool) -> None
             host.link(target / name, f"/usr/lib/cni/{name}")
 
 
-def _write(file: File, *, host: Host, paths: Paths, outcome: Outcome, check: bool) -> bool:
+def _write(file: File, *, reader: Service | None, host: Host, paths: Paths, outcome: Outcome, check: bool) -> None:
     path = paths.at(file.path)
     try:
         before, mode = path.read_text(encoding="utf-8", errors="replace"), path.stat().st_mode & 0o7777
     except (FileNotFoundError, NotADirectoryError):
         before, mode = "", -1
-    if before == file.text and mode == file.mode:
-        return False
-    if before == file.text:
-        outcome.note(f"chmod {file.path}", name=file.path, before=f"mode {mode:o}\n", after=f"mode {file.mode:o}\n")
-    elif file.secret:
+    if before == file.text and mode != -1:
+        if mode != file.mode:
+            was, will = f"mode {mode:o}\n", f"mode {file.mode:o}\n"
+            outcome.note(f"chmod {file.path}", name=file.path, before=was, after=will)
+            if not check:
+                host.chmod(path, file.mode)
+        return
+    if file.secret:
         outcome.note(f"write {file.path}", name=file.path, before="(not shown)\n", after="(not shown, different)\n")
     else:
         outcome.note(f"write {file.path}", name=file.path, before=before, after=file.text)
+    mark = reader.replacing() if reader else None
     if not check:
-        host.write(path, file.text.encode(), file.mode)
-    return before != file.text
+        host.write(path, file.text.encode(), file.mode, before=mark)
 
 
-def _fetch(download: Download, *, host: Host, paths: Paths, outcome: Outcome, check: bool) -> bool:
+def _fetch(
+    download: Download, *, reader: Service | None, host: Host, paths: Paths, outcome: Outcome, check: bool
+) -> None:
     target = paths.at(download.path)
     # An archive leaves its own digest beside what was unpacked from it: its members cannot tell which one they are of.
     stamp = _stamp(download, paths)
     found = (stamp.read_text() if stamp.exists() else None) if download.archive else host.sha256(target)
-    if check and found is None:  # the file server need not be there yet
-        outcome.note(f"fetch {download.path}", name=download.path, after=f"{download.url}\n")
-        return True
-    expected = download.sha256 or host.published_digest(download.url)
-    if found == expected:
-        return False
-    before = f"sha256 {found}\n" if found else ""
-    outcome.note(f"fetch {download.path}", name=download.path, before=before, after=f"sha256 {expected}\n")
+    before, after = f"sha256 {found}\n" if found else "", f"{download.url}\n"
+    if not check or found:  # in check mode the file server need not be there yet
+        expected = download.sha256 or host.published_digest(download.url)
+        if found == expected:
+            return
+        after = f"sha256 {expected}\n"
+    outcome.note(f"fetch {download.path}", name=download.path, before=before, after=after)
+    mark = reader.replacing() if reader else None
     if not check:
-        host.fetch(download, target, sha256=expected)
+        host.fetch(download, target, sha256=expected, before=mark)
         if download.archive:
             host.write(stamp, expected.encode(), 0o644)
-    return True
 
 
 def _stamp(download: Download, paths: Paths) -> Path:
     name = download.url.rsplit("/", 1)[-1]
     return paths.at(download.path) / f".{name}.sha256"
-
-
-def _serve(unit: str, *, host: Host, outcome: Outcome, check: bool, restart: bool) -> None:
-    """Have ``unit`` start at boot and run now, with the configuration that is there now."""
-    if not host.enabled(unit):
-        outcome.note(f"enable {unit}")
-        if not check:
-            host.systemctl("enable", unit)
-    if not host.active(unit):
-        outcome.note(f"start {unit}")
-        if not check:
-            host.systemctl("restart", unit)
-    elif restart:
-        outcome.note(f"restart {unit}")
-        if not check:
-            host.systemctl("restart", unit)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
+import http.client
 import io
 import os
 import re
@@ -11,9 +12,8 @@ import subprocess
 import tarfile
 import tempfile
 import time
-import urllib.error
 import urllib.request
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -105,10 +105,14 @@ class Host:
             )
         return done.stdout
 
-    def write(self, path: Path, data: bytes, mode: int) -> None:
-        """Replace a file whole, with ``mode``, its directories with it."""
+    def write(self, path: Path, data: bytes, mode: int, *, before: Callable[[], None] | None = None) -> None:
+        """Replace a file whole, with ``mode``, its directories with it; ``before`` is called just before that."""
         path.parent.mkdir(parents=True, exist_ok=True)
-        write(path, data, mode=mode)
+        write(path, data, mode=mode, before=before)
+
+    def chmod(self, path: Path, mode: int) -> None:
+        """Give a file another ``mode`` and leave the rest of it as it is."""
+        path.chmod(mode)
 
     def sha256(self, path: Path) -> str | None:
         """Return a file's SHA-256, or None when there is none."""
@@ -124,7 +128,7 @@ class Host:
         try:
             with urllib.request.urlopen(beside, timeout=60) as response:  # noqa: S310
                 text = response.read(4096).decode("ascii", errors="replace")
-        except (urllib.error.URLError, OSError) as error:
+        except (OSError, http.client.HTTPException) as error:  # URLError is an OSError
             raise self._unreachable(beside, error) from error
         if not (found := DIGEST.match(text)):
             raise NodeError(
@@ -143,29 +147,44 @@ class Host:
             remedy="verify the seed layer (playbook groundup.cloud.seed, tag verify), then run this again",
         )
 
-    def fetch(self, download: Download, path: Path, *, sha256: str) -> None:
-        """Download a file to ``path``, or unpack an archive into it, mode 0755. Raises NodeError on another digest."""
+    def fetch(self, download: Download, path: Path, *, sha256: str, before: Callable[[], None] | None = None) -> None:
+        """Download a file to ``path``, or unpack an archive into it, mode 0755.
+
+        ``before`` is called just before the file is replaced.
+
+        Raises:
+            NodeError: the file server does not give it, or gives something with another digest.
+            OSError: it cannot be written here.
+        """
         path.parent.mkdir(parents=True, exist_ok=True)
         digest = hashlib.sha256()
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         try:
             with os.fdopen(handle, "w+b") as stream:
                 os.fchmod(stream.fileno(), 0o755)
-                # The address comes from the plan: the site's own file server.
-                with urllib.request.urlopen(download.url, timeout=60) as response:  # noqa: S310
-                    while block := response.read(BLOCK):
-                        digest.update(block)
-                        stream.write(block)
+                for block in self._blocks(download.url):
+                    digest.update(block)
+                    stream.write(block)
                 self._check_digest(download, found=digest.hexdigest(), expected=sha256)
                 if download.archive:
                     stream.seek(0)
                     self._unpack(stream, path)
                     return
+            if before:
+                before()
             Path(temporary).replace(path)
-        except (urllib.error.URLError, OSError) as error:
-            raise self._unreachable(download.url, error) from error
         finally:
             Path(temporary).unlink(missing_ok=True)
+
+    def _blocks(self, url: str) -> Iterator[bytes]:
+        """Yield what ``url`` holds, piece by piece. Raises NodeError; faults of who takes the pieces are theirs."""
+        try:
+            # The address comes from the plan: the site's own file server.
+            with urllib.request.urlopen(url, timeout=60) as response:  # noqa: S310
+                while block := response.read(BLOCK):
+                    yield block
+        except (OSError, http.client.HTTPException) as error:  # URLError is an OSError
+            raise self._unreachable(url, error) from error
 
     def _check_digest(self, download: Download, *, found: str, expected: str) -> None:
         if found != expected:

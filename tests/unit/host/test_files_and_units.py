@@ -130,6 +130,23 @@ def test_a_run_killed_before_the_reload_is_made_good_by_the_next(
     assert systemd.calls == ["reload"]
 
 
+def test_a_run_killed_after_a_file_was_removed_is_made_good_by_the_next(
+    changes: Changes, systemd: Systemd, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("old\n")
+    systemd.broken = True
+    unit = Unit(changes, "x.service")
+    unit.remove(tmp_path / "file")
+    with pytest.raises(HostError):
+        unit.refreshed()
+    systemd.broken, systemd.calls = False, []
+    for expected in (["restart"], ["restart"]):
+        unit = Unit(changes, "x.service")
+        unit.remove(tmp_path / "file")
+        unit.refreshed()
+        assert systemd.calls == expected
+
+
 def test_a_stopped_unit_is_enabled_and_started(changes: Changes, systemd: Systemd) -> None:
     systemd.state |= {"ActiveState": "inactive", "UnitFileState": "disabled"}
     Unit(changes, "x.service").running()

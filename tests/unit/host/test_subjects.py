@@ -130,7 +130,7 @@ def test_sshd_takes_keys_only_and_root_only_when_the_controller_is_root(
     monkeypatch.setattr(access, "SSHD", tmp_path / "drop-in")
     monkeypatch.setattr(access, "run", lambda _argv, **_: "")
     monkeypatch.setattr(units.Unit, "refreshed", lambda _: None)
-    monkeypatch.setattr(units.Unit, "_set_mark", lambda _: None)
+    monkeypatch.setattr(units, "MARKS", tmp_path / "marks")
     access.sshd(changes, user)
     lines = (tmp_path / "drop-in").read_text().splitlines()
     assert f"PermitRootLogin {root}" in lines

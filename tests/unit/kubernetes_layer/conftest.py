@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import converge
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.errors import NodeError
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.host import Host
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Cluster, Node, Paths
 from cryptography import x509
@@ -98,6 +99,7 @@ class FakeHost(Host):
         self.at_boot: set[str] = set()
         self.leaves: dict[str, Callable[[], None]] = {}
         self.answers: dict[str, str] = {}
+        self.broken = ""  # what systemctl fails to do
 
     def run(self, argv: Sequence[str], *, timeout: float, why: str) -> str:  # noqa: ARG002
         self.commands.append(list(argv))
@@ -112,6 +114,8 @@ class FakeHost(Host):
         return unit in self.at_boot
 
     def systemctl(self, *arguments: str) -> None:
+        if arguments[0] == self.broken:
+            raise NodeError(f"systemctl {self.broken} failed", where="here", why="the test says so", remedy="none")
         self.services.append(arguments)
         if arguments[0] == "restart":
             self.running.add(arguments[1])

@@ -1,0 +1,146 @@
+"""What the modules say of a host's disk, and of options that lack something: what is wrong, and never a traceback."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ansible.module_utils.testing import patch_module_args
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.host import Host
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Download, Paths
+from ansible_collections.groundup.cloud.plugins.modules import (
+    kubeadm_access,
+    kubeadm_forget,
+    kubeadm_node,
+    lab_network,
+    system_container,
+)
+
+from .conftest import CLUSTER
+
+FULL = OSError(errno.ENOSPC, "No space left on device", "/etc/kubernetes/site/join.yaml")
+NODE = {
+    "name": "worker-1",
+    "role": "worker",
+    "address": "10.0.0.17",
+    "site": "test",
+    "cluster": asdict(CLUSTER),
+    "registry": "registry.test:5000",
+    "sandbox_image": "pause",
+}
+CONTACT = {"name": "control-1", "site": "test", "server": "https://10.0.0.2:6443", "api": "https://10.0.0.16:6444"}
+EMPTY = {"name": "worker-1", "address": "10.0.0.17", "roles": ["worker"]}
+LAB = {"site": "test", "root": "/nowhere", "image": "/nowhere", "_ansible_check_mode": True}
+FORGET = {"name": "control-1", "api": "https://10.0.0.16:6444", "hosts": [EMPTY]}
+
+
+def said(module: Any, options: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> str:
+    """Return the message the module fails with."""
+    with patch_module_args(options), pytest.raises(SystemExit):
+        module.main()
+    result = json.loads(capsys.readouterr().out)
+    assert result["failed"]
+    message: str = result["msg"]
+    return message
+
+
+def raises(error: Exception) -> Callable[..., Any]:
+    def fails(*_: object, **__: object) -> None:
+        raise error
+
+    return fails
+
+
+@pytest.mark.parametrize(
+    ("module", "edge_of_it", "options"),
+    [
+        (kubeadm_node, "converge", NODE),
+        (kubeadm_access, "kubeconfig", CONTACT),
+        (system_container, "running", LAB),
+        (lab_network, "present", {"site": "test"}),
+    ],
+)
+def test_a_full_disk_is_told_with_the_file(
+    module: Any,
+    edge_of_it: str,
+    options: dict[str, Any],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    monkeypatch.setattr(module, edge_of_it, raises(FULL))
+    message = said(module, options, capsys)
+    assert message.startswith("No space left on device")
+    for line in ("/etc/kubernetes/site/join.yaml", "why:", "remedy:"):
+        assert line in message
+
+
+def test_a_field_the_plan_lacks_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    cluster = {key: value for key, value in asdict(CLUSTER).items() if key != "pod_cidr"}
+    message = said(kubeadm_node, NODE | {"cluster": cluster}, capsys)
+    assert message == "the option cluster lacks 'pod_cidr': give the plan's kubernetes as it is"
+
+
+def test_a_host_without_a_field_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "etc/kubernetes").mkdir(parents=True)
+    (tmp_path / "etc/kubernetes/admin.conf").touch()
+    monkeypatch.setattr(kubeadm_forget, "Paths", lambda: Paths(root=tmp_path))
+    message = said(kubeadm_forget, FORGET | {"hosts": [{"name": "worker-1"}]}, capsys)
+    assert message == "one of the option hosts lacks 'address': give the plan's hosts as they are"
+
+
+@pytest.mark.parametrize(
+    ("module", "edge_of_it", "options"), [(kubeadm_node, "converge", NODE), (kubeadm_forget, "forget", FORGET)]
+)
+def test_a_fault_of_ours_is_not_told_as_one_of_the_options(
+    module: Any, edge_of_it: str, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    if module is kubeadm_forget:
+        (tmp_path / "etc/kubernetes").mkdir(parents=True)
+        (tmp_path / "etc/kubernetes/admin.conf").touch()
+        monkeypatch.setattr(module, "Paths", lambda: Paths(root=tmp_path))
+        monkeypatch.setattr(module, "admin", lambda *_, **__: nullcontext())
+        monkeypatch.setattr(module, "Etcd", lambda *_, **__: None)
+    monkeypatch.setattr(module, edge_of_it, raises(KeyError("ours")))
+    with patch_module_args(options), pytest.raises(KeyError, match="ours"):
+        module.main()
+
+
+class Full:
+    """Stands for a file on a disk without room."""
+
+    def __init__(self, handle: int) -> None:
+        self.fileno = lambda: handle
+
+    def write(self, _: bytes) -> int:
+        raise FULL
+
+
+def test_a_disk_that_is_full_while_a_program_arrives_is_no_fault_of_the_file_server(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    served = tmp_path / "served"
+    served.write_bytes(b"program")
+    target = tmp_path / "bin" / "kubelet"
+    download = Download(url=served.as_uri(), sha256=None, path=str(target), archive=False)
+
+    @contextmanager
+    def opened(handle: int, _: str) -> Iterator[Full]:
+        try:
+            yield Full(handle)
+        finally:
+            os.close(handle)
+
+    monkeypatch.setattr("os.fdopen", opened)
+    with pytest.raises(OSError, match="No space left on device"):
+        Host(name="worker-1").fetch(download, target, sha256="0" * 64)
+    assert list(target.parent.iterdir()) == []

@@ -1,0 +1,133 @@
+"""A service runs by what its files say, also when the run that replaced them never came to its restart."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from pathlib import Path
+
+import pytest
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.converge import converge
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.errors import NodeError
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.outcome import Outcome
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Download, Node, Paths
+
+from .conftest import FakeHost, certificate, finish, make_node, pem
+
+CONTAINERD, KUBELET = "containerd.service", "kubelet.service"
+UNIT = "/etc/systemd/system/kubelet.service"
+
+
+@pytest.fixture
+def fresh(host: FakeHost) -> Node:
+    """A worker whose containerd runs since it booted, with the distribution's configuration."""
+    host.running.add(CONTAINERD)
+    return make_node(control=False)
+
+
+@pytest.fixture
+def member(host: FakeHost, paths: Paths) -> Node:
+    """A worker that is as it is to be."""
+    finish(paths, control=False, ca=pem(certificate()))
+    host.running |= {CONTAINERD, KUBELET}
+    node = make_node(control=False)
+    run(node, host, paths)
+    assert run(node, host, paths).actions == []
+    host.services.clear()
+    return node
+
+
+def run(node: Node, host: FakeHost, paths: Paths, *, check: bool = False) -> Outcome:
+    return converge(node, host=host, paths=paths, join=None, expected_ca=None, check=check)
+
+
+def program(directory: Path, content: bytes, *, served: bytes | None = None) -> Download:
+    """Return a kubelet with ``content``; its file server has ``served`` instead when it is given."""
+    file = directory / f"kubelet-{hashlib.sha256(content).hexdigest()[:8]}"
+    file.write_bytes(content if served is None else served)
+    digest = hashlib.sha256(content).hexdigest()
+    return Download(url=file.as_uri(), sha256=digest, path="/usr/local/bin/kubelet", archive=False)
+
+
+def test_containerd_takes_its_configuration_up_after_a_run_that_failed_in_between(
+    fresh: Node, host: FakeHost, paths: Paths, tmp_path: Path
+) -> None:
+    lost = Download(url=(tmp_path / "nowhere").as_uri(), sha256="0" * 64, path="/usr/local/bin/kubeadm", archive=False)
+    with pytest.raises(NodeError, match="cannot fetch"):
+        run(dataclasses.replace(fresh, downloads=(lost,)), host, paths)
+    assert host.services == []
+    assert f"restart {CONTAINERD}" in run(fresh, host, paths, check=True).actions
+    assert f"restart {CONTAINERD}" in run(fresh, host, paths).actions
+    assert ("restart", CONTAINERD) in host.services
+    assert run(fresh, host, paths).actions == []
+
+
+@pytest.mark.parametrize("broken", ["daemon-reload", "restart"])
+def test_a_changed_unit_is_loaded_and_run_after_a_run_that_failed_in_between(
+    member: Node, host: FakeHost, paths: Paths, broken: str
+) -> None:
+    paths.at(UNIT).write_text("[Service]\nExecStart=/usr/local/bin/kubelet --old\n")
+    host.broken = broken
+    with pytest.raises(NodeError, match=broken):
+        run(member, host, paths)
+    host.broken, host.services = "", []
+    assert run(member, host, paths).actions == [f"restart {KUBELET}"]
+    assert host.services == [("daemon-reload",), ("restart", KUBELET)]
+    assert run(member, host, paths).actions == []
+
+
+def test_a_unit_changed_before_a_join_is_loaded_after_a_run_that_failed_in_between(
+    fresh: Node, host: FakeHost, paths: Paths
+) -> None:
+    """kubeadm starts the kubelet, by the unit that systemd has loaded."""
+    run(fresh, host, paths)
+    paths.at(UNIT).write_text("[Service]\nExecStart=/usr/local/bin/kubelet --old\n")
+    host.broken = "daemon-reload"
+    with pytest.raises(NodeError, match="daemon-reload"):
+        run(fresh, host, paths)
+    host.broken, host.services = "", []
+    run(fresh, host, paths)
+    assert host.services == [("daemon-reload",)], "it is loaded, and not started before the join"
+
+
+def test_a_new_kubelet_runs_after_a_run_that_failed_in_between(
+    member: Node, host: FakeHost, paths: Paths, tmp_path: Path
+) -> None:
+    node = dataclasses.replace(member, downloads=(program(tmp_path, b"new"),))
+    assert run(node, host, paths, check=True).actions == ["fetch /usr/local/bin/kubelet", f"restart {KUBELET}"]
+    host.broken = "restart"
+    with pytest.raises(NodeError, match="restart"):
+        run(node, host, paths)
+    host.broken, host.services = "", []
+    assert run(node, host, paths).actions == [f"restart {KUBELET}"]
+    assert run(node, host, paths).actions == []
+
+
+def test_a_kubelet_that_was_refused_restarts_nothing(
+    member: Node, host: FakeHost, paths: Paths, tmp_path: Path
+) -> None:
+    wrong = program(tmp_path, b"new", served=b"not what was published")
+    with pytest.raises(NodeError, match="has SHA-256"):
+        run(dataclasses.replace(member, downloads=(wrong,)), host, paths)
+    assert run(member, host, paths).actions == []
+    assert host.services == []
+
+
+def test_a_restart_of_the_host_takes_everything_up(member: Node, host: FakeHost, paths: Paths) -> None:
+    paths.at(UNIT).write_text("[Service]\nExecStart=/usr/local/bin/kubelet --old\n")
+    host.broken = "daemon-reload"
+    with pytest.raises(NodeError):
+        run(member, host, paths)
+    host.broken = ""
+    for mark in paths.at("/run/groundup").iterdir():  # as a reboot does
+        mark.unlink()
+    assert run(member, host, paths).actions == []
+
+
+def test_a_wrong_mode_alone_restarts_nothing(member: Node, host: FakeHost, paths: Paths) -> None:
+    settings = paths.at("/etc/kubernetes/kubelet.conf.d/10-site.conf")
+    settings.chmod(0o644)
+    before = settings.stat().st_mtime_ns
+    assert run(member, host, paths).actions == ["chmod /etc/kubernetes/kubelet.conf.d/10-site.conf"]
+    assert (settings.stat().st_mode & 0o777, settings.stat().st_mtime_ns) == (0o600, before)
+    assert host.services == []
