@@ -16,8 +16,8 @@ description:
   - A host that belongs to another cluster is refused and never reset.
   - A host that is prepared and has no O(join) yet is left with C(joins) true. Its invitation comes from
     M(groundup.cloud.kubeadm_access).
-  - Certificates of the control plane that end within 30 days are renewed with O(renew_certificates). An upgrade of
-    Kubernetes is refused here.
+  - Certificates of the control plane that end within 30 days are renewed with O(renew_certificates), and a changed
+    audit policy comes into force. An upgrade of Kubernetes is refused here.
 options:
   name:
     description: Name of the node.
@@ -106,8 +106,10 @@ options:
     default: false
   renew_certificates:
     description:
-      - Whether the control plane's certificates are renewed when one of them ends within 30 days. etcd and the API of
-        the host are away meanwhile, so do it on one host at a time. Without it RV(due) says what there is to do.
+      - Whether the control plane's certificates are renewed when one of them ends within 30 days, and static pods are
+        started again that are older than a file they read only then, as certificates and the audit policy are. etcd and
+        the API of the host are away meanwhile, so do it on one host at a time. Without it RV(due) says what there is
+        to do.
     type: bool
     default: false
   expected_ca:
@@ -176,8 +178,8 @@ outdated:
   returned: success
 due:
   description:
-    - Certificates that end within 30 days, and static pods that started before theirs were renewed, when
-      O(renew_certificates) is false.
+    - Certificates that end within 30 days, and static pods that are older than a file they read only when they start,
+      when O(renew_certificates) is false. In check mode also those that would be.
   type: list
   elements: str
   returned: success

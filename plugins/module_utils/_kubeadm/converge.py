@@ -43,7 +43,8 @@ def converge(
         join: the invitation; with it a prepared host joins and nothing else is looked at.
         expected_ca: SHA-256 of the cluster's CA when the controller knows the cluster: then it is never made anew.
         replace_images: give a member's static pods the site's images; without it they are only looked at.
-        renew_certificates: renew a control host's certificates that end soon; without it they are only looked at.
+        renew_certificates: renew a control host's certificates that end soon, and start static pods again that are
+            older than files they read only then; without it they are only looked at.
         check: say what would be done and do nothing.
 
     Raises:
@@ -136,7 +137,8 @@ def _turn(
     check: bool,
 ) -> None:
     """Do what takes etcd and the API of the host away for a while, or say that it is due."""
-    outdated, due = list(images.outdated(node, paths)), renewal.due(host=host, paths=paths)
+    outdated = list(images.outdated(node, paths))
+    due = renewal.due(host=host, paths=paths, predicted=outcome.predicted)
     if not check and ((replace_images and outdated) or (renew_certificates and due)):
         await_turn(node, host=host, paths=paths)
     if replace_images:

@@ -113,7 +113,9 @@ def _write(file: File, *, reader: Service | None, host: Host, paths: Paths, outc
     else:
         outcome.note(f"write {file.path}", name=file.path, before=before, after=file.text)
     mark = reader.replacing() if reader else None
-    if not check:
+    if check:
+        outcome.predicted.add(path)
+    else:
         host.write(path, file.text.encode(), file.mode, before=mark)
 
 

@@ -72,11 +72,12 @@ def _api_server(node: Node, *, host: Host, paths: Paths, outcome: Outcome, check
     if missing:
         listing = "".join(f"{name}\n" for name in missing)
         outcome.note("make the API server's certificate again", name=str(certificate), after=listing)
-        if not check:
+        if check:
+            outcome.predicted.add(certificate)
+        else:
             host.remove(certificate)
             host.remove(certificate.with_suffix(".key"))
             _phase("certs", "apiserver", host=host, paths=paths, why="the API's certificate lacks a name")
-            renewal.restart("kube-apiserver", node=node, host=host, paths=paths)
 
 
 def _refuse_upgrade(node: Node, manifest: str) -> None:

@@ -1,4 +1,4 @@
-"""Certificates of a control host before they end, and the programs that read them only when they start.
+"""Certificates of a control host before they end, and the programs that read these and other files only at start.
 
 etcd and the API of the host are away meanwhile, so callers take one host at a time.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import ssl
 import time
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,10 @@ WAIT = 180.0  # seconds: etcd, then the API over it
 # What each static pod reads when it starts, below kubeadm's directory.
 READS = {
     "etcd": ("pki/etcd/server.crt", "pki/etcd/peer.crt"),
-    "kube-apiserver": ("pki/apiserver*.crt", "pki/front-proxy-client.crt"),
+    "kube-apiserver": (
+        *("pki/apiserver*.crt", "pki/front-proxy-client.crt"),
+        *("site/audit.yaml", "site/encryption.yaml"),
+    ),
     "kube-controller-manager": ("controller-manager.conf",),
     "kube-scheduler": ("scheduler.conf",),
 }
@@ -45,30 +49,34 @@ def ending(paths: Paths) -> dict[str, int]:
     return {name: days for name, days in _days(leaves).items() if days < RENEW_BELOW}
 
 
-def behind(*, host: Host, paths: Paths) -> dict[str, str]:
-    """Return the static pods that started before what they read was made, which a killed renewal leaves: name -> id."""
-    found = {}
+def behind(*, host: Host, paths: Paths, predicted: Collection[Path] = ()) -> list[str]:
+    """Return the static pods that started before what they read was made: changed now, or by a run that was killed.
+
+    In check mode ``predicted`` files count as made after all of them.
+    """
+    found = []
     for pod in _pods(host):
-        component = pod["labels"].get("component", "")
-        files = [path for pattern in READS.get(component, ()) for path in paths.kubernetes.glob(pattern)]
-        if any(path.stat().st_mtime_ns > int(pod["createdAt"]) for path in files):
-            found[component] = pod["id"]
+        patterns = READS.get(component := pod["labels"].get("component", ""), ())
+        made = [path.stat().st_mtime_ns for pattern in patterns for path in paths.kubernetes.glob(pattern)]
+        will = any(path.match(pattern) for path in predicted for pattern in patterns)
+        if will or max(made, default=0) > int(pod["createdAt"]):
+            found.append(component)
     return found
 
 
-def due(*, host: Host, paths: Paths) -> list[str]:
+def due(*, host: Host, paths: Paths, predicted: Collection[Path] = ()) -> list[str]:
     """Return what :func:`renew` would see to. Raises NodeError."""
-    return [*ending(paths), *behind(host=host, paths=paths)]
+    return [*ending(paths), *behind(host=host, paths=paths, predicted=predicted)]
 
 
 def renew(node: Node, *, host: Host, paths: Paths, outcome: Outcome, check: bool) -> None:
-    """Renew all of the host's certificates when one ends soon, and start their readers again. Raises NodeError."""
-    found, late = ending(paths), behind(host=host, paths=paths)
+    """Renew certificates when one ends soon, and start again what has not read its files. Raises NodeError."""
+    found, late = ending(paths), behind(host=host, paths=paths, predicted=outcome.predicted)
     if found:
         listing = "".join(f"{name}: {days} days left\n" for name, days in found.items())
         outcome.note("renew the control plane's certificates", name="certificates", before=listing, after="365 days\n")
     elif late:
-        outcome.note(f"start {', '.join(late)} again, with the certificates that are there now")
+        outcome.note(f"start {', '.join(late)} again, with the files that are there now")
     if check or not (found or late):
         return
     if found:
@@ -84,14 +92,14 @@ def restart(*components: str, node: Node, host: Host, paths: Paths) -> None:
     """Have the kubelet start static pods again, to read their files, and wait for the API. Raises NodeError."""
     for pod in _pods(host):
         if (component := pod["labels"].get("component", "")) in components:
-            why = f"{component} reads its certificates only when it starts"
+            why = f"{component} reads its files only when it starts"
             host.run(["crictl", "stopp", pod["id"]], timeout=TIMEOUT, why=why)
     until = time.monotonic() + WAIT
     server = f"https://{node.address}:{node.cluster.api_port}"
     while said := unready(server, host=host, paths=paths):
         if time.monotonic() > until:
             raise NodeError(
-                f"the API of {node.name} is not ready {WAIT:.0f} s after its certificates were made again: {said}",
+                f"the API of {node.name} is not ready {WAIT:.0f} s after {', '.join(components)} started again: {said}",
                 where=f"host {node.name}, {server}/readyz",
                 why="no other control host is touched before this one works",
                 remedy="see crictl ps -a and journalctl -u kubelet on the host",

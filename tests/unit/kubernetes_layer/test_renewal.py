@@ -8,7 +8,7 @@ import time
 from typing import Any
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import members, renewal, turn
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import documents, members, renewal, turn
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.api import ApiError
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.converge import converge
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.errors import NodeError
@@ -32,12 +32,12 @@ def node(host: FakeHost, paths: Paths, monkeypatch: pytest.MonkeyPatch) -> Node:
     monkeypatch.setattr(members, "_addons", lambda *_, **__: None)
     finish(paths, control=True, ca=pem(certificate()))
     write(paths, SERVER, pem(certificate()))
-    for path in paths.kubernetes.rglob("*"):
-        os.utime(path, ns=(NOW - 10**9, NOW - 10**9))
     host.answers["crictl pods"] = json.dumps({"items": PODS})
     host.running |= {"kubelet.service", "containerd.service"}
     node = make_node()
     run(node, host, paths)
+    for path in paths.kubernetes.rglob("*"):
+        os.utime(path, ns=(NOW - 10**9, NOW - 10**9))
     host.commands.clear()
     return node
 
@@ -92,8 +92,45 @@ def test_a_renewal_that_was_killed_before_its_readers_started_again_is_finished(
     os.utime(paths.at("/etc/kubernetes/scheduler.conf"), ns=(NOW + 1, NOW + 1))
     assert run(node, host, paths).due == ["kube-scheduler"]
     outcome = run(node, host, paths, renew=True)
-    assert outcome.actions == ["start kube-scheduler again, with the certificates that are there now"]
+    assert outcome.actions == ["start kube-scheduler again, with the files that are there now"]
     assert stopped(host) == ["id-kube-scheduler"]
+
+
+@pytest.mark.usefixtures("answers")
+def test_a_changed_audit_policy_is_in_force_when_the_host_had_its_turn(
+    node: Node, host: FakeHost, paths: Paths, turns: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = documents.audit_policy()
+    monkeypatch.setattr(documents, "audit_policy", lambda: text.replace("Request", "RequestResponse"))
+    restart = "start kube-apiserver again, with the files that are there now"
+    written = "write /etc/kubernetes/site/audit.yaml"
+    predicted = run(node, host, paths, check=True)
+    assert (predicted.actions, predicted.due) == ([written], ["kube-apiserver"])
+    assert run(node, host, paths, renew=True, check=True).actions == [written, restart]
+    seen = run(node, host, paths)
+    assert (seen.actions, seen.due) == ([written], ["kube-apiserver"])
+    assert (stopped(host), turns) == ([], [])
+    assert run(node, host, paths, renew=True).actions == [restart]
+    assert (stopped(host), turns) == (["id-kube-apiserver"], ["control-1"])
+
+
+@pytest.mark.usefixtures("answers")
+def test_a_certificate_that_lacked_a_name_is_served_when_the_host_had_its_turn(
+    node: Node, host: FakeHost, paths: Paths, turns: list[str]
+) -> None:
+    certificate_ = "/etc/kubernetes/pki/apiserver.crt"
+    whole = paths.at(certificate_).read_text()
+    write(paths, certificate_, pem(certificate(names=("kubernetes.test",))))
+    os.utime(paths.at(certificate_), ns=(NOW - 10**9, NOW - 10**9))
+    made = "make the API server's certificate again"
+    predicted = run(node, host, paths, check=True)
+    assert (predicted.actions, predicted.due) == ([made], ["kube-apiserver"])
+    host.leaves["kubeadm init"] = lambda: write(paths, certificate_, whole)
+    seen = run(node, host, paths)
+    assert (seen.actions, seen.due) == ([made], ["kube-apiserver"])
+    assert (stopped(host), turns) == ([], []), "control hosts would all restart their API at the same time"
+    run(node, host, paths, renew=True)
+    assert (stopped(host), turns) == (["id-kube-apiserver"], ["control-1"])
 
 
 def test_an_api_that_does_not_come_back_is_named_with_what_it_lacks(
