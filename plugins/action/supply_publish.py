@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tarfile
-import tempfile
 import time
 import urllib.request
 from collections.abc import Iterator, Mapping
@@ -16,8 +15,9 @@ from ansible.plugins.action import ActionBase
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import cache_dir
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import published
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import published, remains
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.published import Record
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.serve import LAID_OUT, served
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.tunnel import ssh_command, tunnel
 
 ARGUMENTS = {
@@ -31,7 +31,7 @@ ARGUMENTS = {
     "files": {"type": "list", "elements": "str"},
     "verify": {"type": "bool", "default": False},
 }
-MARK = ".artifact.json"  # written by supply's layout; the last thing sent, so that half a transfer shows as none
+MARK = LAID_OUT  # the last thing sent, so that half a transfer shows as none
 
 
 class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
@@ -68,7 +68,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
         places = _lay_out([artifact for artifact in made.values() if artifact.kind == "files"])
 
         before = published.load(site) or Record()
-        record = before.under(Record.of(images, places, root=_root()))
+        record = before.under(Record.of(images, places, root=served()))
         if check:
             entries = [lock.artifacts[name] for name in unmade]
             record = record.without(
@@ -85,8 +85,10 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
         only_look = check or arguments["verify"]
         lacking = _lacking(arguments["files_url"], places)
         if not only_look:
+            remains.clear_archives()
             for place in lacking:
                 self._send(place, arguments["files_root"], task_vars)
+            _refuse_half(_lacking(arguments["files_url"], lacking), arguments["files_url"])
         pushed = supply.push(
             arguments["registry"], images, tls_verify=False, progress=self._show, dry_run=only_look,
             inside=self._inside(arguments["registry_inside"]),
@@ -95,7 +97,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
         result["files"] = ["/".join(place.parts[-2:]) for place in lacking]
         if arguments["verify"]:
             _refuse(arguments, result["images"], result["files"])
-            self._verify_content(Record.of([], places, root=_root()).files, arguments["files_root"], task_vars)
+            self._verify_content(Record.of([], places, root=served()).files, arguments["files_root"], task_vars)
         elif not check and record != before:
             published.save(site, record)
         result["changed"] = not arguments["verify"] and bool(result["images"] or lacking or record != before)
@@ -107,11 +109,11 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
         # Into the account's own directory: where it is not root, it becomes root only to unpack.
         ours = self._connection._shell.tmpdir or self._make_tmp_path()
         remote = self._connection._shell.join_path(ours, f"{place.parent.name}-{place.name}.tar")
-        with tempfile.NamedTemporaryFile(dir=cache_dir(), prefix="publish-", suffix=".tar") as archive:
-            with tarfile.open(archive.name, "w") as tar:
+        with remains.archive() as archive:
+            with tarfile.open(archive, "w") as tar:
                 for path in sorted(place.rglob("*"), key=lambda path: (path.name == MARK, path)):
                     tar.add(path, arcname=str(path.relative_to(place.parent.parent)), recursive=False)
-            self._transfer_file(archive.name, remote)
+            self._transfer_file(str(archive), remote)
         for command in (["tar", "--extract", "--no-same-owner", "--file", remote, "--directory", root], ["rm", remote]):
             done = self._execute_module(
                 module_name="ansible.builtin.command", module_args={"argv": command}, task_vars=task_vars
@@ -152,16 +154,11 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
         self._display.display(line)
 
 
-def _root() -> Path:
-    """Return where files lie as they are served, beside the cache."""
-    return cache_dir() / "served"
-
-
 def _lay_out(artifacts: list[supply.Artifact]) -> list[Path]:
     """Lay the artifacts out as hard links and return the directory of each."""
     for artifact in artifacts:
-        supply.lay_out(_root(), artifact)
-    return [_root() / artifact.name / artifact.version for artifact in artifacts]
+        supply.lay_out(served(), artifact)
+    return [served() / artifact.name / artifact.version for artifact in artifacts]
 
 
 def _lacking(url: str, places: list[Path]) -> list[Path]:
@@ -170,7 +167,7 @@ def _lacking(url: str, places: list[Path]) -> list[Path]:
 
 
 def _url(base: str, path: Path) -> str:
-    return "/".join((base.rstrip("/"), *path.relative_to(_root()).parts))
+    return "/".join((base.rstrip("/"), *path.relative_to(served()).parts))
 
 
 def _get(url: str) -> bytes | None:
@@ -195,6 +192,17 @@ def _wait_for(url: str, seconds: float = 60) -> None:
                 remedy="on the seed: systemctl status docker-registry nginx",
             )
         time.sleep(0.2)
+
+
+def _refuse_half(places: list[Path], url: str) -> None:
+    """Refuse what was sent and is not served: tar does not notice an archive that ends between two of its members."""
+    if places:
+        raise GroundupError(
+            f"sent, and not served whole: {', '.join('/'.join(place.parts[-2:]) for place in places)}",
+            where=url,
+            why="hosts would find half of it, and nothing was recorded as published",
+            remedy="look at the seed's disk and web server, and run the playbook groundup.cloud.seed again",
+        )
 
 
 def _refuse(arguments: dict[str, Any], images: list[str], files: list[str]) -> None:

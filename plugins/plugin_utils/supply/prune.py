@@ -1,7 +1,8 @@
-"""Room in the cache: stored artifacts and unpacked roots that the lock does not name and nothing has used for a while.
+"""Room in the cache: artifacts, unpacked roots, served files that the lock does not name and nothing used for a while.
 
 Kept are: what the lock names, built or published; what any clone used in the last days (`Store.find` and `unpacked`
-touch a mark); and every root that something is mounted on or that a host of a lab of this user was made from.
+touch a mark); and every root that something is mounted on or that a host of a lab of this user was made from. What runs
+that were killed left goes at once (``remains.py``).
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from ..paths import state_dir
 from .keys import keys
 from .lock import Lock
 from .progress import Progress
+from .remains import clear
+from .serve import LAID_OUT, served
 from .store import MARK, Store, remove_tree
 from .unpack import home, mark, unpacked_name
 
@@ -64,13 +67,15 @@ def prune(lock: Lock, *, days: int, progress: Progress, dry_run: bool = False) -
     named: set[tuple[str, str]] = set()
     for each in (lock, lock.by("upstream")):
         named |= keys(each, each.closure(tuple(each.artifacts))).items()
-    places = [*_artifacts(store, named), *_roots(store, named)]
     verb = "would remove" if dry_run else "removing"
+    for path in clear(dry_run=dry_run):
+        progress(f"[prune] {verb} {_name(path)}: left by a run that was killed")
+    places = [*_artifacts(store, named), *_roots(store, named), *_served(lock)]
     done: list[Removed] = []
     for place in places:
         if place.used() > oldest:
             continue
-        name = place.path.relative_to(home().parent).as_posix()
+        name = _name(place.path)
         found = Removed(name=name, bytes=_bytes(place.path), used=place.used())
         last = datetime.fromtimestamp(found.used, UTC).date()
         progress(f"[prune] {verb} {name}: {found.bytes / _MEBI:.1f} MiB, last used {last}")
@@ -100,6 +105,14 @@ def _roots(store: Store, named: set[tuple[str, str]]) -> Iterator[_Place]:
             yield _Place(path=path, mark=mark(path), lock=home() / f".{path.name.rpartition('-')[0]}.lock")
 
 
+def _served(lock: Lock) -> Iterator[_Place]:
+    """Yield what is laid out for seeds in versions the lock does not name: links, which keep an artifact's bytes."""
+    named = {(entry.name, entry.version) for entry in lock.artifacts.values()}
+    for path in sorted(laid_out.parent for laid_out in served().glob("*/[!.]*/" + LAID_OUT)):
+        if (path.parent.name, path.name) not in named:
+            yield _Place(path=path, mark=path / LAID_OUT, lock=served() / ".lock")
+
+
 def _mounts() -> str:
     """Return the mount tables of all processes: builds have mount namespaces of their own."""
     found = set()
@@ -116,6 +129,10 @@ def _remove(place: _Place) -> None:
         place.path.rename(going)
         place.mark.unlink(missing_ok=True)
         remove_tree(going)
+
+
+def _name(path: Path) -> str:
+    return path.relative_to(home().parent).as_posix()
 
 
 def _bytes(tree: Path) -> int:

@@ -17,11 +17,13 @@ from pathlib import Path
 
 from ..errors import GroundupError
 from ..files import write_atomic
+from ..paths import cache_dir
 from .artifact import Artifact, digest, file_digest
 from .oci import manifest_digest
 from .progress import Progress, silent
 
 _ACCEPT = "application/vnd.oci.image.manifest.v1+json"
+LAID_OUT = ".artifact.json"  # written last beside the files of an artifact: its digest; its time says when it was used
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,6 +116,11 @@ def registry_digest(registry: str, image: Artifact, *, tls_verify: bool) -> str 
         raise _no_registry(registry, error) from error
 
 
+def served() -> Path:
+    """Return where files lie on the controller as a seed serves them, beside the artifacts they are links to."""
+    return cache_dir() / "served"
+
+
 def file_tree(destination: Path, names: str | Sequence[str] | None, *, progress: Progress = silent) -> list[Path]:
     """Lay out the files of artifacts as ``<artifact>/<version>/<file>`` with ``<file>.sha256`` beside each.
 
@@ -135,8 +142,9 @@ def file_tree(destination: Path, names: str | Sequence[str] | None, *, progress:
 
 def lay_out(destination: Path, artifact: Artifact) -> list[Path]:
     """Like ``file_tree``, for one artifact in hand."""
-    sums = destination / artifact.name / artifact.version / ".artifact.json"
+    sums = destination / artifact.name / artifact.version / LAID_OUT
     if sums.exists() and json.loads(sums.read_text(encoding="utf-8")) == {"sha256": artifact.sha256}:
+        sums.touch()
         return []
     if digest(artifact.path) != artifact.sha256:
         raise GroundupError(

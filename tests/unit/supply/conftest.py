@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -15,6 +15,8 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import build
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.context import Context
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock import Entry, Lock
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.sbom import Component
+
+from .seed import Seed, serving
 
 PINS = {"suite": "trixie", "go": "go1.26.8", "epoch": 1767225600}
 
@@ -98,3 +100,18 @@ def make_lock() -> Callable[..., Lock]:
 def lines() -> list[str]:
     """Lines of progress; ``progress=lines.append``."""
     return []
+
+
+@pytest.fixture
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The state directory of site ``unit``, not made yet."""
+    monkeypatch.setenv("GROUNDUP_STATE", str(tmp_path / "state"))
+    return tmp_path / "state" / "unit"
+
+
+@pytest.fixture
+def seed(state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Seed]:
+    """A seed that serves nothing yet."""
+    del state
+    with serving(tmp_path / "seed", monkeypatch) as there:
+        yield there

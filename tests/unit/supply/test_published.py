@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
-import functools
 import hashlib
-import http.server
-import shutil
-import subprocess
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from ansible.errors import AnsibleLookupError
-from ansible_collections.groundup.cloud.plugins.action import supply_publish
 from ansible_collections.groundup.cloud.plugins.lookup import published as lookup
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
@@ -25,7 +17,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock import 
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.published import Record
 
 from .conftest import FakeBuilder
-from .registry import Registry, running
+from .seed import Seed
 from .test_oci import PROGRAM_IMAGE
 
 MakeLock = Callable[..., Lock]
@@ -38,85 +30,9 @@ PLAN = {
 
 
 @pytest.fixture(autouse=True)
-def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def state(state: Path) -> Path:
     """The state directory of site ``unit``, not made yet."""
-    monkeypatch.setenv("GROUNDUP_STATE", str(tmp_path / "state"))
-    return tmp_path / "state" / "unit"
-
-
-class Seed:
-    """A registry that is written to inside only, a web server, the action that publishes, and what it publishes."""
-
-    def __init__(
-        self, root: Path, registry: Registry, inside: Registry, url: str, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        self.root, self.registry, self.inside, self.url = root, registry, inside, url
-        self._patch = monkeypatch
-        monkeypatch.setattr(supply_publish.ActionModule, "_send", self._send)
-        monkeypatch.setattr(supply_publish.ActionModule, "_inside", self._way)
-        monkeypatch.setattr(supply_publish.ActionModule, "_execute_module", self._execute)
-        self.sent: list[str] = []
-        self.ways = 0
-        self.commands = 0
-
-    @contextlib.contextmanager
-    def _way(self, target: str) -> Iterator[str]:
-        assert target == "127.0.0.1:5001"
-        self.ways += 1
-        yield self.inside.address
-
-    def _execute(self, *, module_name: str, module_args: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
-        """Do what the module does, on this machine."""
-        assert (module_name, task_vars) == ("ansible.builtin.command", {})
-        self.commands += 1
-        done = subprocess.run(
-            module_args["argv"], cwd=module_args["chdir"], input=module_args["stdin"],
-            capture_output=True, text=True, check=False,
-        )  # fmt: skip
-        return {"failed": done.returncode != 0, "stdout": done.stdout, "stderr": done.stderr}
-
-    def _send(self, place: Path, root: str, task_vars: dict[str, Any]) -> None:
-        del root, task_vars
-        self.sent.append(place.parent.name)
-        shutil.copytree(place, self.root / place.parent.name / place.name, dirs_exist_ok=True)
-
-    def publish(self, lock: Lock, *, check: bool = False, verify: bool = False) -> dict[str, Any]:
-        """Run the action's work on ``lock``."""
-        self._patch.setattr(supply, "load_lock", lambda: lock)
-        action = object.__new__(supply_publish.ActionModule)
-        action._task = SimpleNamespace(check_mode=check)
-        action._display = SimpleNamespace(display=lambda _: None)
-        names = {kind: [n for n, e in lock.artifacts.items() if e.kind == kind] for kind in ("image", "files")}
-        arguments = {
-            "site": "unit", "source": "build", "registry": self.registry.address, "files_url": self.url,
-            "registry_inside": "127.0.0.1:5001", "files_root": str(self.root), "images": names["image"],
-            "files": names["files"], "verify": verify,
-        }  # fmt: skip
-        result: dict[str, Any] = action._publish(arguments, {})
-        return result
-
-
-@pytest.fixture
-def seed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Seed]:
-    """A seed that serves nothing yet."""
-    root = tmp_path / "srv"
-    root.mkdir()
-    handler = functools.partial(Quiet, directory=str(root))
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
-    thread.start()
-    with running() as inside, running(showing=inside) as registry:
-        yield Seed(root, registry, inside, f"http://127.0.0.1:{server.server_port}", monkeypatch)
-    server.shutdown()
-    thread.join()
-    server.server_close()
-
-
-class Quiet(http.server.SimpleHTTPRequestHandler):
-    """Serves files and says nothing."""
-
-    def log_message(self, format: str, *args: object) -> None:
-        """Keep the test's output clean."""
+    return state
 
 
 def test_what_is_published_is_recorded_by_digest_and_a_second_time_nothing_changes(
@@ -189,7 +105,7 @@ def test_every_file_is_compared_with_the_record_by_the_host_itself(
     lock = make_lock(program={}, image=PROGRAM_IMAGE, other={}, third={})
     seed.publish(lock)
     seed.publish(lock, verify=True)
-    assert seed.commands == 1, "one question for all files"
+    assert seed.questions == 1, "one question for all files"
     (seed.root / "other/1/file").unlink()
     (seed.root / "third/1/file").write_text("something else, and longer than what was there\n")
     with pytest.raises(GroundupError, match=r"not as published: other/1/file, third/1/file") as caught:

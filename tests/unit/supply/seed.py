@@ -1,0 +1,103 @@
+"""A seed small enough for a test: a read-only registry, a web server, and a host that is a directory here."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import http.server
+import shutil
+import subprocess
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from ansible_collections.groundup.cloud.plugins.action import supply_publish
+from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock import Lock
+
+from .registry import Registry, running
+
+
+class Seed:
+    """A registry that is written to inside only, a web server, and the action that publishes what a lock has.
+
+    Attributes:
+        root: what the host serves.
+        sent: artifacts whose archives reached the host.
+        ways: how often somebody went in to write to the registry.
+        questions: how often the host was asked to compare its files.
+    """
+
+    def __init__(
+        self, home: Path, registry: Registry, inside: Registry, url: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        self.root, self.registry, self.inside, self.url = home / "srv", registry, inside, url
+        self._home, self._patch = home, monkeypatch
+        monkeypatch.setattr(supply_publish.ActionModule, "_transfer_file", self.transfer)
+        monkeypatch.setattr(supply_publish.ActionModule, "_inside", self._way)
+        monkeypatch.setattr(supply_publish.ActionModule, "_execute_module", self.execute)
+        self.sent: list[str] = []
+        self.ways = self.questions = 0
+
+    @contextlib.contextmanager
+    def _way(self, target: str) -> Iterator[str]:
+        assert target == "127.0.0.1:5001"
+        self.ways += 1
+        yield self.inside.address
+
+    def transfer(self, local: str, remote: str) -> None:
+        """Copy, as Ansible's connection does."""
+        self.sent.append(Path(remote).name.rpartition("-")[0])
+        shutil.copyfile(local, remote)
+
+    def execute(self, *, module_name: str, module_args: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
+        """Do what the module does, on this machine."""
+        assert (module_name, task_vars) == ("ansible.builtin.command", {})
+        self.questions += module_args["argv"][0] == "sha256sum"
+        done = subprocess.run(
+            module_args["argv"], cwd=module_args.get("chdir"), input=module_args.get("stdin"),
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        return {"failed": done.returncode != 0, "stdout": done.stdout, "stderr": done.stderr}
+
+    def publish(self, lock: Lock, *, check: bool = False, verify: bool = False) -> dict[str, Any]:
+        """Run the action's work on ``lock``."""
+        self._patch.setattr(supply, "load_lock", lambda: lock)
+        shell = SimpleNamespace(tmpdir=str(self._home), join_path=lambda *parts: "/".join(parts))
+        action = object.__new__(supply_publish.ActionModule)
+        action._task = SimpleNamespace(check_mode=check)
+        action._display = SimpleNamespace(display=lambda _: None)
+        action._connection = SimpleNamespace(_shell=shell)
+        names = {kind: [n for n, e in lock.artifacts.items() if e.kind == kind] for kind in ("image", "files")}
+        arguments = {
+            "site": "unit", "source": "build", "registry": self.registry.address, "files_url": self.url,
+            "registry_inside": "127.0.0.1:5001", "files_root": str(self.root), "images": names["image"],
+            "files": names["files"], "verify": verify,
+        }  # fmt: skip
+        result: dict[str, Any] = action._publish(arguments, {})
+        return result
+
+
+@contextlib.contextmanager
+def serving(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Seed]:
+    """Give a seed in the directory ``home`` that serves nothing yet."""
+    (home / "srv").mkdir(parents=True)
+    handler = functools.partial(_Quiet, directory=str(home / "srv"))
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+    thread.start()
+    with running() as inside, running(showing=inside) as registry:
+        yield Seed(home, registry, inside, f"http://127.0.0.1:{server.server_port}", monkeypatch)
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+class _Quiet(http.server.SimpleHTTPRequestHandler):
+    """Serves files and says nothing."""
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Keep the test's output clean."""

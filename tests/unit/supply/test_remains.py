@@ -1,0 +1,145 @@
+"""What a killed run leaves in the cache goes with the next; what a live one is using stays."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from multiprocessing.synchronize import Event
+from pathlib import Path
+
+import pytest
+from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
+from ansible_collections.groundup.cloud.plugins.plugin_utils.files import locked
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock import Lock
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.progress import silent
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.prune import prune
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.remains import archive, clear, clear_archives
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.store import Store
+
+from .conftest import FakeBuilder
+from .seed import Seed
+
+MakeLock = Callable[..., Lock]
+pytestmark = pytest.mark.usefixtures("state")
+
+
+def _hold_archive(ready: Event) -> None:
+    with archive() as path:
+        path.write_text("half of it")
+        ready.set()
+        signal.pause()
+
+
+def _hold_build(ready: Event) -> None:
+    with Store().building("a") as place:
+        (place / "files").mkdir()
+        ready.set()
+        signal.pause()
+
+
+@contextmanager
+def another_run(work: Callable[[Event], None]) -> Iterator[Callable[[], None]]:
+    """Run ``work`` in a process of its own until it is in the middle of it; give what kills it."""
+    context = multiprocessing.get_context("fork")
+    ready = context.Event()
+    run = context.Process(target=work, args=(ready,))
+    run.start()
+
+    def kill() -> None:
+        assert run.pid is not None
+        os.kill(run.pid, signal.SIGKILL)
+        run.join()
+
+    try:
+        assert ready.wait(30)
+        yield kill
+    finally:
+        run.kill()
+        run.join()
+
+
+def test_an_archive_is_there_inside_the_block_only(cache: Path) -> None:
+    with archive() as path:
+        assert path.parent == cache
+        assert path.name.startswith("publish-")
+    with pytest.raises(OSError, match="lost"), archive() as path:
+        raise OSError("lost")
+    assert not list(cache.glob("publish-*"))
+
+
+def test_an_archive_goes_when_its_run_is_dead_and_not_before(cache: Path) -> None:
+    with another_run(_hold_archive) as kill:
+        (path,) = cache.glob("publish-*.tar")
+        assert clear_archives() == ()
+        assert path.read_text() == "half of it"
+        kill()
+        assert path.exists(), "nobody cleans up behind SIGKILL"
+        assert clear_archives(dry_run=True) == (path,)
+        assert path.exists()
+        assert clear_archives() == (path,)
+        assert not path.exists()
+
+
+def test_the_next_run_that_publishes_clears_it(fake: FakeBuilder, make_lock: MakeLock, seed: Seed, cache: Path) -> None:
+    del fake
+    with another_run(_hold_archive) as kill:
+        kill()
+    assert list(cache.glob("publish-*.tar"))
+    lock = make_lock(program={})
+    seed.publish(lock, check=True)
+    assert list(cache.glob("publish-*.tar")), "a prediction changes nothing"
+    seed.publish(lock)
+    assert not list(cache.glob("publish-*.tar"))
+
+
+def test_prune_clears_what_dead_builds_left_and_says_so(make_lock: MakeLock, lines: list[str], cache: Path) -> None:
+    lock = make_lock()
+    with another_run(_hold_build) as kill:
+        (place,) = (cache / "artifacts/a").glob(".building-*")
+        prune(lock, days=30, progress=lines.append)
+        assert (place / "files").is_dir(), "its run is alive"
+        assert not any("killed" in line for line in lines)
+        kill()
+        name = f"artifacts/a/{place.name}"
+        prune(lock, days=30, progress=lines.append, dry_run=True)
+        assert f"[prune] would remove {name}: left by a run that was killed" in lines
+        assert place.exists()
+        prune(lock, days=30, progress=lines.append)
+        assert f"[prune] removing {name}: left by a run that was killed" in lines
+        assert not place.exists()
+
+
+@pytest.mark.parametrize("left", [".root-go-ab_12.partial", ".old-root-go-0123456789abcdef"])
+def test_half_a_root_stays_while_somebody_has_the_roots_lock(left: str, cache: Path) -> None:
+    place = cache / "unpacked" / left
+    (place / "etc").mkdir(parents=True)
+    with locked(cache / "unpacked/.root-go.lock"):
+        assert clear() == ()
+    assert clear() == (place,)
+    assert not place.exists()
+
+
+def test_files_laid_out_for_seeds_in_old_versions_go_like_their_artifacts(
+    fake: FakeBuilder, make_lock: MakeLock, lines: list[str], seed: Seed, cache: Path
+) -> None:
+    """They are links: an artifact's bytes stay as long as they do."""
+    del fake
+    seed.publish(make_lock(a={"version": "1"}))
+    new = make_lock(a={"version": "2"})
+    seed.publish(new)
+    old, kept = cache / "served/a/1", cache / "served/a/2"
+    month_ago = (cache / "artifacts").stat().st_mtime - 31 * 86400
+    for place in (old, kept):
+        os.utime(place / ".artifact.json", (month_ago, month_ago))
+    prune(new, days=60, progress=lines.append)
+    assert old.is_dir()
+    removed = prune(new, days=30, progress=lines.append)
+    assert [each.name for each in removed] == ["served/a/1"]
+    assert not old.exists()
+    assert kept.is_dir()
+    supply.ensure("a", progress=silent, lock=new)
+    seed.publish(new)
+    assert (kept / ".artifact.json").stat().st_mtime > month_ago, "publishing is using"
