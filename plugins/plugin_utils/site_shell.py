@@ -28,15 +28,17 @@ def hosts_file(plan: Plan, machine: str) -> str:
     return f"{machine.rstrip()}\n\n# site {plan.site}\n" + "\n".join(lines) + "\n"
 
 
-def environment(plan: Plan, password: str) -> dict[str, str]:
-    """Return the variables that point the usual clients at the site."""
+def environment(plan: Plan) -> dict[str, str]:
+    """Return the variables that point the usual clients at the site; OpenStack's only where the site has a Keystone."""
     state = state_dir(plan.site)
-    keystone = next(endpoint for endpoint in plan.edge.endpoints if endpoint.service == "keystone")
-    return {
-        "KUBECONFIG": str(state / "kubeconfig"),
+    found = {"KUBECONFIG": str(state / "kubeconfig")}
+    keystone = next((endpoint for endpoint in plan.edge.endpoints if endpoint.service == "keystone"), None)
+    if keystone is None:
+        return found
+    return found | {
         "OS_AUTH_URL": keystone.url,
         "OS_USERNAME": "admin",
-        "OS_PASSWORD": password,
+        "OS_PASSWORD": open_store(plan.site, write=False).get("keystone/admin"),
         "OS_PROJECT_NAME": "admin",
         "OS_USER_DOMAIN_NAME": "default",
         "OS_PROJECT_DOMAIN_NAME": "default",
@@ -55,7 +57,7 @@ def main(arguments: list[str]) -> int:
         return 2
     try:
         plan = make_plan(load_site(Path(arguments[0])))
-        variables = environment(plan, open_store(plan.site).get("keystone/admin"))
+        variables = environment(plan)
         tools = {str(tool(name).parent) for name in ("helm", "kubectl")}
     except (GroundupError, SiteError) as error:
         print(error, file=sys.stderr)

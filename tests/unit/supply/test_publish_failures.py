@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure
+from ansible.plugins.action import ActionBase
 from ansible_collections.groundup.cloud.plugins.action import supply_publish
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import published
@@ -158,7 +159,7 @@ def test_an_error_is_a_failed_result_with_its_text_not_a_traceback(monkeypatch: 
 
     monkeypatch.setattr(ACTION, "_publish", fails)
     monkeypatch.setattr(ACTION, "validate_argument_spec", lambda *_: (None, {}))
-    monkeypatch.setattr(supply_publish.ActionBase, "run", lambda *_: {})
+    monkeypatch.setattr(ActionBase, "run", lambda *_: {})
     action = object.__new__(ACTION)
     action._task = SimpleNamespace(check_mode=False)
     result = action.run()

@@ -1,0 +1,108 @@
+"""Where the time went: tasks per host as they ran, what changed, one row a play, and the same figures in a file."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+PLAYS = """\
+- name: First
+  hosts: all
+  gather_facts: false
+  tasks:
+    - ansible.builtin.command: "true"
+    - ansible.builtin.debug: {msg: only on a}
+      when: inventory_hostname == "a"
+    - ansible.builtin.command: "false"
+      ignore_errors: true
+- name: Nobody is meant
+  hosts: nobody
+  gather_facts: false
+  tasks:
+    - ansible.builtin.command: "true"
+- name: Second
+  hosts: b
+  gather_facts: false
+  tasks:
+    - ansible.builtin.command: "{{ item }}"
+      changed_when: item == "true"
+      loop: ["true", "echo"]
+    - ansible.builtin.fail: {msg: the run ends here}
+    - ansible.builtin.debug: {msg: never}
+"""
+
+
+def play(directory: Path, *, file: str | None) -> tuple[str, int]:
+    """Run PLAYS on two hosts that are this machine; return what was printed and the exit code."""
+    (directory / "plays.yml").write_text(PLAYS)
+    environment = {
+        **os.environ,
+        "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"),
+        "ANSIBLE_COLLECTIONS_PATH": str(ROOT / ".run"),
+        "ANSIBLE_LOCALHOST_WARNING": "false",
+    }
+    environment.pop("GROUNDUP_TIMELINE", None)
+    if file:
+        environment["GROUNDUP_TIMELINE"] = file
+    command = [str(Path(sys.executable).with_name("ansible-playbook")), "-i", "a,b,", "-c", "local"]
+    command += ["-e", f"ansible_python_interpreter={sys.executable}", str(directory / "plays.yml")]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, env=environment, cwd=directory)
+    return done.stdout + done.stderr, done.returncode
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, dict[str, Any]]:
+    """What a run that fails in its last play printed, and the figures it wrote."""
+    directory = tmp_path_factory.mktemp("timeline")
+    printed, code = play(directory, file=str(directory / "timeline.json"))
+    assert code == 2, printed
+    figures: dict[str, Any] = json.loads((directory / "timeline.json").read_text())
+    return printed, figures
+
+
+def test_tasks_are_counted_per_host_skipped_and_failed_ones_too_loops_once(run: tuple[str, dict[str, Any]]) -> None:
+    plays = {each["name"]: each for each in run[1]["plays"]}
+    assert plays["First"]["tasks"] == {"a": 3, "b": 3}
+    assert plays["Second"]["tasks"] == {"b": 2}, "the loop, the failure; not what came after"
+
+
+def test_changes_are_those_of_tasks_that_changed_something(run: tuple[str, dict[str, Any]]) -> None:
+    plays = {each["name"]: each for each in run[1]["plays"]}
+    assert plays["First"]["changed"] == {"a": 1, "b": 1}
+    assert plays["Second"]["changed"] == {"b": 1}
+
+
+def test_a_play_without_a_task_has_no_row_and_a_failed_run_has_its_table(run: tuple[str, dict[str, Any]]) -> None:
+    printed, figures = run
+    assert [each["name"] for each in figures["plays"]] == ["First", "Second"]
+    rows = [line.split() for line in printed[printed.index("tasks/host") :].splitlines()[1:]]
+    assert [row[0] for row in rows[:3]] == ["First", "Second", "total"]
+    assert [row[3:] for row in rows[:2]] == [["3", "2"], ["2", "1"]], "the most of any host, the changes of all"
+
+
+def test_the_parts_do_not_exceed_the_whole(run: tuple[str, dict[str, Any]]) -> None:
+    figures = run[1]
+    for figure in ("seconds", "cpu_seconds"):
+        parts = [each[figure] for each in figures["plays"]]
+        assert all(part > 0 for part in parts)
+        assert sum(parts) <= figures[figure]
+
+
+def test_no_file_is_written_unless_one_is_named(tmp_path: Path) -> None:
+    printed, _ = play(tmp_path, file=None)
+    assert "tasks/host" in printed
+    assert [path.name for path in tmp_path.iterdir()] == ["plays.yml"]
+
+
+def test_a_file_that_cannot_be_written_is_told_and_the_table_stays(tmp_path: Path) -> None:
+    printed, code = play(tmp_path, file=str(tmp_path / "absent/timeline.json"))
+    assert code == 2, "what the run did is what it returns"
+    assert "tasks/host" in printed
+    assert "absent/timeline.json" in printed
