@@ -25,6 +25,7 @@ options:
 """
 
 import json
+import multiprocessing
 import resource
 import time
 from collections import Counter
@@ -133,5 +134,9 @@ class CallbackModule(CallbackBase):  # type: ignore[misc]  # Ansible ships no ty
     def _close(self) -> None:
         if self._plays and not self._plays[-1].seconds:
             play = self._plays[-1]
+            # What a task's process used is known when it has been waited for. Ansible does that some time later, when
+            # another play is under way; those here have sent their results and are ending.
+            for worker in multiprocessing.active_children():
+                worker.join(timeout=1)
             play.seconds = time.monotonic() - play.started
             play.cpu_seconds = controller_cpu_seconds() - play.cpu_at_start

@@ -160,4 +160,5 @@ def test_the_screen_goes_on_while_nothing_happens_and_shows_no_secret(
     site.puppet.rules["api"] = comes_up_when_the_screen_said_so_thrice
     site.rollout(site.release("probe", greeting=SECRET)).apply()
     assert len(repeated) > 3
+    assert not any("healing" in line for line in site.lines), "there was nothing to heal"
     assert SECRET not in "\n".join(site.lines)

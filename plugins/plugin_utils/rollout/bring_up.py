@@ -13,7 +13,7 @@ from typing import Any
 from ..plan.types import ReleasePlan
 from .board import Board
 from .evidence import BlackBox, collect
-from .heal import heal
+from .heal import heal, needs_healing
 from .helm import Helm, why
 from .kube import Api, ApiError
 from .options import Options
@@ -75,8 +75,9 @@ class _BringUp:
         healed, changed = "", not self.survey.unchanged(self.release.name)
         try:
             if changed:
-                self._show("healing")
-                healed = heal(self.tools.api, self.tools.helm, self.survey.live.get(self.release.name))
+                live = self.survey.live.get(self.release.name)
+                self._show("healing" if needs_healing(live) else "applying")
+                healed = heal(self.tools.api, self.tools.helm, live)
                 if healed:
                     self.tools.board.say(f"{self.release.name}: {healed}")
                 self._upgrade()

@@ -46,9 +46,14 @@ def remedy(live: LiveRelease | None) -> Remedy:
     return "mark failed" if live.status.startswith("pending-") else "none"
 
 
+def needs_healing(live: LiveRelease | None) -> bool:
+    """Say whether an earlier run left the release half made."""
+    return live is not None and live.status not in ("deployed", "superseded")
+
+
 def heal(api: Api, helm: Helm, live: LiveRelease | None) -> str:
     """Carry out the remedy and return it in words, ``""`` when there was nothing to heal."""
-    if live is None or live.status in ("deployed", "superseded"):
+    if live is None or not needs_healing(live):
         return ""
     chosen = remedy(live)
     # First what is known by the record alone: the remedy may be to forget that.

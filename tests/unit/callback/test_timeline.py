@@ -17,11 +17,15 @@ PLAYS = """\
   hosts: all
   gather_facts: false
   tasks:
-    - ansible.builtin.command: "true"
     - ansible.builtin.debug: {msg: only on a}
       when: inventory_hostname == "a"
     - ansible.builtin.command: "false"
       ignore_errors: true
+    - ansible.builtin.command:
+        argv:
+          - "{{ ansible_python_interpreter }}"
+          - -c
+          - "import time; [0 for _ in iter(lambda: time.process_time() < 1, False)]"
 - name: Nobody is meant
   hosts: nobody
   gather_facts: false
@@ -93,6 +97,11 @@ def test_the_parts_do_not_exceed_the_whole(run: tuple[str, dict[str, Any]]) -> N
         parts = [each[figure] for each in figures["plays"]]
         assert all(part > 0 for part in parts)
         assert sum(parts) <= figures[figure]
+
+
+def test_cpu_seconds_are_those_of_the_play_that_used_them(run: tuple[str, dict[str, Any]]) -> None:
+    plays = {each["name"]: each for each in run[1]["plays"]}
+    assert plays["First"]["cpu_seconds"] > 2, "its last task used one second on each of two hosts"
 
 
 def test_no_file_is_written_unless_one_is_named(tmp_path: Path) -> None:
