@@ -66,7 +66,16 @@ def apt_lines(suite: str, *, etc: Path = Path("/etc")) -> tuple[str, ...]:
 
 def apt_options() -> tuple[str, ...]:
     """Return the proxy and certificate settings of the machine's apt, in the form of apt.conf lines."""
-    dump = subprocess.run(["apt-config", "dump"], check=True, capture_output=True, text=True).stdout
+    try:
+        dump = subprocess.run(["apt-config", "dump"], check=True, capture_output=True, text=True).stdout
+    except (OSError, subprocess.CalledProcessError) as error:
+        said = error.stderr.strip() if isinstance(error, subprocess.CalledProcessError) else str(error)
+        raise GroundupError(
+            f"apt's settings cannot be read: {said}",
+            where="apt-config dump",
+            why="root file systems and images are made from this machine's package mirrors",
+            remedy="run `apt-config dump` and correct what it says; the machine must be a Debian",
+        ) from error
     wanted = re.compile(r"^Acquire::(https?|Retries|ForceIPv[46])\b.*\"[^\"]+\";$")
     return tuple(line for line in dump.splitlines() if wanted.match(line))
 

@@ -140,7 +140,14 @@ class Store:
 
 def remove_tree(tree: Path) -> None:
     """Remove a directory tree, if it is there, and never what is mounted in it."""
-    subprocess.run(["rm", "-rf", "--one-file-system", "--", tree], check=True, capture_output=True)
+    done = subprocess.run(["rm", "-rf", "--one-file-system", "--", tree], check=False, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise GroundupError(
+            f"{tree.name} cannot be removed: {' '.join(done.stderr.strip().splitlines()[-1:])}",
+            where=str(tree),
+            why="nothing else can take its place",
+            remedy="see what is mounted there or who owns it, then run the same command again",
+        )
 
 
 def _cost(manifest: Path) -> float | None:

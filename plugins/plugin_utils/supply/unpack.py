@@ -55,9 +55,18 @@ def _unpack(artifact: Artifact, final: Path) -> None:
         )
     place = Path(tempfile.mkdtemp(prefix=f".{artifact.name}-", suffix=".partial", dir=home()))
     place.chmod(0o755)
-    subprocess.run(
+    done = subprocess.run(
         ["tar", "--extract", "--zstd", "--numeric-owner", "--xattrs", "--xattrs-include=*",
          "-f", artifact.path, "-C", place],
-        check=True, capture_output=True,
+        check=False, capture_output=True, text=True,
     )  # fmt: skip
+    if done.returncode != 0:
+        shutil.rmtree(place, ignore_errors=True)
+        raise GroundupError(
+            f"root file system {artifact.name} {artifact.version} cannot be unpacked: "
+            f"{' '.join(done.stderr.strip().splitlines()[-2:])}",
+            where=str(home()),
+            why="hosts and builds start from it",
+            remedy="make room there (`ci/supply prune` removes what nothing uses), then run the same command again",
+        )
     place.rename(final)

