@@ -7,7 +7,6 @@ distributions are built with the setuptools and pbr of the same requirements, so
 from __future__ import annotations
 
 import configparser
-import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -42,14 +41,15 @@ def install_installer(root: Chroot, context: Context, *, work: Path) -> None:
     root.run([*pip, "-r", f"{MOUNT}/installer.txt"], binds={MOUNT: work, "/root/.cache/pip": cache})
 
 
-def create(root: Chroot, context: Context, *, path: str, lock: Path, work: Path) -> None:
-    """Make the virtual environment ``path`` with everything in ``lock``."""
+def create(root: Chroot, context: Context, *, path: str, lock: Path, work: Path, ldflags: str = "") -> None:
+    """Make the virtual environment ``path`` with everything in ``lock``; ``ldflags`` are for what is compiled."""
     _uv(root, context, ["venv", "-q", "--python", "/usr/bin/python3", path], work=work)
     install = ["pip", "install", "-q", "--python", f"{path}/bin/python", *_common(lock, work)]
     if first := backends(lock):
         (work / "backends.txt").write_text(first, encoding="utf-8")
-        _uv(root, context, [*install, "-r", f"{MOUNT}/backends.txt"], work=work)
-    _uv(root, context, [*install, "--no-build-isolation", "-r", f"{MOUNT}/requirements.txt"], work=work)
+        _uv(root, context, [*install, "-r", f"{MOUNT}/backends.txt"], work=work, ldflags=ldflags)
+    install += ["--no-build-isolation", "-r", f"{MOUNT}/requirements.txt"]
+    _uv(root, context, install, work=work, ldflags=ldflags)
 
 
 def add(root: Chroot, context: Context, *, target: str, lock: Path, work: Path) -> None:
@@ -63,9 +63,12 @@ def compile_bytecode(root: Chroot, directories: Sequence[str]) -> None:
 
     Images have one time stamp for all files, so bytecode that records the source's would be stale, and Python would
     compile again in memory at every start.
+
+    By one process, in one order: what it compiled before decides which strings it shares, and that is in the bytecode.
     """
-    options = ["-q", "-f", "-j", str(os.cpu_count() or 1), "--invalidation-mode", "unchecked-hash"]
-    root.run(["python3", "-m", "compileall", *options, *directories], network=False)
+    options = ["-q", "-f", "--invalidation-mode", "unchecked-hash"]
+    command = ["python3", "-m", "compileall", *options, *directories]
+    root.run(command, env={"PYTHONHASHSEED": "0"}, network=False)
 
 
 def _common(lock: Path, work: Path) -> list[str]:
@@ -73,9 +76,13 @@ def _common(lock: Path, work: Path) -> list[str]:
     return ["--require-hashes", "--no-deps"]
 
 
-def _uv(root: Chroot, context: Context, arguments: Sequence[str], *, work: Path) -> None:
-    binds = {MOUNT: work, "/root/.cache/uv": context.shared_cache("uv")}
+def _uv(root: Chroot, context: Context, arguments: Sequence[str], *, work: Path, ldflags: str = "") -> None:
+    # uv keeps wheels it has built and does not know what flags made them: each set of flags has a cache of its own.
+    cache = context.shared_cache("uv" + "".join(ldflags.split()))
+    binds = {MOUNT: work, "/root/.cache/uv": cache}
     environment = {"UV_LINK_MODE": "copy", "UV_NO_CONFIG": "1", "SOURCE_DATE_EPOCH": str(context.lock.pins.epoch)}
+    if ldflags:
+        environment["LDFLAGS"] = ldflags
     root.run([_UV, *arguments], env=environment | index_settings(), binds=binds)
 
 

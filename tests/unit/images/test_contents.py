@@ -107,6 +107,14 @@ def test_nothing_of_one_build_or_of_its_machine_is_left(image: Callable[[str], I
     assert not any(p.is_file() for p in (root / "var/log").rglob("*"))
 
 
+def test_what_was_compiled_names_no_directory_of_its_build(image: Callable[[str], Image]) -> None:
+    """Two caches have two names for it, and the image would be another in each."""
+    place = image("openstack").root / "var/lib/openstack"
+    compiled = [place / "bin/uwsgi", *place.rglob("*libvirtmod*.so")]
+    assert len(compiled) == 4
+    assert [path.name for path in compiled if b"/root/.cache" in path.read_bytes()] == []
+
+
 def test_all_images_stand_on_the_same_layer(artifact: Callable[[str], Artifact]) -> None:
     lowest = set()
     for name in IMAGES:

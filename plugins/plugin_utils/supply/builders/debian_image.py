@@ -6,7 +6,7 @@ Inputs, all optional:
 * ``packages``: Debian packages, without recommended ones;
 * ``users``: name -> numeric id of user and group, made before the packages, which then keep it;
 * ``virtualenv``: ``path``, ``requirements`` (name of a hashed list), ``build_packages`` (compilers and headers, not
-  shipped), ``omit`` (patterns below ``site-packages`` that nothing needs to run);
+  shipped), ``ldflags`` (for what is compiled), ``omit`` (patterns below ``site-packages`` that nothing needs to run);
 * ``python``: ``requirements`` (the same) for the system's own Python;
 * ``files``: directory below ``images/`` whose tree is laid over the image;
 * ``directories``: path -> numeric owner;
@@ -95,7 +95,7 @@ class DebianImage:
         lock = virtualenv.requirements(wanted["requirements"])
         if "virtualenv" in inputs:
             path = str(wanted["path"])
-            virtualenv.create(build, context, path=path, lock=lock, work=work)
+            virtualenv.create(build, context, path=path, lock=lock, work=work, ldflags=wanted.get("ldflags", ""))
             (site,) = (build.upper / path.lstrip("/")).glob("lib/python3*/site-packages")
             context.components.extend(python_components(site))
             for pattern in wanted.get("omit", []):
