@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import version
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import CniName
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.builders import builder_of
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.keys import keys
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock import Lock, load_lock
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock import DEFAULT_PATH, Lock, load_lock
 
 from .conftest import FakeBuilder
 
@@ -111,3 +112,31 @@ def test_the_artifacts_of_a_chosen_pod_network_are_its_charts_and_images_and_opt
     assert set(lock.select(f"cni-{cni}")) == {charts.artifact, *versions.CNI_IMAGES[cni]}
     assert all(lock.artifacts[name].optional for name in lock.select(f"cni-{cni}"))
     assert lock.artifacts[charts.artifact].version == charts.version.removeprefix("v")
+
+
+def told(after: str, until: str) -> set[str]:
+    """Return the names in the first column of a table of docs/supply.md."""
+    text = (DEFAULT_PATH.parent / "docs/supply.md").read_text(encoding="utf-8")
+    rows = [row for row in text.partition(after)[2].partition(until)[0].splitlines() if row.startswith("| ")]
+    return {name for row in rows for name in re.findall(r"`([^`]+)`", row.split("|")[1])}
+
+
+def test_what_has_no_publication_or_no_digest_of_it_is_told_with_the_reason() -> None:
+    artifacts = load_lock().artifacts
+    published = {name: entry.upstream for name, entry in artifacts.items() if entry.upstream}
+    assert told("**Without a publication**", "\nA site that") == artifacts.keys() - published.keys()
+    unknown = {
+        name
+        for name, upstream in published.items()
+        if any(file.digest is None for file in upstream.files.values()) or (upstream.reference and not upstream.digest)
+    }
+    assert told("**Not known.**", "**Without a publication**") == unknown
+
+
+def test_digests_of_builds_are_recorded_where_the_table_says_that_they_hold_anywhere() -> None:
+    recorded = {name for name, entry in load_lock().artifacts.items() if entry.sha256}
+    assert told("and elsewhere, later", "| `pause-program`") == recorded
+
+
+def test_every_artifact_of_a_lab_is_in_the_table_of_what_is_reproducible() -> None:
+    assert told("and elsewhere, later", "\nAn entry's") - {"cilium-charts"} == set(load_lock().select(None))
