@@ -29,7 +29,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
                 "dns_domain": {"type": "str", "default": "cluster.local"},
                 "image": {"type": "str", "required": True},
                 "storage_class": {"type": "str", "required": True},
-                "timeout": {"type": "int", "default": 90},
+                "timeout": {"type": "int", "default": 120},
             }
         )
         if self._task.check_mode:

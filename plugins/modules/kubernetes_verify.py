@@ -40,9 +40,9 @@ options:
     type: str
     required: true
   timeout:
-    description: Seconds each of the questions may take.
+    description: Seconds each of the questions may take. After an outage of the API the cluster's DNS needs most of them.
     type: int
-    default: 90
+    default: 120
 attributes:
   check_mode:
     description: Verifies nothing, because the probe makes a pod.

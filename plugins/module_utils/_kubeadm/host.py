@@ -10,7 +10,6 @@ import os
 import re
 import subprocess
 import tarfile
-import tempfile
 import time
 import urllib.request
 from collections.abc import Callable, Iterator, Sequence
@@ -57,7 +56,7 @@ class Host:
                             f"another run has been at work on {self.name} for {LOCK_WAIT:.0f} s",
                             where=f"host {self.name}, {path}",
                             why="two kubeadm at once would leave a node neither of them knows",
-                            remedy=f"look at what holds it: fuser -v {path}; end it, then run this again",
+                            remedy=f"see lslocks on the host for what holds {path}; end it, then run this again",
                         ) from None
                     time.sleep(0.3)
             self._lock = handle
@@ -158,10 +157,10 @@ class Host:
         """
         path.parent.mkdir(parents=True, exist_ok=True)
         digest = hashlib.sha256()
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        # The host is this run's alone: what a killed one left of the same file is written over.
+        temporary = path.with_name(f".{path.name}.part")
         try:
-            with os.fdopen(handle, "w+b") as stream:
-                os.fchmod(stream.fileno(), 0o755)
+            with temporary.open("w+b") as stream:
                 for block in self._blocks(download.url):
                     digest.update(block)
                     stream.write(block)
@@ -170,11 +169,12 @@ class Host:
                     stream.seek(0)
                     self._unpack(stream, path)
                     return
+            temporary.chmod(0o755)
             if before:
                 before()
-            Path(temporary).replace(path)
+            temporary.replace(path)
         finally:
-            Path(temporary).unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
 
     def _blocks(self, url: str) -> Iterator[bytes]:
         """Yield what ``url`` holds, piece by piece. Raises NodeError; faults of who takes the pieces are theirs."""

@@ -76,7 +76,10 @@ def renew(node: Node, *, host: Host, paths: Paths, outcome: Outcome, check: bool
         listing = "".join(f"{name}: {days} days left\n" for name, days in found.items())
         outcome.note("renew the control plane's certificates", name="certificates", before=listing, after="365 days\n")
     elif late:
-        outcome.note(f"start {', '.join(late)} again, with the files that are there now")
+        listing = "".join(f"{name}: older than what it reads\n" for name in late)
+        outcome.note(
+            f"start {', '.join(late)} again, with the files that are there now", name="static pods", before=listing
+        )
     if check or not (found or late):
         return
     if found:

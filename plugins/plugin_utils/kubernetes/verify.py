@@ -24,10 +24,12 @@ LABEL = "groundup.cloud/probe"
 HEALTH_PORT = 8080  # CoreDNS, plugin health
 PORT = 80  # of the probe's Service: not the pod's, so that only kube-proxy can get there
 EXPIRY_FAILS, EXPIRY_WARNS = 7, 30  # days
+# CoreDNS looks for an API server that was away after up to a minute, and remembers half a minute that a name was unknown.
+START = 30.0  # seconds of the probe's time that its pod may take to start
 # bash opens the connection itself: no tool is needed in the image. The name ends in a dot: no search path helps it.
 SCRIPT = """\
 set -u
-for try in $(seq 1 30); do
+while [ "$SECONDS" -lt "$PATIENCE" ]; do
   if exec 3<>"/dev/tcp/$NAME/$PORT"; then
     printf 'GET /health HTTP/1.0\\r\\nHost: probe\\r\\n\\r\\n' >&3
     if IFS= read -r -t 5 line <&3; then echo "answer: $line"; case $line in *200*) exit 0;; esac; fi
@@ -192,7 +194,9 @@ def _probe(api: Api, target: Mapping[str, Any], *, dns_domain: str, image: str, 
         api.request("POST", slices, endpoints(name, target))
         several = len(api.request("GET", "/api/v1/nodes")["items"]) > 1
         host = f"{name}.{NAMESPACE}.svc.{dns_domain}."
-        api.request("POST", f"{base}/pods", client(name, host=host, image=image, not_on=elsewhere if several else None))
+        other = elsewhere if several else None
+        pod = client(name, host=host, image=image, not_on=other, patience=timeout - START)
+        api.request("POST", f"{base}/pods", pod)
         until = time.monotonic() + timeout
         while True:
             pod = api.request("GET", f"{base}/pods/{name}")
@@ -253,8 +257,9 @@ def endpoints(name: str, target: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def client(name: str, *, host: str, image: str, not_on: str | None) -> dict[str, Any]:
-    """Return the pod that calls ``host``, on any node but ``not_on``."""
+def client(name: str, *, host: str, image: str, not_on: str | None, patience: float) -> dict[str, Any]:
+    """Return the pod that calls ``host`` for ``patience`` seconds, on any node but ``not_on``."""
+    environment = {"NAME": host, "PORT": str(PORT), "PATIENCE": f"{patience:.0f}"}
     other = {"key": "kubernetes.io/hostname", "operator": "NotIn", "values": [not_on]}
     affinity = {
         "nodeAffinity": {
@@ -277,7 +282,7 @@ def client(name: str, *, host: str, image: str, not_on: str | None) -> dict[str,
                     "name": "probe",
                     "image": image,
                     "command": ["bash", "-c", SCRIPT],
-                    "env": [{"name": "NAME", "value": host}, {"name": "PORT", "value": str(PORT)}],
+                    "env": [{"name": key, "value": value} for key, value in environment.items()],
                 }
             ],
         },

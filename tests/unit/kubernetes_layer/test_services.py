@@ -103,6 +103,26 @@ def test_a_new_kubelet_runs_after_a_run_that_failed_in_between(
     assert run(node, host, paths).actions == []
 
 
+def test_what_a_killed_run_left_of_a_program_is_gone_with_the_next(
+    member: Node, host: FakeHost, paths: Paths, tmp_path: Path
+) -> None:
+    whole = program(tmp_path, b"new")
+    arriving = {entry.name for entry in names_while_arriving(whole, host, paths)}
+    for name in arriving:
+        (paths.at(whole.path).parent / name).write_bytes(b"longer than the program, and not all of it")
+    run(dataclasses.replace(member, downloads=(whole,)), host, paths)
+    assert [entry.name for entry in paths.at(whole.path).parent.iterdir()] == ["kubelet"]
+    assert paths.at(whole.path).read_bytes() == b"new"
+
+
+def names_while_arriving(wanted: Download, host: FakeHost, paths: Paths) -> list[Path]:
+    """Return what is beside the program just before it is there."""
+    target, found = paths.at(wanted.path), list[Path]()
+    host.fetch(wanted, target, sha256=wanted.sha256 or "", before=lambda: found.extend(target.parent.iterdir()))
+    target.unlink()
+    return found
+
+
 def test_a_kubelet_that_was_refused_restarts_nothing(
     member: Node, host: FakeHost, paths: Paths, tmp_path: Path
 ) -> None:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import socket
+import subprocess
+import threading
 from collections.abc import Mapping
 from typing import Any
 
@@ -63,6 +66,38 @@ def test_a_failed_probe_says_what_its_pod_said_or_why_that_is_not_known(
 ) -> None:
     cluster = Cluster(log)
     with pytest.raises(GroundupError) as caught:
-        verify._probe(cluster, TARGET, dns_domain="cluster.local", image="i", timeout=1.0)  # type: ignore[arg-type]
+        verify._probe(cluster, TARGET, dns_domain="cluster.local", image="i", timeout=31.0)  # type: ignore[arg-type]
     assert said in str(caught.value).splitlines()[0]
     assert cluster.made == [], "the probe was not taken away"
+
+
+def ask(port: int, *, patience: float) -> subprocess.CompletedProcess[str]:
+    """Run what the probe's pod runs; a pause takes 20 of its seconds and none of ours."""
+    pod = verify.client("p", host="127.0.0.1", image="i", not_on=None, patience=patience)
+    container = pod["spec"]["containers"][0]
+    environment = {entry["name"]: entry["value"] for entry in container["env"]} | {"PORT": str(port)}
+    *bash, script = container["command"]
+    pause = "sleep() { SECONDS=$((SECONDS + 20)); echo paused; }\n"
+    return subprocess.run([*bash, pause + script], check=False, capture_output=True, text=True, env=environment)
+
+
+def test_the_probe_asks_as_long_as_the_clusters_dns_may_need_after_an_outage_of_the_api() -> None:
+    done = ask(9, patience=90.0)
+    assert (done.returncode, done.stdout.count("paused")) == (1, 5)
+    assert "refused" in done.stdout
+
+
+def test_the_probe_ends_with_the_first_answer() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def answer() -> None:
+            connection, _ = listener.accept()
+            with connection:
+                assert connection.recv(1024).startswith(b"GET /health ")
+                connection.sendall(b"HTTP/1.0 200 OK\r\n\r\n")
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        done = ask(listener.getsockname()[1], patience=90.0)
+        thread.join()
+    assert (done.returncode, done.stdout) == (0, "answer: HTTP/1.0 200 OK\r\n")
