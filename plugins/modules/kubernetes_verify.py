@@ -40,7 +40,7 @@ options:
     type: str
     required: true
   timeout:
-    description: Seconds each of the questions may take. After an outage of the API the cluster's DNS needs most of them.
+    description: Seconds each question may take. After an outage of the API the cluster's DNS needs most of them.
     type: int
     default: 120
 attributes:

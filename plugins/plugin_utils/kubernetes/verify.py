@@ -24,8 +24,9 @@ LABEL = "groundup.cloud/probe"
 HEALTH_PORT = 8080  # CoreDNS, plugin health
 PORT = 80  # of the probe's Service: not the pod's, so that only kube-proxy can get there
 EXPIRY_FAILS, EXPIRY_WARNS = 7, 30  # days
-# CoreDNS looks for an API server that was away after up to a minute, and remembers half a minute that a name was unknown.
-START = 30.0  # seconds of the probe's time that its pod may take to start
+# Seconds of the probe's time that its pod may take to start. The rest is what CoreDNS may need to know a new name: it
+# comes back to an API server that was away after up to a minute, and keeps for half a minute that a name is unknown.
+START = 30.0
 # bash opens the connection itself: no tool is needed in the image. The name ends in a dot: no search path helps it.
 SCRIPT = """\
 set -u

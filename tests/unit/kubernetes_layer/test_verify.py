@@ -100,4 +100,4 @@ def test_the_probe_ends_with_the_first_answer() -> None:
         thread.start()
         done = ask(listener.getsockname()[1], patience=90.0)
         thread.join()
-    assert (done.returncode, done.stdout) == (0, "answer: HTTP/1.0 200 OK\r\n")
+    assert (done.returncode, done.stdout) == (0, "answer: HTTP/1.0 200 OK\n")
