@@ -45,7 +45,7 @@ _OMIT = (
 class DebianImage:
     """One layer on a base: what ``inputs`` say, compiled, without traces of its build."""
 
-    version = 2
+    version = 3
 
     def sources(self, entry: Entry) -> tuple[Path, ...]:
         """Requirement lists and the files laid over the image."""
