@@ -56,7 +56,7 @@ class Lab:
                 playbook=f"groundup.cloud.{playbook}", cmdline=shlex.join(arguments) or None, envvars=environment,
             )  # fmt: skip
             assert run.rc == 0, run.stdout.read()[-4000:]
-        return {host: {"changed": run.stats["changed"].get(host, 0)} for host in run.stats["processed"]}
+            return {host: {"changed": run.stats["changed"].get(host, 0)} for host in run.stats["processed"]}
 
     def init(self, host: str) -> int:
         """Return the process that is PID 1 of ``host``."""
