@@ -31,7 +31,7 @@ test: bootstrap ## every test tier that fits this machine
 	@ci/run python ci/tiers.py
 
 test-long: bootstrap ## the tests that take too long for CI: ten kills, three control hosts
-	@ci/run python ci/tiers.py long
+	@ci/run python ci/tiers.py long ha
 
 lint: bootstrap ## every static check
 	@ci/lint

@@ -137,6 +137,6 @@ class CallbackModule(CallbackBase):  # type: ignore[misc]  # Ansible ships no ty
             # What a task's process used is known when it has been waited for. Ansible does that some time later, when
             # another play is under way; those here have sent their results and are ending.
             for worker in multiprocessing.active_children():
-                worker.join(timeout=1)
+                worker.join(timeout=10)
             play.seconds = time.monotonic() - play.started
             play.cpu_seconds = controller_cpu_seconds() - play.cpu_at_start

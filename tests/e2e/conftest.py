@@ -62,17 +62,23 @@ def leaks(stored: Mapping[str, str], state: Path) -> Leaks:
 
 
 @pytest.fixture(scope="session")
-def connect(plan: Plan, state: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Any]:
-    """Return a function that gives a testinfra host by name, over ssh with the site's own key and known hosts."""
+def ssh_config(plan: Plan, state: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site's account, key and known hosts, as ssh reads them."""
     config = tmp_path_factory.mktemp("ssh") / "config"
     config.write_text(
         f"Host *\n  User {plan.access.user}\n  Port {plan.access.port}\n  IdentityFile {state}/ssh/id_ed25519\n"
         f"  IdentitiesOnly yes\n  UserKnownHostsFile {state}/ssh/known_hosts\n  StrictHostKeyChecking yes\n",
         encoding="utf-8",
     )
+    return config
+
+
+@pytest.fixture(scope="session")
+def connect(plan: Plan, ssh_config: Path) -> Callable[[str], Any]:
+    """Return a function that gives a testinfra host by name, over ssh."""
 
     def host(name: str) -> Any:
-        return testinfra.get_host(f"ssh://{plan.hosts[name].address}", ssh_config=str(config))
+        return testinfra.get_host(f"ssh://{plan.hosts[name].address}", ssh_config=str(ssh_config))
 
     return host
 

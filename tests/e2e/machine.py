@@ -49,8 +49,9 @@ def traces(site: str, network: str) -> Traces:
 
 
 def settings() -> dict[str, str]:
-    """Return the machine's own values of what hosts of a lab change."""
-    return {name: (Path("/proc/sys") / name).read_text().strip() for name in SETTINGS}
+    """Return the machine's own values of what hosts of a lab change, and whether /run/netns is a mount."""
+    values = {name: (Path("/proc/sys") / name).read_text().strip() for name in SETTINGS}
+    return {**values, "mount of /run/netns": str("/run/netns" in _mounts())}
 
 
 def alone() -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 import urllib.request
 from collections.abc import Iterator
@@ -71,11 +72,21 @@ def test_what_ssh_says_is_told(tmp_path: Path) -> None:
     assert "docker-registry" in caught.value.remedy
 
 
-def test_a_registry_that_is_down_behind_it_is_named_and_no_process_stays(tmp_path: Path) -> None:
+def test_a_registry_that_is_down_behind_it_is_named_and_no_process_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ssh = program(tmp_path / "ssh", FORWARDS)
+    started: list[subprocess.Popen[bytes]] = []
+    begin = subprocess.Popen
+
+    def remembered(*given: Any, **named: Any) -> subprocess.Popen[bytes]:
+        started.append(begin(*given, **named))
+        return started[-1]
+
+    monkeypatch.setattr(subprocess, "Popen", remembered)
     with pytest.raises(GroundupError, match="nothing listens there"), tunnel([ssh, "s"], "127.0.0.1:1", seconds=3):
         raise AssertionError("there is no way")
-    assert not (Path("/proc") / (tmp_path / "pid").read_text()).exists()
+    assert [process.returncode is not None for process in started] == [True]
 
 
 def options(**changed: Any) -> Any:
