@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import tarfile
 import time
 import urllib.request
@@ -31,6 +32,10 @@ ARGUMENTS = {
     "files": {"type": "list", "elements": "str"},
     "verify": {"type": "bool", "default": False},
 }
+# Archives on their way lie in the account's own directory: where it is not root, it becomes root only to unpack. Always
+# the same one, so that what a killed run left there goes with the next.
+_EMPTY = "cd && rm -rf .groundup-publish"
+_ROOM = f"{_EMPTY} && mkdir -m 0700 .groundup-publish && cd .groundup-publish && pwd -P"
 MARK = LAID_OUT  # the last thing sent, so that half a transfer shows as none
 
 
@@ -86,8 +91,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
         lacking = _lacking(arguments["files_url"], places)
         if not only_look:
             remains.clear_archives()
-            for place in lacking:
-                self._send(place, arguments["files_root"], task_vars)
+            self._send(lacking, arguments["files_root"], task_vars)
             _refuse_half(_lacking(arguments["files_url"], lacking), arguments["files_url"])
         pushed = supply.push(
             arguments["registry"], images, tls_verify=False, progress=self._show, dry_run=only_look,
@@ -104,22 +108,32 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
         result["msg"] = f"{len(result['images'])} images and {len(lacking)} file artifacts"
         return result
 
-    def _send(self, place: Path, root: str, task_vars: dict[str, Any]) -> None:
-        self._show(f"[publish] {'/'.join(place.parts[-2:])}")
-        # Into the account's own directory: where it is not root, it becomes root only to unpack.
-        ours = self._connection._shell.tmpdir or self._make_tmp_path()
-        remote = self._connection._shell.join_path(ours, f"{place.parent.name}-{place.name}.tar")
-        with remains.archive() as archive:
-            with tarfile.open(archive, "w") as tar:
-                for path in sorted(place.rglob("*"), key=lambda path: (path.name == MARK, path)):
-                    tar.add(path, arcname=str(path.relative_to(place.parent.parent)), recursive=False)
-            self._transfer_file(str(archive), remote)
-        for command in (["tar", "--extract", "--no-same-owner", "--file", remote, "--directory", root], ["rm", remote]):
+    def _send(self, places: list[Path], root: str, task_vars: dict[str, Any]) -> None:
+        room = self._as_account(_ROOM if places else _EMPTY)
+        for place in places:
+            self._show(f"[publish] {'/'.join(place.parts[-2:])}")
+            remote = self._connection._shell.join_path(room, f"{place.parent.name}-{place.name}.tar")
+            with remains.archive() as archive:
+                with tarfile.open(archive, "w") as tar:
+                    for path in sorted(place.rglob("*"), key=lambda path: (path.name == MARK, path)):
+                        tar.add(path, arcname=str(path.relative_to(place.parent.parent)), recursive=False)
+                self._transfer_file(str(archive), remote)
+            argv = ["tar", "--extract", "--no-same-owner", "--file", remote, "--directory", root]
             done = self._execute_module(
-                module_name="ansible.builtin.command", module_args={"argv": command}, task_vars=task_vars
+                module_name="ansible.builtin.command", module_args={"argv": argv}, task_vars=task_vars
             )
+            self._as_account(f"rm -f -- {shlex.quote(remote)}")
             if done.get("failed"):
-                raise AnsibleActionFail(f"{' '.join(command)}: {done.get('stderr') or done.get('msg')}", result=done)
+                raise AnsibleActionFail(f"{' '.join(argv)}: {done.get('stderr') or done.get('msg')}", result=done)
+        if places:
+            self._as_account(_EMPTY)
+
+    def _as_account(self, line: str) -> str:
+        """Run a line of shell on the host as the account that logs in, and return the last line it prints."""
+        done = self._low_level_execute_command(line, sudoable=False)
+        if done["rc"]:
+            raise AnsibleActionFail(f"{line}: {done['stderr'].strip() or done['stdout'].strip()}", result=done)
+        return "".join(done["stdout"].splitlines()[-1:])
 
     @contextmanager
     def _inside(self, target: str) -> Iterator[str]:

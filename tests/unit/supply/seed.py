@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import http.server
+import os
 import shutil
 import subprocess
 import threading
@@ -26,6 +27,7 @@ class Seed:
 
     Attributes:
         root: what the host serves.
+        account: the home of the account that logs in.
         sent: artifacts whose archives reached the host.
         ways: how often somebody went in to write to the registry.
         questions: how often the host was asked to compare its files.
@@ -35,10 +37,11 @@ class Seed:
         self, home: Path, registry: Registry, inside: Registry, url: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         self.root, self.registry, self.inside, self.url = home / "srv", registry, inside, url
-        self._home, self._patch = home, monkeypatch
+        self.account, self._patch = home / "ops", monkeypatch
         monkeypatch.setattr(supply_publish.ActionModule, "_transfer_file", self.transfer)
         monkeypatch.setattr(supply_publish.ActionModule, "_inside", self._way)
         monkeypatch.setattr(supply_publish.ActionModule, "_execute_module", self.execute)
+        monkeypatch.setattr(supply_publish.ActionModule, "_low_level_execute_command", self.command)
         self.sent: list[str] = []
         self.ways = self.questions = 0
 
@@ -53,6 +56,13 @@ class Seed:
         self.sent.append(Path(remote).name.rpartition("-")[0])
         shutil.copyfile(local, remote)
 
+    def command(self, text: str, *, sudoable: bool) -> dict[str, Any]:
+        """Run a line of shell, as the account does."""
+        assert not sudoable
+        home = {**os.environ, "HOME": str(self.account)}
+        done = subprocess.run(["sh", "-c", text], env=home, capture_output=True, text=True, check=False)
+        return {"rc": done.returncode, "stdout": done.stdout, "stderr": done.stderr}
+
     def execute(self, *, module_name: str, module_args: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         """Do what the module does, on this machine."""
         assert (module_name, task_vars) == ("ansible.builtin.command", {})
@@ -66,7 +76,7 @@ class Seed:
     def publish(self, lock: Lock, *, check: bool = False, verify: bool = False) -> dict[str, Any]:
         """Run the action's work on ``lock``."""
         self._patch.setattr(supply, "load_lock", lambda: lock)
-        shell = SimpleNamespace(tmpdir=str(self._home), join_path=lambda *parts: "/".join(parts))
+        shell = SimpleNamespace(join_path=lambda *parts: "/".join(parts))
         action = object.__new__(supply_publish.ActionModule)
         action._task = SimpleNamespace(check_mode=check)
         action._display = SimpleNamespace(display=lambda _: None)
@@ -84,7 +94,8 @@ class Seed:
 @contextlib.contextmanager
 def serving(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Seed]:
     """Give a seed in the directory ``home`` that serves nothing yet."""
-    (home / "srv").mkdir(parents=True)
+    for name in ("srv", "ops"):
+        (home / name).mkdir(parents=True)
     handler = functools.partial(_Quiet, directory=str(home / "srv"))
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)

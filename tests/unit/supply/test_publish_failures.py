@@ -81,6 +81,35 @@ def test_half_an_archive_is_an_error_and_is_sent_again(
     assert not seed.publish(lock, verify=True)["changed"]
 
 
+@pytest.mark.parametrize("unpacked", [False, True])
+def test_what_a_killed_run_left_on_the_host_goes_with_the_next(
+    unpacked: bool, lock: Lock, seed: Seed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(_: object, **task: Any) -> dict[str, Any]:
+        if unpacked:
+            seed.execute(**task)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ACTION, "_execute_module", killed)
+        with pytest.raises(KeyboardInterrupt):
+            seed.publish(lock)
+    (left,) = seed.account.rglob("*.tar")
+    assert left.parent.stat().st_mode & 0o777 == 0o700, "nobody else reads or writes what root unpacks"
+    seed.publish(lock, check=True)
+    assert left.exists(), "a prediction changes nothing"
+    seed.publish(lock)
+    assert not list(seed.account.rglob("*.tar"))
+
+
+def test_an_account_that_has_no_room_is_told_with_its_own_words(lock: Lock, seed: Seed) -> None:
+    shutil.rmtree(seed.account)
+    seed.account.write_text("a file in the place of the home")
+    with pytest.raises(AnsibleActionFail, match=r"cd .*: can't cd to"):
+        seed.publish(lock)
+    assert seed.sent == []
+
+
 def test_a_host_that_cannot_unpack_is_told_with_its_own_words(lock: Lock, seed: Seed) -> None:
     shutil.rmtree(seed.root)
     with pytest.raises(AnsibleActionFail, match=f"{seed.root}: Cannot open: No such file"):
