@@ -7,6 +7,7 @@ that were killed left goes at once (``remains.py``).
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -46,8 +47,11 @@ class _Place:
     lock: Path
 
     def used(self) -> float:
-        """Return when it was last used; without a mark: when it came to be where it is."""
-        return self.mark.stat().st_mtime if self.mark.exists() else self.path.stat().st_ctime
+        """Return when it was last used; without a mark: when it came to be where it is; infinity when it is gone."""
+        with suppress(FileNotFoundError):
+            made = self.path.stat().st_ctime
+            return self.mark.stat().st_mtime if self.mark.exists() else made
+        return math.inf
 
 
 def prune(lock: Lock, *, days: int, progress: Progress, dry_run: bool = False) -> tuple[Removed, ...]:
@@ -75,13 +79,16 @@ def prune(lock: Lock, *, days: int, progress: Progress, dry_run: bool = False) -
     for place in places:
         if place.used() > oldest:
             continue
-        name = _name(place.path)
-        found = Removed(name=name, bytes=_bytes(place.path), used=place.used())
-        last = datetime.fromtimestamp(found.used, UTC).date()
-        progress(f"[prune] {verb} {name}: {found.bytes / _MEBI:.1f} MiB, last used {last}")
-        if not dry_run:
-            _remove(place)
-        done.append(found)
+        with locked(place.lock):
+            if (used := place.used()) > oldest:  # somebody asked for it, or took it away, while this one waited
+                continue
+            name = _name(place.path)
+            found = Removed(name=name, bytes=_bytes(place.path), used=used)
+            last = datetime.fromtimestamp(found.used, UTC).date()
+            progress(f"[prune] {verb} {name}: {found.bytes / _MEBI:.1f} MiB, last used {last}")
+            if not dry_run:
+                _remove(place)
+            done.append(found)
     total = sum(each.bytes for each in done)
     said = "would be removed" if dry_run else "removed"
     progress(
@@ -124,11 +131,10 @@ def _mounts() -> str:
 
 def _remove(place: _Place) -> None:
     """Take it away in one step, then remove it; a killed prune leaves what the next build of that name removes."""
-    with locked(place.lock):
-        going = place.path.with_name(f".old-{place.path.name}")
-        place.path.rename(going)
-        place.mark.unlink(missing_ok=True)
-        remove_tree(going)
+    going = place.path.with_name(f".old-{place.path.name}")
+    place.path.rename(going)
+    place.mark.unlink(missing_ok=True)
+    remove_tree(going)
 
 
 def _name(path: Path) -> str:

@@ -16,13 +16,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import GroundupError
-from ..files import write_atomic
+from ..files import locked, write_atomic
 from ..paths import cache_dir
 from .artifact import Artifact, digest, file_digest
 from .oci import manifest_digest
 from .progress import Progress, silent
 
 _ACCEPT = "application/vnd.oci.image.manifest.v1+json"
+PUSH_TIMEOUT = 1800.0  # seconds for one image, of some hundred megabytes
 LAID_OUT = ".artifact.json"  # written last beside the files of an artifact: its digest; its time says when it was used
 
 
@@ -141,7 +142,13 @@ def file_tree(destination: Path, names: str | Sequence[str] | None, *, progress:
 
 
 def lay_out(destination: Path, artifact: Artifact) -> list[Path]:
-    """Like ``file_tree``, for one artifact in hand."""
+    """Like ``file_tree``, for one artifact in hand; one at a time below ``destination``, whoever asks."""
+    destination.mkdir(parents=True, exist_ok=True)
+    with locked(destination / ".lock"):
+        return _lay_out(destination, artifact)
+
+
+def _lay_out(destination: Path, artifact: Artifact) -> list[Path]:
     sums = destination / artifact.name / artifact.version / LAID_OUT
     if sums.exists() and json.loads(sums.read_text(encoding="utf-8")) == {"sha256": artifact.sha256}:
         sums.touch()
@@ -180,10 +187,14 @@ def _push(image: Artifact, reference: str, *, tls_verify: bool) -> None:
         "skopeo", "--insecure-policy", "copy", "--quiet", "--preserve-digests", "--retry-times=2",
         f"--dest-tls-verify={str(tls_verify).lower()}", f"oci-archive:{image.path}", f"docker://{reference}",
     ]  # fmt: skip
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
-    if result.returncode != 0:
+    try:
+        result = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PUSH_TIMEOUT)
+        said = "" if result.returncode == 0 else f"{result.stderr.strip().splitlines()[-1:]}"
+    except subprocess.TimeoutExpired:
+        said = f"the registry did not take it within {PUSH_TIMEOUT:g} s"
+    if said:
         raise GroundupError(
-            f"image {image.name} could not be pushed: {result.stderr.strip().splitlines()[-1:]}",
+            f"image {image.name} could not be pushed: {said}",
             where=reference,
             why="hosts pull it from this registry only",
             remedy="look at the registry's log and at its disk",

@@ -7,12 +7,14 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.files import locked
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import prune as pruning
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.artifact import file_digest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock import Lock
@@ -165,6 +167,40 @@ def test_a_prune_that_was_killed_is_finished_by_the_next_build(
     assert [path.name for path in old.path.parents[1].iterdir() if path.is_dir()] == [
         supply.ensure("a", progress=lines.append, lock=lock)["a"].key
     ]
+
+
+def _meanwhile(monkeypatch: pytest.MonkeyPatch, happens: Callable[[], object]) -> None:
+    """Have something happen once, after a prune chose what goes and before it has the lock."""
+    pending = [happens]
+
+    @contextmanager
+    def late(path: Path) -> Iterator[None]:
+        if pending:
+            pending.pop()()
+        with locked(path):
+            yield
+
+    monkeypatch.setattr(pruning, "locked", late)
+
+
+def test_what_another_prune_took_meanwhile_is_not_taken_again(
+    old_and_new: tuple[Lock, supply.Artifact], lines: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock, old = old_and_new
+    first: list[pruning.Removed] = []
+    _meanwhile(monkeypatch, lambda: first.extend(prune(lock, days=30, progress=lines.append)))
+    assert prune(lock, days=30, progress=lines.append) == ()
+    assert [each.name for each in first] == [f"artifacts/a/{old.key}"]
+    assert not old.path.exists()
+
+
+def test_what_somebody_asked_for_meanwhile_stays(
+    old_and_new: tuple[Lock, supply.Artifact], lines: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock, old = old_and_new
+    _meanwhile(monkeypatch, (old.path.parent / "used").touch)
+    assert prune(lock, days=30, progress=lines.append) == ()
+    assert old.path.exists()
 
 
 def test_less_than_a_day_is_refused(make_lock: MakeLock, lines: list[str]) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
 from ansible_collections.groundup.cloud.plugins.plugin_utils.files import locked
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import serve
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock import Lock
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.progress import silent
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.prune import prune
@@ -120,6 +121,27 @@ def test_half_a_root_stays_while_somebody_has_the_roots_lock(left: str, cache: P
         assert clear() == ()
     assert clear() == (place,)
     assert not place.exists()
+
+
+def test_what_is_being_laid_out_is_locked_against_other_runs(
+    fake: FakeBuilder, make_lock: MakeLock, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two sites' seeds may be filled at once, and a prune may run beside them."""
+    del fake
+    artifact = supply.ensure("a", progress=silent, lock=make_lock(a={}))["a"]
+    left = cache / "served/a/.old-0"
+    left.mkdir(parents=True)
+    seen: list[tuple[Path, ...]] = []
+    link = serve._link
+
+    def looked(source: Path, target: Path) -> None:
+        seen.append(clear())
+        link(source, target)
+
+    monkeypatch.setattr(serve, "_link", looked)
+    assert supply.lay_out(serve.served(), artifact) == [cache / "served/a/1/file"]
+    assert seen == [()]
+    assert clear() == (left,)
 
 
 def test_files_laid_out_for_seeds_in_old_versions_go_like_their_artifacts(
