@@ -1,8 +1,7 @@
-"""Action of module groundup.cloud.supply: artifacts of the lock, made on the controller and served to a site."""
+"""Action of module groundup.cloud.supply: artifacts of the lock, made on the controller."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from ansible.plugins.action import ActionBase
@@ -13,19 +12,16 @@ ARGUMENTS = {
     "names": {"type": "list", "elements": "str"},
     "source": {"type": "str", "choices": ["build", "upstream"], "default": "build"},
     "rebuild": {"type": "bool", "default": False},
-    "registry": {"type": "str"},
-    "registry_tls": {"type": "bool", "default": True},
-    "files": {"type": "path"},
 }
 
 
 class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
-    """Makes what the cache lacks, then serves it."""
+    """Makes what the cache lacks."""
 
     _requires_connection = False
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Return the artifacts, and what was built, pushed and written."""
+        """Return the artifacts, and what was built."""
         result: dict[str, Any] = super().run(tmp, task_vars)
         _, arguments = self.validate_argument_spec(ARGUMENTS)
         try:
@@ -40,22 +36,9 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
             return {"changed": True, "built": pending, "msg": f"would be made: {', '.join(pending) or names}"}
         artifacts = supply.ensure(names, progress=self._show, source=source, rebuild=arguments["rebuild"])
         built = [artifact.name for artifact in artifacts.values() if artifact.built]
-        pushed: list[supply.Published] = []
-        if arguments["registry"]:
-            images = [artifact for artifact in artifacts.values() if artifact.kind == "image"]
-            pushed = supply.push(
-                arguments["registry"], images, tls_verify=arguments["registry_tls"], progress=self._show,
-                dry_run=self._task.check_mode,
-            )  # fmt: skip
-        written: list[Path] = []
-        if arguments["files"] and not self._task.check_mode:
-            for artifact in artifacts.values():
-                written += supply.lay_out(Path(arguments["files"]), artifact) if artifact.kind == "files" else []
         return {
-            "changed": bool(built or written or any(image.changed for image in pushed)),
+            "changed": bool(built),
             "built": built,
-            "pushed": [image.reference for image in pushed if image.changed],
-            "written": [str(path) for path in written],
             "artifacts": {
                 a.name: {"version": a.version, "kind": a.kind, "sha256": a.sha256, "path": str(a.path)}
                 for a in artifacts.values()

@@ -45,7 +45,8 @@ options:
   limits:
     description:
       - How many may be under way at once, by name.
-      - C(render) is for chart renderings, C(apply) for releases, C(database) for releases that create schemas.
+      - C(render) is for chart renderings, 4 unless given; C(apply) for releases, 12; C(database) for releases that
+        create schemas, 4.
     type: dict
     default: {}
 attributes:

@@ -1,7 +1,8 @@
-"""A Helm chart that its project keeps beside its Go source: taken out of the module, packed as `helm package` would.
+"""A Helm chart that its project keeps beside its Go source: taken out of the module, packed into an archive Helm reads.
 
 Inputs: ``module`` and ``version``, ``sum`` (the module's content, as go.sum has it) and ``chart`` (directory in it).
-The archive is ``<chart>-<version of the artifact>.tgz``.
+The archive is ``<chart>-<version of the artifact>.tgz``. It has every file of the directory, also those that a
+``.helmignore`` leaves out of a project's own archive, all with mode 0644.
 """
 
 from __future__ import annotations
