@@ -16,7 +16,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout import Api,
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.diff import lines
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.kube import ApiError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import ReleaseDiff
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import ensure, tool
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import ensure, missing, tool
 
 ARGUMENTS = {
     "site": {"type": "str", "required": True},
@@ -38,6 +38,8 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
         result: dict[str, Any] = super().run(tmp, task_vars)
         _, arguments = self.validate_argument_spec(ARGUMENTS)
         try:
+            if self._task.check_mode and (unmade := _unmade(arguments)):
+                return result | _not_made(unmade)
             diffs = self._converge(arguments)
         except (GroundupError, ApiError) as error:
             raise AnsibleActionFail(str(error)) from error
@@ -73,6 +75,17 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
             )
         finally:
             processes.stop()
+
+
+def _unmade(arguments: Mapping[str, Any]) -> tuple[str, ...]:
+    return (*missing(arguments["charts"], source=arguments["source"]), *missing("helm"))
+
+
+def _not_made(unmade: tuple[str, ...]) -> dict[str, Any]:
+    """Return what a prediction says without what supply makes: it builds nothing itself."""
+    lacks = f"the cache lacks {', '.join(unmade)}, which the playbook groundup.cloud.supply makes"
+    said = f"no chart can be rendered yet, so that differences are not known: {lacks}"
+    return {"changed": True, "msg": said, "releases": [], "diff": {}}
 
 
 def _releases(plain: list[Any], *, images: Mapping[str, str]) -> list[ReleasePlan]:

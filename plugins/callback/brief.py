@@ -27,7 +27,7 @@ from ansible import constants
 from ansible.plugins.callback.default import CallbackModule as Default
 
 _OURS = "groundup.cloud."
-_SPEAKING = tuple(_OURS + name for name in ("plan", "rollout", "supply", "supply_publish"))
+_SPEAKING = tuple(_OURS + name for name in ("kubernetes_charts", "plan", "rollout", "supply", "supply_publish"))
 # What Ansible adds to a result when a module died instead of failing: then everything matters.
 _DIED = ("module_stdout", "module_stderr")
 _SAID = ("msg", "failed", "changed", "exception", "warnings", "deprecations", "invocation")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-MARKS = Path("/run/groundup")
+MARKS = Path("/run/groundup-marks")  # /run/groundup is of labs, which remove it: a controller may be a host, too
 
 
 class Mark:

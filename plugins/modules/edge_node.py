@@ -66,7 +66,7 @@ from pathlib import Path
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.groundup.cloud.plugins.module_utils._host import files, kernel, packages
+from ansible_collections.groundup.cloud.plugins.module_utils._host import files, kernel, packages, units
 from ansible_collections.groundup.cloud.plugins.module_utils._host.changes import Changes, HostError
 from ansible_collections.groundup.cloud.plugins.module_utils._host.commands import run
 from ansible_collections.groundup.cloud.plugins.module_utils._host.units import Unit
@@ -99,15 +99,15 @@ def converge(changes: Changes, wanted: dict[str, Any]) -> None:
         haproxy.place(PEM, pem, mode=0o600, secret=True)
     haproxy.place(HAPROXY, wanted["haproxy_config"], valid=_haproxy_takes)
     haproxy.running()
-    keepalived = Unit(changes, "keepalived.service", on_change="reload")
     if wanted["keepalived_config"]:
+        keepalived = Unit(changes, "keepalived.service", on_change="reload")
         files.place(changes, ALIVE, ALIVE_SCRIPT, mode=0o755)
         text = wanted["keepalived_config"]
         secret = text.replace("@PASSWORD@", wanted["password"])
         keepalived.place(KEEPALIVED, secret, mode=0o600, secret=True, valid=_keepalived_takes)
         keepalived.running()
     else:
-        keepalived.stopped()
+        units.off(changes, ["keepalived.service"])
 
 
 def _haproxy_takes(path: Path) -> None:

@@ -40,7 +40,9 @@ options:
     default: {}
 attributes:
   check_mode:
-    description: Asks the API server for a dry run. Before there is a cluster, everything is new.
+    description:
+      - Asks the API server for a dry run. Before there is a cluster, everything is new.
+      - Builds nothing. Where the cache lacks the charts or Helm it is changed, and says that differences are not known.
     support: full
   diff_mode:
     description: Shows each object and field that differs.

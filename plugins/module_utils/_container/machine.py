@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from .cgroups import populated, remove_groups
+from .cgroups import remove_groups
 from .errors import LabError
 from .names import CGROUP, RUN
 from .run import run
@@ -34,14 +34,28 @@ LIMITS = {"fs/inotify/max_user_instances": 8192, "fs/inotify/max_user_watches": 
 
 @contextlib.contextmanager
 def locked(directory: Path) -> Iterator[None]:
-    """Hold ``directory``, made when missing, for this process alone."""
-    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-    handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    """Hold ``directory``, made when missing, for this process alone. Who holds it may remove it."""
+    while (handle := _hold(directory)) is None:
+        pass
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
         yield
     finally:
         os.close(handle)
+
+
+def _hold(directory: Path) -> int | None:
+    """Return the lock on ``directory``; None when who held it before has removed it, so that it is another one now."""
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return None
+    fcntl.flock(handle, fcntl.LOCK_EX)
+    with contextlib.suppress(FileNotFoundError):
+        if os.path.samestat(os.fstat(handle), directory.stat()):
+            return handle
+    os.close(handle)
+    return None
 
 
 # --- kernel settings ------------------------------------------------------------------------------
@@ -115,16 +129,16 @@ def put_back() -> list[str]:
     if not RUN.is_dir():
         return changed
     with locked(RUN):
-        if any(populated(f"/{CGROUP}/{path.name}") for path in RUN.iterdir() if path.is_dir()):
+        # Its directory, from `remember` on: a lab that has no process yet has raised the limits already.
+        if any(path.is_dir() for path in RUN.iterdir()):
             return changed
         baseline = _recorded()
         if baseline is not None:
             changed = restore(baseline.settings)
             if not baseline.namespaces:
                 _forget_namespaces_directory()
-        if not any(path.is_dir() for path in RUN.iterdir()):
-            shutil.rmtree(RUN)
-    remove_groups(f"/{CGROUP}", only_if_empty=True)
+        remove_groups(f"/{CGROUP}", only_if_empty=True)
+        shutil.rmtree(RUN)
     return changed
 
 

@@ -18,6 +18,8 @@ from .model import Host
 from .names import Lab
 from .run import run
 
+START_TIMEOUT = 60.0  # seconds runc may take until PID 1 runs; it takes under one
+
 
 def init_pid(lab: Lab, host: str) -> int | None:
     """Return the process that is PID 1 of ``host``, or None when it does not run."""
@@ -41,9 +43,13 @@ def start(lab: Lab, host: str, config: Mapping[str, Any]) -> None:
     command = ("runc", "--root", str(lab.runc), "run", "--detach", "--bundle", str(bundle), lab.id(host))
     with console.open("w") as output:
         # The container inherits these streams: a pipe would end with this process.
-        done = subprocess.run(
-            command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, check=False, start_new_session=True
-        )
+        try:
+            done = subprocess.run(
+                command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, check=False, start_new_session=True,
+                timeout=START_TIMEOUT,
+            )  # fmt: skip
+        except subprocess.TimeoutExpired:
+            raise LabError(f"{host}: runc did not start it within {START_TIMEOUT:g} s: {_tail(console)}") from None
     if done.returncode:
         raise LabError(f"{host}: runc could not start it: {_tail(console)}")
 

@@ -52,7 +52,7 @@ def _parameter(changes: Changes, name: str, value: str, *, may_vanish: bool = Fa
             f"kernel parameter {name} cannot be read",
             where=str(path),
             why=f"{error.strerror}: the module it belongs to may not be loaded",
-            remedy="add the module to hosts.kernel_modules of the site file, or take the parameter out of hosts.sysctl",
+            remedy=f"add the module to hosts.kernel_modules of the site file, or write {name}: null in hosts.sysctl",
         ) from None
     if current.split() == value.split():
         return
@@ -66,7 +66,7 @@ def _parameter(changes: Changes, name: str, value: str, *, may_vanish: bool = Fa
             f"kernel parameter {name} cannot be set to {value}",
             where=str(path),
             why=f"{error.strerror}; it is {' '.join(current.split())}, the machine's below, or takes no such value",
-            remedy="set it on the machine below, or take it out of hosts.sysctl of the site file",
+            remedy=f"set it on the machine below, or write {name}: null in hosts.sysctl of the site file",
         ) from None
 
 

@@ -16,6 +16,8 @@ HOSTNAME = Path("/etc/hostname")
 HOSTS = Path("/etc/hosts")
 RESOLV = Path("/etc/resolv.conf")
 DNS_PORT = 53
+TRIES = 3  # a datagram may be lost, and who has to ask others may be slow once
+REFUSED = 5  # RFC 1035
 RESOLVED = Path("/etc/systemd/resolved.conf.d/groundup.conf")
 
 
@@ -63,12 +65,16 @@ def resolver(changes: Changes, servers: Sequence[str], *, domain: str) -> None:
 
 
 def unanswering(servers: Sequence[str], *, domain: str, timeout: float = 2) -> list[str]:
-    """Return a line for each of ``servers`` that does not answer, or refuses to, when asked about ``domain``."""
+    """Return a line for each of ``servers`` that does not answer, or refuses to, when asked about ``domain``.
+
+    Any other answer is one: who cannot find the domain (SERVFAIL behind no uplink, no such name) does serve, and hosts
+    have the site's names without it.
+    """
     return [f"resolver {server}: {fault}" for server in servers if (fault := _asked(server, domain, timeout))]
 
 
 def _asked(server: str, domain: str, timeout: float) -> str | None:
-    """Ask for the SOA of ``domain``, as RFC 1035 has it; no such name is an answer, too."""
+    """Ask for the SOA of ``domain``, as RFC 1035 has it; return what is wrong."""
     number = secrets.randbelow(1 << 16)
     labels = b"".join(bytes([len(label)]) + label.encode() for label in domain.split("."))
     question = struct.pack(">6H", number, 0x0100, 1, 0, 0, 0) + labels + struct.pack(">B2H", 0, 6, 1)
@@ -77,11 +83,21 @@ def _asked(server: str, domain: str, timeout: float) -> str | None:
         with socket.socket(family, socket.SOCK_DGRAM) as asking:
             asking.settimeout(timeout)
             asking.connect((server, DNS_PORT))
-            asking.send(question)
-            answer = asking.recv(4096)
+            return _answered(asking, question)
     except OSError as error:
         return error.strerror or "no answer"
-    if len(answer) < 12 or answer[:2] != question[:2]:
-        return "answered something else"
-    code = answer[3] & 0x0F
-    return None if code in (0, 3) else f"refused with code {code}"
+
+
+def _answered(asking: socket.socket, question: bytes) -> str | None:
+    """Return what is wrong with the answer; one to an earlier try is an answer. Raises OSError for none."""
+    for left in reversed(range(TRIES)):
+        try:
+            asking.send(question)
+            answer = asking.recv(4096)
+        except OSError:
+            if not left:
+                raise
+            continue
+        if len(answer) >= 12 and answer[:2] == question[:2]:
+            return "refuses to answer" if answer[3] & 0x0F == REFUSED else None
+    return "answered something else"

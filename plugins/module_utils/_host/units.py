@@ -71,13 +71,3 @@ class Unit:
                 run(["systemctl", self._on_change, "--", self._name], remedy=f"journalctl -u {self._name} -n 50")
             if not self._changes.check:
                 self._mark.clear()
-
-    def stopped(self) -> None:
-        """Make the unit disabled and inactive; one that does not exist is."""
-        state = properties(self._name, "ActiveState", "UnitFileState", "LoadState")
-        if state.get("LoadState") == "not-found":
-            return
-        enabled = state.get("UnitFileState") == "enabled"
-        active = state.get("ActiveState") in ("active", "reloading", "activating")
-        if (enabled or active) and self._changes.add(f"{self._name}: stopped"):
-            run(["systemctl", "disable", "--quiet", "--now", "--", self._name])

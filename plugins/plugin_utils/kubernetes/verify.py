@@ -27,9 +27,11 @@ EXPIRY_FAILS, EXPIRY_WARNS = 7, 30  # days
 # Seconds of the probe's time that its pod may take to start. The rest is what CoreDNS may need to know a new name: it
 # comes back to an API server that was away after up to a minute, and keeps for half a minute that a name is unknown.
 START = 30.0
-# bash opens the connection itself: no tool is needed in the image. The name ends in a dot: no search path helps it.
+# bash opens the connection itself: no tool is needed in the image. The name ends in a dot: no search path helps it. A
+# connection that is lost while it writes is one more that failed, and not the end.
 SCRIPT = """\
 set -u
+trap '' PIPE
 while [ "$SECONDS" -lt "$PATIENCE" ]; do
   if exec 3<>"/dev/tcp/$NAME/$PORT"; then
     printf 'GET /health HTTP/1.0\\r\\nHost: probe\\r\\n\\r\\n' >&3
@@ -196,7 +198,7 @@ def _probe(api: Api, target: Mapping[str, Any], *, dns_domain: str, image: str, 
         several = len(api.request("GET", "/api/v1/nodes")["items"]) > 1
         host = f"{name}.{NAMESPACE}.svc.{dns_domain}."
         other = elsewhere if several else None
-        pod = client(name, host=host, image=image, not_on=other, patience=timeout - START)
+        pod = client(name, host=host, image=image, not_on=other, patience=max(timeout / 2, timeout - START))
         api.request("POST", f"{base}/pods", pod)
         until = time.monotonic() + timeout
         while True:

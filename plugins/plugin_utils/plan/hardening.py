@@ -1,7 +1,8 @@
 """What a host of a cloud should have and Debian does not bring: the rules of docs/host.md, as data.
 
 Written out rather than left to the OS's defaults where an audit asks for them. A site takes single ones back by writing
-`hosts.sysctl`, `hosts.disabled_units` or `hosts.blocked_modules`, or all of them by `hosts.hardening: false`.
+`hosts.sysctl` (another value, or null), `hosts.disabled_units` or `hosts.blocked_modules`, or all of them by
+`hosts.hardening: false`.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ NETWORK = {
     "net.ipv4.icmp_ignore_bogus_error_responses": "1",
     "net.ipv4.tcp_syncookies": "1",
 }
-# The machine's: only where a host has a kernel of its own.
+# The machine's: only on a site all of whose hosts have a kernel of their own.
 KERNEL = {
     "fs.protected_hardlinks": "1",
     "fs.protected_symlinks": "1",
@@ -47,5 +48,5 @@ BLOCKED_MODULES = ("cramfs", "dccp", "freevxfs", "hfs", "hfsplus", "jffs2", "rds
 
 
 def parameters(*, own_kernel: bool) -> dict[str, str]:
-    """Return the kernel parameters; ``own_kernel`` is false for system containers."""
+    """Return the kernel parameters; ``own_kernel`` is false for a site with system containers."""
     return {**NETWORK, **(KERNEL if own_kernel else {})}

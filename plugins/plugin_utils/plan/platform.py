@@ -21,6 +21,7 @@ from .types import (
 )
 
 REGISTRY_PORT, FILES_PORT, API_PORT = 5000, 8080, 6443
+REGISTRY_INSIDE = "127.0.0.1:5001"  # where the seed's registry takes images; the site reads it through the web server
 
 
 def access(layout: Layout) -> AccessPlan:
@@ -43,6 +44,7 @@ def supply(layout: Layout) -> SupplyPlan:
     return SupplyPlan(
         source=site.supply.source,
         registry=registry,
+        registry_inside=REGISTRY_INSIDE,
         registry_tls=bool(site.supply.registry) and site.supply.registry_tls,
         files_url=site.supply.files_url or f"http://registry.{site.domain}:{FILES_PORT}",
         seed=seeds[0].name if seeds and not site.supply.registry else None,
@@ -134,20 +136,21 @@ def host_settings(layout: Layout, edge_plan: EdgePlan, supply_plan: SupplyPlan) 
         for host in layout.hosts.values()
         if host.address and {"seed", "control"}.intersection(host.roles)
     }
-    own_kernel = layout.profile.provisioner != "container"
+    own_kernel = not any(host.provisioner == "container" for host in layout.hosts.values())
     kernel_modules = layout.profile.kernel_modules if written.kernel_modules is None else written.kernel_modules
     blocked = hardening.BLOCKED_MODULES if written.hardening else ()
     units = hardening.DISABLED_UNITS if written.hardening else ()
+    sysctl = {
+        **(hardening.parameters(own_kernel=own_kernel) if written.hardening else {}),
+        **layout.profile.sysctl,
+        **written.sysctl,
+    }
     return HostSettings(
         timezone=written.timezone,
         ntp_servers=tuple(written.ntp_servers or layout.profile.ntp_servers),
         dns_servers=tuple(written.dns_servers),
         names=names,
-        sysctl={
-            **(hardening.parameters(own_kernel=own_kernel) if written.hardening else {}),
-            **layout.profile.sysctl,
-            **{name: str(value) for name, value in written.sysctl.items()},
-        },
+        sysctl={name: str(value) for name, value in sysctl.items() if value is not None},
         kernel_modules=tuple(kernel_modules),
         packages_url=written.packages_url,
         packages_suites=tuple(written.packages_suites),

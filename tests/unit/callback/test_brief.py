@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from ansible_collections.groundup.cloud.plugins.callback import brief
 
 ROOT = Path(__file__).resolve().parents[3]
 WRONG = (ROOT / "inventories/lab/site.yml").read_text() + "edge: {address: 10.90.0.1}\n"
@@ -70,3 +71,9 @@ def test_an_error_is_its_four_lines_and_other_collections_speak_as_ever(site: Pa
     ours = printed.partition("failed: [localhost] => ")[2].partition("\nPLAY RECAP")[0].splitlines()
     assert ours[0] == "the secrets store is missing, but the site exists"
     assert [line.split(":")[0].strip() for line in ours[1:]] == ["where", "why", "remedy"]
+
+
+def test_every_task_that_prints_while_it_runs_has_its_name_above() -> None:
+    actions = (ROOT / "plugins/action").glob("*.py")
+    printing = {f"groundup.cloud.{path.stem}" for path in actions if "self._display.display" in path.read_text()}
+    assert printing == set(brief._SPEAKING)

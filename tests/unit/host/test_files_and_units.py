@@ -171,19 +171,3 @@ def test_check_mode_leaves_units_and_marks_alone(systemd: Systemd, tmp_path: Pat
     assert systemd.calls == []
     assert changes.done == [f"{tmp_path / 'file'}: written", "x.service: reloaded"]
     assert not (tmp_path / "marks").exists()
-
-
-@pytest.mark.parametrize(
-    ("state", "calls"),
-    [
-        ({"LoadState": "not-found"}, []),
-        ({"ActiveState": "inactive", "UnitFileState": "disabled"}, []),
-        ({"ActiveState": "active", "UnitFileState": "enabled"}, ["disable"]),
-    ],
-)
-def test_a_unit_that_is_not_wanted_is_stopped_once(
-    changes: Changes, systemd: Systemd, state: dict[str, str], calls: list[str]
-) -> None:
-    systemd.state |= state
-    Unit(changes, "x.service").stopped()
-    assert systemd.calls == calls

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -163,33 +164,53 @@ def test_a_mirror_says_its_suites_components_and_key(tmp_path: Path, monkeypatch
 
 
 @pytest.fixture
-def resolver(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[int], None]]:
-    """A DNS server on a port of its own that answers every question with the code it is told."""
+def resolver(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
+    """A DNS server on a port of its own that loses some questions and answers the next with the code it is told."""
     serving = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     serving.bind(("127.0.0.1", 0))
     monkeypatch.setattr(naming, "DNS_PORT", serving.getsockname()[1])
     threads = []
 
-    def answer(code: int) -> None:
+    def answer(code: int, *, lost: int = 0) -> None:
         def serve() -> None:
-            question, peer = serving.recvfrom(512)
-            serving.sendto(question[:2] + bytes([0x81, code]) + question[4:], peer)
+            for number in itertools.count():
+                question, peer = serving.recvfrom(512)
+                if not question:  # the test has ended
+                    return
+                if number >= lost:
+                    serving.sendto(question[:2] + bytes([0x81, code]) + question[4:], peer)
 
         threads.append(threading.Thread(target=serve))
         threads[-1].start()
 
     yield answer
     for thread in threads:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as last:
+            last.sendto(b"", serving.getsockname())
         thread.join()
     serving.close()
 
 
-@pytest.mark.parametrize(("code", "faults"), [(0, []), (3, []), (5, ["resolver 127.0.0.1: refused with code 5"])])
+@pytest.mark.parametrize(
+    ("code", "faults"),
+    [(0, []), (2, []), (3, []), (5, ["resolver 127.0.0.1: refuses to answer"])],
+    ids=["found", "cannot ask others", "no such name", "refused"],
+)
 def test_a_resolver_that_answers_is_told_from_one_that_refuses(
-    resolver: Callable[[int], None], code: int, faults: list[str]
+    resolver: Callable[..., None], code: int, faults: list[str]
 ) -> None:
     resolver(code)
     assert naming.unanswering(["127.0.0.1"], domain="lab.test") == faults
+
+
+def test_a_resolver_that_is_slow_or_loses_a_question_is_asked_again(resolver: Callable[..., None]) -> None:
+    resolver(0, lost=naming.TRIES - 1)
+    assert naming.unanswering(["127.0.0.1"], domain="lab.test", timeout=1) == []
+
+
+def test_a_resolver_that_is_silent_each_time_is_named(resolver: Callable[..., None]) -> None:
+    resolver(0, lost=naming.TRIES)
+    assert naming.unanswering(["127.0.0.1"], domain="lab.test", timeout=0.1) == ["resolver 127.0.0.1: no answer"]
 
 
 def test_a_resolver_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -216,8 +237,28 @@ def test_hosts_that_share_a_kernel_get_the_rules_of_their_network_namespace_alon
     assert not [name for name in settings("lab").sysctl if not name.startswith("net.")]
 
 
+@pytest.mark.parametrize(
+    ("profile", "provisioners", "own"),
+    [
+        ("edge", ("existing", "container"), False),  # it would be the controller's kernel
+        ("lab", ("existing", "container"), False),
+        ("lab", ("existing", "existing"), True),
+    ],
+)
+def test_whose_kernel_it_is_follows_from_the_hosts_and_not_from_the_profile(
+    profile: str, provisioners: tuple[str, str], own: bool
+) -> None:
+    machines = {
+        role: {"count": 1, "provisioner": provisioner}
+        for role, provisioner in zip(("seed", "control"), provisioners, strict=True)
+    }
+    plan = make_plan(build_site({**SITE, "profile": profile, "machines": machines}))
+    assert ("kernel.kptr_restrict" in plan.host.sysctl) == own
+
+
 def test_a_site_takes_back_one_rule_or_all_of_them() -> None:
     assert settings("edge", sysctl={"kernel.kptr_restrict": 2}).sysctl["kernel.kptr_restrict"] == "2"
+    assert "kernel.yama.ptrace_scope" not in settings("edge", sysctl={"kernel.yama.ptrace_scope": None}).sysctl
     assert settings("edge", disabled_units=["x.service"]).disabled_units == ("x.service",)
     assert "dccp" not in settings("edge", kernel_modules=["dccp"]).blocked_modules
     bare = settings("edge", hardening=False)

@@ -64,7 +64,9 @@ def test_a_parameter_with_a_slash_keeps_its_dots(changes: Changes, proc: Path, t
 
 @pytest.mark.usefixtures("proc")
 def test_a_parameter_the_kernel_lacks_is_an_error_that_names_it(changes: Changes, tmp_path: Path) -> None:
-    with pytest.raises(HostError, match=r"(?s)net\.bridge\.none.*kernel_modules"):
+    with pytest.raises(
+        HostError, match=r"(?s)net\.bridge\.none.*kernel_modules.*net\.bridge\.none: null in hosts\.sysctl"
+    ):
         kernel.parameters(changes, {"net.bridge.none": "1"}, file=tmp_path / "drop-in")
 
 

@@ -78,8 +78,18 @@ def test_a_full_disk_is_told_with_the_file(
     monkeypatch.setattr(module, edge_of_it, raises(FULL))
     message = said(module, options, capsys)
     assert message.startswith("No space left on device")
-    for line in ("/etc/kubernetes/site/join.yaml", "why:", "remedy:"):
+    for line in ("/etc/kubernetes/site/join.yaml", "why:", "remedy: see df -h"):
         assert line in message
+
+
+def test_a_program_that_is_not_there_is_no_matter_of_the_disk(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    missing = FileNotFoundError(errno.ENOENT, "No such file or directory", "ip")
+    monkeypatch.setattr(lab_network, "present", raises(missing))
+    message = said(lab_network, {"site": "test"}, capsys)
+    assert message.startswith("No such file or directory\n  where:  this machine, ip\n")
+    assert "remedy: put that right, then run this again" in message
 
 
 def test_a_field_the_plan_lacks_is_named(capsys: pytest.CaptureFixture[str]) -> None:

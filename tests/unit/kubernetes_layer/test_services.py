@@ -11,6 +11,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.converge i
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.errors import NodeError
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.outcome import Outcome
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Download, Node, Paths
+from ansible_collections.groundup.cloud.plugins.module_utils._mark import MARKS
 
 from .conftest import FakeHost, certificate, finish, make_node, pem
 
@@ -139,7 +140,7 @@ def test_a_restart_of_the_host_takes_everything_up(member: Node, host: FakeHost,
     with pytest.raises(NodeError):
         run(member, host, paths)
     host.broken = ""
-    for mark in paths.at("/run/groundup").iterdir():  # as a reboot does
+    for mark in paths.at(str(MARKS)).iterdir():  # as a reboot does
         mark.unlink()
     assert run(member, host, paths).actions == []
 

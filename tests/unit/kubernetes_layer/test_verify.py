@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import socket
+import struct
 import subprocess
 import threading
 from collections.abc import Mapping
@@ -23,10 +25,15 @@ class Cluster:
     def __init__(self, log: tuple[int, str] | ApiError) -> None:
         self.log = log
         self.made: list[str] = []
+        self.patience: list[str] = []
 
     def request(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
         if method == "POST":
-            self.made.append((body or {})["kind"])
+            made = body or {}
+            self.made.append(made["kind"])
+            if made["kind"] == "Pod":
+                environment = made["spec"]["containers"][0]["env"]
+                self.patience += [entry["value"] for entry in environment if entry["name"] == "PATIENCE"]
             return {}
         if method == "DELETE":
             self.made.clear()
@@ -71,6 +78,14 @@ def test_a_failed_probe_says_what_its_pod_said_or_why_that_is_not_known(
     assert cluster.made == [], "the probe was not taken away"
 
 
+@pytest.mark.parametrize(("timeout", "patience"), [(120.0, "90"), (20.0, "10")])
+def test_the_probe_asks_also_when_little_time_is_given(timeout: float, patience: str) -> None:
+    cluster = Cluster((200, ""))
+    with pytest.raises(GroundupError):
+        verify._probe(cluster, TARGET, dns_domain="cluster.local", image="i", timeout=timeout)  # type: ignore[arg-type]
+    assert cluster.patience == [patience]
+
+
 def ask(port: int, *, patience: float) -> subprocess.CompletedProcess[str]:
     """Run what the probe's pod runs; a pause takes 20 of its seconds and none of ours."""
     pod = verify.client("p", host="127.0.0.1", image="i", not_on=None, patience=patience)
@@ -87,14 +102,40 @@ def test_the_probe_asks_as_long_as_the_clusters_dns_may_need_after_an_outage_of_
     assert "refused" in done.stdout
 
 
+def serve(connection: socket.socket) -> None:
+    """Take a whole request and answer it."""
+    with connection.makefile("rb") as request:
+        lines = list(itertools.takewhile(lambda line: line != b"\r\n", request))
+    assert lines[0].startswith(b"GET /health ")
+    connection.sendall(b"HTTP/1.0 200 OK\r\n\r\n")
+
+
+def test_the_probe_asks_again_when_its_connection_is_lost_while_it_writes() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def answer() -> None:
+            lost, _ = listener.accept()
+            lost.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            lost.close()  # resets it
+            connection, _ = listener.accept()
+            with connection:
+                serve(connection)
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        done = ask(listener.getsockname()[1], patience=90.0)
+        thread.join()
+    assert done.returncode == 0, done.stdout
+    assert done.stdout.endswith("paused\nanswer: HTTP/1.0 200 OK\n")
+
+
 def test_the_probe_ends_with_the_first_answer() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
 
         def answer() -> None:
             connection, _ = listener.accept()
             with connection:
-                assert connection.recv(1024).startswith(b"GET /health ")
-                connection.sendall(b"HTTP/1.0 200 OK\r\n\r\n")
+                serve(connection)
 
         thread = threading.Thread(target=answer)
         thread.start()

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import shutil
+import threading
+import time
 from pathlib import Path
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._container import machine
+from ansible_collections.groundup.cloud.plugins.module_utils._container.names import RUN
+from ansible_collections.groundup.cloud.plugins.module_utils._mark import MARKS
 
 WATCHERS = "fs/inotify/max_user_instances"
 
@@ -33,3 +39,64 @@ def test_raised_limits_are_put_back_to_what_they_were(kernel: Path) -> None:
     machine.raise_limits(kernel)
     assert machine.restore(before, kernel) == [WATCHERS]
     assert (kernel / WATCHERS).read_text() == "128\n"
+
+
+def blocked(threads: int = 1) -> bool:
+    """Say whether as many threads of this process wait for a lock of a directory."""
+    waiting = [line for line in Path("/proc/locks").read_text().splitlines() if "->" in line and "FLOCK" in line]
+    own = str(threading.get_native_id()), str(Path("/proc/self").readlink())
+    return sum(line.split()[5] in own for line in waiting) >= threads
+
+
+def test_who_waits_for_the_lock_of_a_directory_that_goes_meanwhile_gets_that_of_the_new_one(tmp_path: Path) -> None:
+    place, held = tmp_path / "run", list[bool]()
+
+    def second() -> None:
+        with machine.locked(place):
+            (place / "lab-b").mkdir()
+            held.append(True)
+
+    thread = threading.Thread(target=second)
+    with machine.locked(place):
+        thread.start()
+        while not blocked():
+            assert thread.is_alive()
+            time.sleep(0.01)
+        shutil.rmtree(place)
+    thread.join()
+    assert held == [True]
+    assert (place / "lab-b").is_dir()
+
+
+@pytest.fixture
+def run(tmp_path: Path, kernel: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The directory of all labs of a machine with the kernel settings of ``kernel``, and no control group of a lab."""
+    settings, restore = machine.settings, machine.restore
+    monkeypatch.setattr(machine, "RUN", tmp_path / "groundup")
+    monkeypatch.setattr(machine, "settings", lambda root=kernel: settings(root))
+    monkeypatch.setattr(machine, "restore", lambda wanted: restore(wanted, kernel))
+    monkeypatch.setattr(machine, "remove_groups", lambda *_, **__: None)
+    return tmp_path / "groundup"
+
+
+def test_the_last_lab_takes_the_record_of_the_machine_along(run: Path, kernel: Path) -> None:
+    machine.remember(run / "lab-a")
+    machine.raise_limits(kernel)
+    assert json.loads((run / "machine.json").read_text())["settings"][WATCHERS] == "128"
+    (run / "lab-a").rmdir()
+    assert machine.put_back() == [WATCHERS]
+    assert not run.exists()
+
+
+def test_a_lab_that_is_about_to_start_keeps_what_it_has_raised_when_another_goes(run: Path, kernel: Path) -> None:
+    for lab in ("lab-a", "lab-b"):
+        machine.remember(run / lab)
+    machine.raise_limits(kernel)
+    (run / "lab-a").rmdir()
+    assert machine.put_back() == []
+    assert (kernel / WATCHERS).read_text() == "8192\n"
+    assert (run / "machine.json").exists(), "the machine as it was is known until the last lab goes"
+
+
+def test_marks_of_a_host_are_not_where_labs_are_removed() -> None:
+    assert not MARKS.is_relative_to(RUN)

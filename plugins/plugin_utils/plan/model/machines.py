@@ -50,7 +50,6 @@ class Bmc(Model):
     credentials: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9/_-]{0,62}$")] = Field(
         "bmc/default", description="Name of the user and password in the secrets store. Never the password itself."
     )
-    verify_ca: bool = Field(True, description="Whether the controller's certificate must verify.")
 
 
 class Port(Model):

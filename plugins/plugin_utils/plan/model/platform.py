@@ -63,8 +63,9 @@ class Hosts(Model):
     timezone: Zone = Field("Etc/UTC", description="Time zone name.")
     ntp_servers: list[Server] = Field(default_factory=list, description="Time servers. Default: those of the profile.")
     dns_servers: list[Address] = Field(default_factory=list, description="Resolvers. Default: the host keeps its own.")
-    sysctl: dict[str, Text | int] = Field(
-        default_factory=dict, description="Kernel parameters, added to those of the profile."
+    sysctl: dict[str, Text | int | None] = Field(
+        default_factory=dict,
+        description="Kernel parameters, added to those of the profile and of hardening; null takes one of these back.",
     )
     kernel_modules: list[KernelModule] | None = Field(
         None, description="Kernel modules loaded at boot. Default: those of the profile."

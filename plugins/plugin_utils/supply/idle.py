@@ -1,0 +1,73 @@
+"""Telling a command that hangs (a mirror that never answers) from one that works without a word, as compilers do."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+PROC = Path("/proc")
+CPU, WRITTEN = 1.0, 65536  # seconds and bytes that are work; less is only looking whether something has come
+_TICK = 1 / os.sysconf("SC_CLK_TCK")
+
+
+class Done(NamedTuple):
+    """What a command and everything it started has done so far."""
+
+    cpu: float  # seconds
+    written: int  # bytes, to files, pipes and sockets: what is downloaded is written, however slowly it comes
+    said: int  # bytes in the log
+
+
+class Idle:
+    """Looks at one command from time to time."""
+
+    def __init__(self, pid: int, log: Path, *, patience: float) -> None:
+        """Begin; ``patience`` is how many seconds the command may do nothing."""
+        self._pid, self._log, self._patience = pid, log, patience
+        self._seen, self._since = Done(0.0, 0, log.stat().st_size), time.monotonic()
+        self._next = self._since
+
+    def too_long(self) -> bool:
+        """Say whether the command has done nothing for longer than it may."""
+        now = time.monotonic()
+        if now < self._next:
+            return False
+        self._next = now + min(self._patience / 4, 10)
+        found = done(self._pid, self._log)
+        if worked(self._seen, found):
+            self._seen, self._since = found, now
+        return now - self._since > self._patience
+
+
+def worked(before: Done, after: Done) -> bool:
+    """Say whether work was done in between. A process nobody waited for takes its figures along: then it ended."""
+    return (
+        after.said != before.said
+        or abs(after.cpu - before.cpu) >= CPU
+        or abs(after.written - before.written) >= WRITTEN
+    )
+
+
+def done(pid: int, log: Path) -> Done:
+    """Return what ``pid`` and all processes below it have done, with those that ended and were waited for."""
+    cpu, written = 0.0, 0
+    for process in _tree(pid):
+        with contextlib.suppress(OSError):  # it ended meanwhile
+            # proc(5): the command, in brackets, may hold anything; utime is field 14, cstime field 17.
+            fields = (PROC / str(process) / "stat").read_text().rpartition(")")[2].split()
+            cpu += sum(map(int, fields[11:15])) * _TICK
+            entries = (line.split() for line in (PROC / str(process) / "io").read_text().splitlines())
+            written += next(int(value) for name, value in entries if name == "wchar:")
+    return Done(cpu, written, log.stat().st_size)
+
+
+def _tree(pid: int) -> list[int]:
+    found = [pid]
+    for process in found:  # grows while it is gone through
+        for children in (PROC / str(process) / "task").glob("*/children"):
+            with contextlib.suppress(OSError):
+                found += map(int, children.read_text().split())
+    return found

@@ -1,0 +1,86 @@
+"""No build and no registry holds a run for ever, and a compiler that says nothing for long is left alone."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
+from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import idle, process, serve
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.idle import Done, Idle
+
+SETTLED = Done(cpu=10.0, written=10_000_000, said=500)
+
+
+@pytest.mark.parametrize(
+    ("after", "worked"),
+    [
+        (SETTLED, False),
+        (SETTLED._replace(cpu=10.4, written=10_000_900), False),  # looks again and again whether something has come
+        (SETTLED._replace(cpu=11.0), True),  # compiles
+        (SETTLED._replace(written=10_100_000), True),  # downloads
+        (SETTLED._replace(said=501), True),
+        (SETTLED._replace(cpu=3.0), True),  # a process that worked has ended, and nobody waited for it
+    ],
+)
+def test_work_is_told_from_waiting(after: Done, worked: bool) -> None:
+    assert idle.worked(SETTLED, after) == worked
+
+
+def test_what_processes_below_a_command_do_counts(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    log.write_bytes(b"begun\n")
+    work = "import os; os.write(os.open('/dev/null', 1), bytes(100_000)); sum(range(20_000_000)); print(flush=True)"
+    script = f"""{sys.executable} -c "{work}; input()" & {sys.executable} -c "{work}"; wait"""
+    with subprocess.Popen(["sh", "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as command:
+        assert command.stdout
+        assert [command.stdout.readline(), command.stdout.readline()] == [b"\n", b"\n"]
+        found = idle.done(command.pid, log)
+        command.kill()
+    assert found.cpu > 0
+    assert found.written >= 100_000
+    assert found.said == 6
+
+
+def test_time_counts_from_the_last_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, log = [0.0], tmp_path / "log"
+    log.touch()
+    monkeypatch.setattr(idle, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    watched = Idle(os.getpid(), log, patience=900)
+    monkeypatch.setattr(idle, "done", lambda *_: Done(clock[0] if clock[0] <= 2000 else 2000, 0, 0))
+    ended = []
+    for second in range(0, 4000, 5):
+        clock[0] = float(second)
+        if watched.too_long():
+            ended.append(second)
+    assert 2900 < ended[0] <= 2915
+
+
+def test_a_build_command_that_does_nothing_is_ended_and_told(tmp_path: Path) -> None:
+    log, command = tmp_path / "log", ["sh", "-c", "echo fetching; sleep 600; true"]
+    inside = [*process.NAMESPACES, "--", *command] if os.geteuid() == 0 else command
+    with pytest.raises(GroundupError, match=r"(?s)go in the build root did nothing for 1 s and was ended:.*fetching"):
+        process.run(inside, log=log, meter=process.Meter(), what="go in the build root", patience=1)
+
+
+def test_a_command_that_ends_in_its_time_is_no_concern(tmp_path: Path) -> None:
+    process.run(["true"], log=tmp_path / "log", meter=process.Meter(), what="true", stop=threading.Event(), patience=1)
+
+
+def test_a_registry_that_never_takes_an_image_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    skopeo = tmp_path / "skopeo"
+    skopeo.write_text("#!/bin/sh\nexec sleep 600\n")
+    skopeo.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setattr(serve, "PUSH_TIMEOUT", 1.0)
+    image = supply.Artifact(
+        name="etcd", kind="image", version="1", key="0" * 16, path=tmp_path / "image", sha256="", image="etcd:1"
+    )
+    with pytest.raises(GroundupError, match="image etcd could not be pushed: the registry did not take it within 1 s"):
+        serve._push(image, "registry.test:5000/etcd:1", tls_verify=False)
