@@ -107,6 +107,7 @@ class SupplyPlan:
 
     source: Literal["build", "registry", "upstream"]
     registry: str  # "registry.lab.test:5000": every image reference starts with it
+    registry_inside: str  # "127.0.0.1:5001": where the seed itself reaches its registry, and images are put in
     registry_tls: bool  # whether it is spoken to by HTTPS; the seed's is plain, inside the site
     files_url: str  # "http://registry.lab.test:8080": binaries and archives, by <artifact>/<version>/<file>
     seed: str | None  # the host that serves both; None: an existing registry is used

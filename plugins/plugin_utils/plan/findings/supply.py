@@ -52,12 +52,33 @@ def check(draft: Draft) -> Iterator[Finding]:
             why=f"the names of registry and file tree are those of one host, {seeds[0]}",
             remedy="keep one of them",
         )
-    if seeds and not written.registry and written.files_url and not _SEEDS.fullmatch(written.files_url):
+    if seeds and not written.registry and written.files_url:
+        yield from _ports(draft, written.files_url)
+
+
+def _ports(draft: Draft, files_url: str) -> Iterator[Finding]:
+    """Yield what keeps the seed's web server from serving files as written."""
+    remedy = f"leave it out, or write one such as http://registry.{draft.site.domain}:8080"
+    supply = draft.plan.supply
+    if not _SEEDS.fullmatch(files_url):
         yield Finding(
             name="files-url-not-the-seeds",
             severity="error",
             where=("supply.files_url",),
-            what=f"the seed is to serve files as {written.files_url}",
+            what=f"the seed is to serve files as {files_url}",
             why="it speaks plain HTTP on a port the URL must name",
-            remedy=f"leave it out, or write one such as http://registry.{draft.site.domain}:8080",
+            remedy=remedy,
         )
+    elif int(_port(files_url)) in (int(_port(supply.registry)), int(_port(supply.registry_inside))):
+        yield Finding(
+            name="seed-port-taken",
+            severity="error",
+            where=("supply.files_url",),
+            what=f"the seed is to serve files at port {_port(files_url)}, which is its registry's",
+            why=f"the registry listens at {supply.registry_inside}, and the site reads it at {supply.registry}",
+            remedy=remedy,
+        )
+
+
+def _port(address: str) -> str:
+    return address.rpartition(":")[2]
