@@ -76,6 +76,25 @@ def test_the_tag_verify_says_what_a_new_site_lacks(play: Play, tmp_path: Path, l
     assert files(tmp_path / "cache") == []
 
 
+ELSEWHERE = {
+    "upstream": EDGE.replace("{source: build}", "{source: upstream}"),
+    "registry": EDGE.replace("seed, ", "").replace(
+        "{source: build}", "{source: registry, registry: 'r.example.org:443', files_url: 'https://f.example.org'}"
+    ),
+}
+
+
+@pytest.mark.parametrize("source", ELSEWHERE)
+def test_what_the_controller_itself_runs_is_made_wherever_the_rest_comes_from(
+    play: Play, tmp_path: Path, source: str
+) -> None:
+    """Else nothing could be predicted or asked, and the layer that is named as the remedy would never make it."""
+    done = play("supply", "--tags", "verify", site=ELSEWHERE[source])
+    assert done.returncode != 0, done.stdout
+    assert "would be made: helm" in " ".join((done.stdout + done.stderr).split())
+    assert files(tmp_path / "cache") == []
+
+
 def test_a_machine_that_does_not_let_the_controller_in_is_told_with_both_keys(play: Play, tmp_path: Path) -> None:
     done = play("metal")
     said = " ".join((done.stdout + done.stderr).split())
