@@ -151,12 +151,16 @@ def _volume_full(evidence: Evidence) -> Diagnosis | None:
     line = _said(evidence, _FULL)
     if not line:
         return None
-    claim = evidence.claims[0] if evidence.claims else ""
+    what = f"no space left: {line}"
+    if not evidence.claims:  # its scratch directories and its memory are the node's
+        return Diagnosis(
+            rule="volume-full", layer="node", object=f"Node/{evidence.node}", what=what,
+            next=f"kubectl describe node {evidence.node}", patience=60.0,
+        )  # fmt: skip
+    claim = evidence.claims[0]
     return Diagnosis(
-        rule="volume-full", layer="volume" if claim else "node",
-        object=f"PersistentVolumeClaim/{claim}" if claim else f"Node/{evidence.node}",
-        what=f"no space left: {line}", next=f"kubectl --namespace {evidence.namespace} get persistentvolumeclaims",
-        patience=60.0,
+        rule="volume-full", layer="volume", object=f"PersistentVolumeClaim/{claim}", what=what,
+        next=f"kubectl --namespace {evidence.namespace} describe persistentvolumeclaim {claim}", patience=60.0,
     )  # fmt: skip
 
 

@@ -139,6 +139,11 @@ CASES: list[tuple[str, Evidence, str, str, str]] = [
         "volume-full", "volume", "PersistentVolumeClaim/mysql-data-0",
     ),
     (
+        "no space in a directory that is no volume",
+        log("OSError: [Errno 28] No space left on device", node="worker-1"),
+        "volume-full", "node", "Node/worker-1",
+    ),
+    (
         "name service down",
         log("socket.gaierror: [Errno -3] Temporary failure in name resolution",
             facts=NO_NAMES),
@@ -260,6 +265,13 @@ def test_secrets_are_in_no_part_of_a_card() -> None:
     assert secret not in text
     assert secret not in repr(card)
     assert "keystone/db" in text
+
+
+def test_a_full_disk_leads_to_the_claim_or_to_the_node_that_is_full() -> None:
+    full = "OSError: [Errno 28] No space left on device"
+    assert diagnose(log(full, node="worker-1")).next == "kubectl describe node worker-1"
+    claimed = diagnose(log(full, claims=("mysql-data-0",), node="worker-1")).next
+    assert claimed == "kubectl --namespace openstack describe persistentvolumeclaim mysql-data-0"
 
 
 def test_the_next_command_names_the_site_file_it_is_for() -> None:
