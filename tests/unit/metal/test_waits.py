@@ -34,7 +34,7 @@ def test_a_runc_that_does_not_return_is_given_up(tmp_path: Path, monkeypatch: py
         runtime.start(lab, "worker-1", {})
 
 
-def verify(directory: Path, systemctl: str) -> subprocess.CompletedProcess[str]:
+def verify(directory: Path, systemctl: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run the role's verification on this machine, with another systemctl."""
     program(directory / "bin", "systemctl", systemctl)
     role = {"name": "groundup.cloud.lab_hosts", "tasks_from": "verify"}
@@ -52,7 +52,7 @@ def verify(directory: Path, systemctl: str) -> subprocess.CompletedProcess[str]:
         "ANSIBLE_COLLECTIONS_PATH": str(ROOT / ".run"),
         "PATH": f"{directory / 'bin'}:{os.environ['PATH']}",
     }
-    command = [str(Path(sys.executable).with_name("ansible-playbook")), "-i", "localhost,", "play.yml"]
+    command = [str(Path(sys.executable).with_name("ansible-playbook")), "-i", "localhost,", "play.yml", *arguments]
     return subprocess.run(
         command, check=False, cwd=directory, capture_output=True, text=True, env=environment, timeout=300
     )
@@ -71,3 +71,8 @@ def test_a_boot_that_does_not_end_well_is_told(tmp_path: Path, systemctl: str, s
     done = verify(tmp_path, systemctl)
     assert done.returncode == status, done.stdout + done.stderr
     assert said in " ".join((done.stdout + done.stderr).split())
+
+
+def test_a_prediction_asks_nothing_of_a_boot(tmp_path: Path) -> None:
+    done = verify(tmp_path, "echo degraded; exit 1", "--check")
+    assert done.returncode == 0, done.stdout + done.stderr
