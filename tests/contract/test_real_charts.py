@@ -16,6 +16,15 @@ def test_every_release_renders_with_the_real_chart(plan: Plan, render: Render, r
         assert kinds & {"StatefulSet", "Deployment"}, release.name
 
 
+def test_no_object_is_made_twice(plan: Plan, render: Render, real_charts: Path) -> None:
+    for release in plan.openstack.releases:
+        made = [
+            (item["kind"], item["metadata"]["name"])
+            for item in objects(render(release, chart_in(real_charts, release.chart)))
+        ]
+        assert [each for each in made if made.count(each) > 1] == [], release.name
+
+
 def test_two_renders_of_the_real_charts_are_identical(plan: Plan, render: Render, real_charts: Path) -> None:
     for release in plan.openstack.releases:
         chart = chart_in(real_charts, release.chart)

@@ -28,6 +28,14 @@ def test_an_image_missing_from_the_registry(site: Site) -> None:
     assert (made.layer, made.object) == ("image", f"image {IMAGE}")
 
 
+def test_an_object_the_api_server_refuses_is_told_and_not_the_pods_that_are_on_their_way(site: Site) -> None:
+    site.puppet.rules["api"] = waits("ContainerCreating", "")
+    made = card(site, broken=True)
+    assert (made.layer, made.rule, made.object) == ("chart", "refused", "release probe")
+    assert "Ingress" in made.what
+    assert made.next == f"helm --namespace {site.namespace} history probe"
+
+
 def test_a_registry_that_is_down(site: Site) -> None:
     message = 'failed to do request: Head "http://registry.test:5000/v2/probe": dial tcp: connect: connection refused'
     site.puppet.rules["api"] = waits("ErrImagePull", message)

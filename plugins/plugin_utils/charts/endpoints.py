@@ -73,7 +73,8 @@ def identity(plan: Plan) -> Values:
             "admin": {**scope, **account("admin", "keystone/admin"), "project_name": "admin"},
             "test": {**scope, **account("keystone-test", "keystone/test"), "role": "admin", "project_name": "test"},
         },
-        "hosts": {"default": "keystone-api", "internal": "keystone-api"},
+        # The name "public" is given to the ingress of the charts of the tag 2026.1.0: it must not be the API's own.
+        "hosts": {"default": "keystone-api", "internal": "keystone-api", "public": "keystone"},
         "host_fqdn_override": {"public": {"host": public.hostname}},
         "scheme": {"default": "http", "public": public.scheme, "service": "http"},
         "port": {

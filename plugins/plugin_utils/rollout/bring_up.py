@@ -19,7 +19,7 @@ from .kube import Api, ApiError
 from .options import Options
 from .process import Finished, Processes
 from .readiness import progress
-from .rules import diagnose
+from .rules import diagnose, explains
 from .survey import Survey
 from .types import Check, Evidence, InterruptedRolloutError, Rendered, Verification
 from .watch import ClusterView
@@ -96,11 +96,10 @@ class _BringUp:
             time.sleep(_PAUSE)
             done = self._helm_once()
         if done.code:
-            found = collect(self.rendered, self.tools.view.snapshot())
-            if found:
-                worst = self.box.complete(found[0])
-                raise _GivenUpError(worst)
-            raise _GivenUpError(self.box.complete(self._plain("apply", why(done))))
+            # A pod that is just on its way explains nothing: then helm knows better.
+            seen = map(self.box.complete, collect(self.rendered, self.tools.view.snapshot()))
+            explained = next((evidence for evidence in seen if explains(evidence)), None)
+            raise _GivenUpError(explained or self.box.complete(self._plain("apply", why(done))))
         self.tools.view.refresh(self.release.namespace)
 
     def _helm_once(self) -> Finished:

@@ -42,8 +42,15 @@ def diagnose(evidence: Evidence) -> Diagnosis:
     raise AssertionError("the last rule fits everything")
 
 
+def explains(evidence: Evidence) -> bool:
+    """Say whether a rule knows why; the last one only knows that something is not ready."""
+    return bool(evidence.exit_code) or diagnose(evidence).rule != RULES[-1].name
+
+
 def _describe(evidence: Evidence) -> str:
     kind, _, name = evidence.object.partition("/")
+    if not name:  # not an object but the release itself
+        return f"helm --namespace {evidence.namespace} history {evidence.release}"
     return f"kubectl --namespace {evidence.namespace} describe {kind.lower()} {name}"
 
 

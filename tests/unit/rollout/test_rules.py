@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout import cards
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.rules import RULES, diagnose
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.rules import RULES, diagnose, explains
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import (
     Check,
     ClusterFacts,
@@ -272,6 +272,19 @@ def test_a_full_disk_leads_to_the_claim_or_to_the_node_that_is_full() -> None:
     assert diagnose(log(full, node="worker-1")).next == "kubectl describe node worker-1"
     claimed = diagnose(log(full, claims=("mysql-data-0",), node="worker-1")).next
     assert claimed == "kubectl --namespace openstack describe persistentvolumeclaim mysql-data-0"
+
+
+def test_a_release_the_api_server_refuses_leads_to_helm() -> None:
+    refused = seen(
+        object="release keystone", stage="apply", message='Service "keystone-api" is invalid: nodePort taken'
+    )
+    assert diagnose(refused).rule == "refused"
+    assert diagnose(refused).next == "helm --namespace openstack history keystone"
+
+
+def test_a_pod_on_its_way_explains_nothing() -> None:
+    assert not explains(seen(reason="ContainersNotReady"))
+    assert explains(log("no match"))
 
 
 def test_the_next_command_names_the_site_file_it_is_for() -> None:
