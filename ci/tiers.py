@@ -50,7 +50,7 @@ def needs_root() -> str | None:
     return None
 
 
-PYTEST = ("ci/run", "pytest", "-q")
+PYTEST = ("ci/run", "pytest", "-q", "--durations=5", "--durations-min=5")  # where the time goes
 # These make and destroy the lab themselves: the lab tier calls them in their order.
 MAKE_LABS = {"test_lab_clean.py", "test_lab_gone.py", "test_interruption.py", "test_prediction.py"}
 LAB_TESTS = sorted(
