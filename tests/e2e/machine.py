@@ -14,6 +14,7 @@ RUN = Path("/run/groundup")
 CGROUPS = Path("/sys/fs/cgroup")
 # Settings a kubelet changes, and one any host can.
 SETTINGS = ("kernel/panic", "kernel/panic_on_oops", "vm/overcommit_memory", "vm/swappiness")
+NETNS_MOUNT = "mount of /run/netns"
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ def traces(site: str, network: str) -> Traces:
 def settings() -> dict[str, str]:
     """Return the machine's own values of what hosts of a lab change, and whether /run/netns is a mount."""
     values = {name: (Path("/proc/sys") / name).read_text().strip() for name in SETTINGS}
-    return {**values, "mount of /run/netns": str("/run/netns" in _mounts())}
+    return {**values, NETNS_MOUNT: str("/run/netns" in _mounts())}
 
 
 def alone() -> bool:

@@ -9,7 +9,15 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import Plan
-from ansible_collections.groundup.cloud.tests.e2e.machine import NOTHING, RUN, SETTINGS, alone, settings, traces
+from ansible_collections.groundup.cloud.tests.e2e.machine import (
+    NETNS_MOUNT,
+    NOTHING,
+    RUN,
+    SETTINGS,
+    alone,
+    settings,
+    traces,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -19,13 +27,12 @@ pytestmark = [pytest.mark.lab, pytest.mark.skipif(os.geteuid() != 0, reason="mak
 def test_a_destroyed_cloud_leaves_nothing_behind(plan: Plan, state: Path) -> None:
     network = plan.networks["management"].cidr
     assert traces(plan.site, network).processes, "there is no lab that could leave something behind"
-    recorded = json.loads((RUN / "machine.json").read_text())["settings"]
+    before = json.loads((RUN / "machine.json").read_text())
 
     subprocess.run([ROOT / "ci/lab", "destroy"], cwd=ROOT, check=True, timeout=300)
 
     assert traces(plan.site, network) == NOTHING
     assert not state.exists()
     if alone():  # with another lab running, the machine's settings are put back when that one goes
-        assert {name: value.strip() for name, value in settings().items()} == {
-            name: recorded[name] for name in SETTINGS
-        }
+        own = {name: before["settings"][name] for name in SETTINGS}
+        assert settings() == own | {NETNS_MOUNT: str(before["namespaces"])}
