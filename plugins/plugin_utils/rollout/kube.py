@@ -13,6 +13,7 @@ from urllib.parse import quote, urlencode
 
 import urllib3
 from kubernetes import client, config, stream
+from kubernetes.stream.ws_client import ERROR_CHANNEL
 from websocket import WebSocketException
 
 from .types import Object, RolloutError
@@ -219,16 +220,18 @@ class Api:
             if socket_client.is_open():
                 socket_client.close()
                 raise ApiError(f"{argv[0]} did not end within {timeout:.0f} s", where=f"pod {pod}", status=504)
+            ended = json.loads(socket_client.read_channel(ERROR_CHANNEL, timeout=0) or "null")
+            if ended is None:
+                raise ApiError(f"lost {argv[0]} while it ran: the stream broke off", where=f"pod {pod}", status=0)
             return Executed(
-                code=int(socket_client.returncode or 0),
+                code=_exit_code(ended, program=argv[0], pod=pod),
                 stdout=str(socket_client.read_stdout(timeout=0)),
                 stderr=str(socket_client.read_stderr(timeout=0)),
             )
         except client.exceptions.ApiException as error:
             status = int(error.status or 500)
             raise ApiError(f"cannot run {argv[0]}: {error.reason}", where=f"pod {pod}", status=status) from error
-        # The library reads the exit code from what never came (TypeError) when the stream breaks off.
-        except (TypeError, WebSocketException, OSError) as error:
+        except (WebSocketException, OSError) as error:
             raise ApiError(f"lost {argv[0]} while it ran: {error}", where=f"pod {pod}", status=0) from error
 
     @contextmanager
@@ -263,6 +266,20 @@ class Api:
             )  # fmt: skip
         except urllib3.exceptions.HTTPError as error:
             raise ApiError(f"the Kubernetes API does not answer: {error}", where=url, status=0) from error
+
+
+def _exit_code(ended: Mapping[str, Any], *, program: str, pod: str) -> int:
+    """Read the Status that ends an exec. Raises ApiError when the program could not be started.
+
+    Not by the library's ``returncode``: it takes the first cause for a number, whatever it is.
+    """
+    if ended.get("status") == "Success":
+        return 0
+    for cause in (ended.get("details") or {}).get("causes") or ():
+        if cause.get("reason") == "ExitCode":
+            return int(cause["message"])
+    status = int(ended.get("code") or 500)
+    raise ApiError(f"cannot run {program}: {ended.get('message')}", where=f"pod {pod}", status=status)
 
 
 def _lines(response: urllib3.BaseHTTPResponse) -> Iterator[Object]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.kube import Api, ApiError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.kube import Api, ApiError, Executed
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.watch import ClusterView
 from kubernetes import client, config, stream
 
@@ -70,8 +71,11 @@ def until(condition: Callable[[], bool]) -> None:
     pytest.fail("it did not come to that")
 
 
-class BrokenStream:
-    """What the library gives for a command whose stream breaks off: no exit code ever came."""
+class EndedStream:
+    """What the library gives for a command that has ended, with what came on each channel."""
+
+    def __init__(self, status: str) -> None:
+        self._status = status
 
     def run_forever(self, timeout: float) -> None:
         """End at once."""
@@ -79,18 +83,40 @@ class BrokenStream:
     def is_open(self) -> bool:
         return False
 
-    @property
-    def returncode(self) -> int:
-        nothing: Any = None
-        return int(nothing["status"])
+    def read_channel(self, channel: int, **_timeout: int) -> str:
+        return self._status if channel == 3 else ""
+
+    def read_stdout(self, **_timeout: int) -> str:
+        return "said"
+
+    read_stderr = read_stdout
 
 
-def test_a_command_whose_stream_breaks_off_is_an_error_of_the_api(monkeypatch: pytest.MonkeyPatch) -> None:
+def execute(monkeypatch: pytest.MonkeyPatch, status: str) -> Executed:
     core = type("Core", (), {"connect_get_namespaced_pod_exec": 0})
     monkeypatch.setattr(config, "new_client_from_config", lambda **_options: None)
     monkeypatch.setattr(client, "CoreV1Api", lambda _own: core)
-    monkeypatch.setattr(stream, "stream", lambda *_arguments, **_options: BrokenStream())
+    monkeypatch.setattr(stream, "stream", lambda *_arguments, **_options: EndedStream(status))
     api = Api.__new__(Api)
     api._kubeconfig = None  # type: ignore[assignment]
+    return api.execute("openstack", "mariadb-server-0", ["mariadb"])
+
+
+def test_a_command_whose_stream_breaks_off_is_an_error_of_the_api(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ApiError, match="lost mariadb while it ran"):
-        api.execute("openstack", "mariadb-server-0", ["mariadb"])
+        execute(monkeypatch, "")
+
+
+def test_a_command_that_cannot_be_started_is_an_error_of_the_api(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = "Internal error occurred: error executing command in container: container is not running"
+    status = {"status": "Failure", "reason": "InternalError", "code": 500, "message": said}
+    with pytest.raises(ApiError, match="cannot run mariadb: Internal error") as caught:
+        execute(monkeypatch, json.dumps({**status, "details": {"causes": [{"message": said}]}}))
+    assert caught.value.status == 500
+
+
+def test_the_code_a_command_ends_with_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    failed = {"status": "Failure", "reason": "NonZeroExitCode", "message": "command terminated with exit code 7"}
+    causes = {"causes": [{"reason": "ExitCode", "message": "7"}]}
+    assert execute(monkeypatch, json.dumps({**failed, "details": causes})).code == 7
+    assert execute(monkeypatch, json.dumps({"status": "Success"})) == Executed(code=0, stdout="said", stderr="said")
