@@ -31,7 +31,6 @@ ADDED: dict[str, dict[str, Any]] = {
     "memcached": {"config": {"user": "65534", "cmd": ["memcached", "-v"], "labels": {"made": "again"}}},
     "kube-scheduler": {"env": {"MADE": "again"}},
 }
-INSIDE = "127.0.0.1:5001"  # where the seed's registry takes images: the seed's own loopback
 PODS = {"memcached": "memcached-memcached-", "kube-scheduler": "kube-scheduler-"}
 
 
@@ -67,7 +66,7 @@ def made_again(plan: Plan, ssh_config: Path) -> Iterator[Record]:
         registry = f"{plan.hosts[seed].address}:{plan.supply.registry.rpartition(':')[2]}"
         with pytest.raises(GroundupError, match=r"403|denied|forbidden"):  # where the site reads nobody writes
             supply.push(registry, list(made.values()), tls_verify=False, progress=silent)
-        inside = tunnel(["ssh", "-F", str(ssh_config), plan.hosts[seed].address], INSIDE)
+        inside = tunnel(["ssh", "-F", str(ssh_config), plan.hosts[seed].address], plan.supply.registry_inside)
         supply.push(registry, list(made.values()), tls_verify=False, progress=silent, inside=inside)
         newer = record.under(Record.of(made.values(), [], root=Path()))
         published.save(plan.site, newer)
