@@ -6,6 +6,7 @@ the cluster's DNS, kube-proxy's rules and the pod network between two nodes, and
 
 from __future__ import annotations
 
+import datetime
 import http
 import secrets
 import ssl
@@ -27,6 +28,7 @@ EXPIRY_FAILS, EXPIRY_WARNS = 7, 30  # days
 # Seconds of the probe's time that its pod may take to start. The rest is what CoreDNS may need to know a new name: it
 # comes back to an API server that was away after up to a minute, and keeps for half a minute that a name is unknown.
 START = 30.0
+LEFT = 1800.0  # seconds after which nobody waits for a probe any more
 # bash opens the connection itself: no tool is needed in the image. The name ends in a dot: no search path helps it. A
 # connection that is lost while it writes is one more that failed, and not the end.
 SCRIPT = """\
@@ -216,7 +218,7 @@ def _probe(api: Api, target: Mapping[str, Any], *, dns_domain: str, image: str, 
             "a name that does not resolve: CoreDNS; a refused or lost connection: kube-proxy or the pod network's pods",
         )
     finally:
-        _clean(api, base, slices)
+        _clean(api, base, slices, own=name)
 
 
 def _said(api: Api, base: str, pod: Mapping[str, Any]) -> str:
@@ -230,12 +232,25 @@ def _said(api: Api, base: str, pod: Mapping[str, Any]) -> str:
     return text.strip() or f"{_why(pod)}, and its log is empty"
 
 
-def _clean(api: Api, base: str, slices: str) -> None:
-    query = f"?labelSelector={LABEL.replace('/', '%2F')}"
-    api.request("DELETE", f"{base}/pods{query}&gracePeriodSeconds=0")
-    api.request("DELETE", f"{slices}{query}")
-    for item in api.request("GET", f"{base}/services{query}")["items"]:  # these cannot be deleted together
-        api.request("DELETE", f"{base}/services/{item['metadata']['name']}")
+def _clean(api: Api, base: str, slices: str, *, own: str | None = None) -> None:
+    """Remove the probe ``own``; without a name those that are left from long ago.
+
+    Never a younger one: another run may wait for it. Also one that was killed has a worker that goes on for a while.
+    """
+    for place in (f"{base}/pods", slices, f"{base}/services"):
+        for item in api.request("GET", f"{place}?labelSelector={LABEL.replace('/', '%2F')}")["items"]:
+            name = item["metadata"]["name"]
+            if name == own or (own is None and _age(item) > LEFT):
+                try:
+                    api.request("DELETE", f"{place}/{name}?gracePeriodSeconds=0")
+                except ApiError as error:
+                    if error.status != http.HTTPStatus.NOT_FOUND:  # two runs may remove the same
+                        raise
+
+
+def _age(item: Mapping[str, Any]) -> float:
+    made = datetime.datetime.fromisoformat(item["metadata"]["creationTimestamp"])
+    return (datetime.datetime.now(datetime.UTC) - made).total_seconds()
 
 
 def service(name: str) -> dict[str, Any]:

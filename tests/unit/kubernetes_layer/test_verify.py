@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import itertools
 import json
 import socket
@@ -19,24 +20,30 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.kubernetes import v
 TARGET = {"metadata": {"name": "coredns-1"}, "status": {"podIP": "10.1.0.5"}, "spec": {"nodeName": "control-1"}}
 
 
+def stamp(age: float) -> str:
+    """Return the time ``age`` seconds ago as the API server writes it."""
+    then = datetime.datetime.now(datetime.UTC) - datetime.timedelta(seconds=age)
+    return then.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
 class Cluster:
     """An API server whose probe pod fails, and whose kubelet gives ``log``."""
 
     def __init__(self, log: tuple[int, str] | ApiError) -> None:
         self.log = log
-        self.made: list[str] = []
+        self.made: dict[str, dict[str, str]] = {}  # path -> metadata
         self.patience: list[str] = []
 
     def request(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
         if method == "POST":
             made = body or {}
-            self.made.append(made["kind"])
+            self.made[f"{path}/{made['metadata']['name']}"] = made["metadata"] | {"creationTimestamp": stamp(0)}
             if made["kind"] == "Pod":
                 environment = made["spec"]["containers"][0]["env"]
                 self.patience += [entry["value"] for entry in environment if entry["name"] == "PATIENCE"]
             return {}
         if method == "DELETE":
-            self.made.clear()
+            del self.made[path.partition("?")[0]]
             return {}
         if "/pods/" in path:
             failed = [{"state": {"terminated": {"reason": "Error", "exitCode": 1}}}]
@@ -45,7 +52,8 @@ class Cluster:
                 "spec": {"nodeName": "worker-1"},
                 "status": {"phase": "Failed", "containerStatuses": failed},
             }
-        return {"items": []}
+        place = path.partition("?")[0]
+        return {"items": [{"metadata": m} for key, m in self.made.items() if key.rpartition("/")[0] == place]}
 
     def raw(self, _: str, path: str) -> tuple[int, str]:
         assert path.endswith("/pods/probe/log?tailLines=3")
@@ -75,7 +83,17 @@ def test_a_failed_probe_says_what_its_pod_said_or_why_that_is_not_known(
     with pytest.raises(GroundupError) as caught:
         verify._probe(cluster, TARGET, dns_domain="cluster.local", image="i", timeout=31.0)  # type: ignore[arg-type]
     assert said in str(caught.value).splitlines()[0]
-    assert cluster.made == [], "the probe was not taken away"
+    assert cluster.made == {}, "the probe was not taken away"
+
+
+def test_a_probe_another_run_waits_for_stays_and_one_from_long_ago_goes() -> None:
+    cluster = Cluster((200, ""))
+    pods = "/api/v1/namespaces/kube-system/pods"
+    for name, age in (("of-another-run", 60), ("left", 7200)):
+        cluster.made[f"{pods}/{name}"] = {"name": name, "creationTimestamp": stamp(age)}
+    with pytest.raises(GroundupError):
+        verify._probe(cluster, TARGET, dns_domain="cluster.local", image="i", timeout=31.0)  # type: ignore[arg-type]
+    assert list(cluster.made) == [f"{pods}/of-another-run"]
 
 
 @pytest.mark.parametrize(("timeout", "patience"), [(120.0, "90"), (20.0, "10")])
