@@ -51,6 +51,7 @@ from ansible import context
 from ansible.errors import AnsibleParserError
 from ansible.plugins.inventory import BaseInventoryPlugin
 from ansible.template import trust_as_template
+from ansible_collections.groundup.cloud.plugins.plugin_utils.lifetime import end_workers_with_run
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import SiteError, load_site, make_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.model.machines import ROLES
@@ -80,6 +81,7 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # ansible shi
     def parse(self, inventory: Any, loader: Any, path: str, cache: bool = True) -> None:
         """Fill ``inventory`` from the site file at ``path``."""
         super().parse(inventory, loader, path, cache)
+        end_workers_with_run()  # here, because every run of a site begins with its inventory
         try:
             site = load_site(path)
             plan = make_plan(site)
