@@ -10,8 +10,10 @@ import os
 import re
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,10 +24,11 @@ SKIPPED_TEST = re.compile(r"^SKIPPED \[\d+\] .*")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tier:
-    """One group of tests: its commands run in order until one fails."""
+    """One group of tests: its commands begin in order until one fails."""
 
     name: str
     commands: tuple[tuple[str, ...], ...]
+    at_once: int = 1  # commands under way at the same time; with more than one each line begins with its last word
     needs: Callable[[], str | None] = lambda: None  # a reason to skip, or None
     always: tuple[str, ...] = ()  # runs at the end whatever happened: puts the machine back
     by_default: bool = True
@@ -57,7 +60,11 @@ LAB_TESTS = sorted(
     str(path.relative_to(ROOT)) for path in (ROOT / "tests/e2e").glob("test_*.py") if path.name not in MAKE_LABS
 )
 BENCHMARKS = ("plan_inventory", "supply")  # ratios and CPU seconds; the one of Kubernetes is in the tier `long`
-SCENARIOS = sorted(path.parent.name for path in (ROOT / "molecule").glob("*/molecule.yml"))
+# What begins with a cluster takes longest, and comes first.
+SCENARIOS = sorted(
+    (path.parent for path in (ROOT / "molecule").glob("*/molecule.yml")),
+    key=lambda path: (not (path / "prepare.yml").exists(), path.name),
+)
 # What only three control hosts can show: quorum, a member lost, a total outage.
 THREE_CONTROL_HOSTS = "SITE=inventories/lab-ha/site.yml"
 THREE_CONTROL_HOST_TESTS = (
@@ -86,7 +93,8 @@ TIERS = (
     ),
     Tier(
         name="molecule",
-        commands=tuple(("ci/run", "molecule", "test", "-s", scenario) for scenario in SCENARIOS),
+        commands=tuple(("ci/run", "molecule", "test", "-s", scenario.name) for scenario in SCENARIOS),
+        at_once=2,  # each has networks and a state of its own, and mostly waits for its hosts
         needs=needs_root,
     ),
     Tier(name="api", commands=((*PYTEST, "-n", "2", "tests/rollout_api"),), needs=needs_root),
@@ -126,7 +134,7 @@ TIERS = (
 )
 
 
-def run(command: tuple[str, ...]) -> tuple[int, list[str]]:
+def run(command: tuple[str, ...], *, prefix: str = "") -> tuple[int, list[str]]:
     """Run one command, passing its output through, and collect the lines the final report repeats."""
     print(f"\n$ {' '.join(command)}", flush=True)
     kept: list[str] = []
@@ -134,7 +142,7 @@ def run(command: tuple[str, ...]) -> tuple[int, list[str]]:
         if process.stdout is None:  # never with PIPE; tells the type checker so
             raise RuntimeError("no standard output")
         for line in process.stdout:
-            sys.stdout.write(line)
+            sys.stdout.write(prefix + line)
             sys.stdout.flush()
             if SUMMARY.match(line.strip()) or SKIPPED_TEST.match(line.strip()):
                 kept.append(line.strip())
@@ -142,25 +150,30 @@ def run(command: tuple[str, ...]) -> tuple[int, list[str]]:
 
 
 def run_tier(tier: Tier) -> Outcome:
-    """Run a tier's commands in order; the first that fails ends it."""
+    """Run a tier's commands; after one has failed none begins."""
     started = time.monotonic()
     if reason := tier.needs():
         return Outcome(name=tier.name, verdict="skipped", seconds=0.0, notes=(reason,))
     print(f"\n=== tier {tier.name} ===", flush=True)
-    notes: list[str] = []
-    verdict = "passed"
-    for command in tier.commands:
-        code, kept = run(command)
-        notes += kept
+    failed = threading.Event()
+
+    def one(command: tuple[str, ...]) -> list[str]:
+        if failed.is_set():
+            return [f"not run: {' '.join(command)}"]
+        code, kept = run(command, prefix=f"{command[-1]}: " if tier.at_once > 1 else "")
         if code != 0:
-            verdict = "FAILED"
-            notes.append(f"exit {code}: {' '.join(command)}")
-            break
+            failed.set()
+            kept.append(f"exit {code}: {' '.join(command)}")
+        return kept
+
+    with ThreadPoolExecutor(max_workers=tier.at_once) as pool:
+        notes = [note for kept in pool.map(one, tier.commands) for note in kept]
     if tier.always:
         code, _ = run(tier.always)
         if code != 0:
-            verdict = "FAILED"
+            failed.set()
             notes.append(f"exit {code}: {' '.join(tier.always)}")
+    verdict = "FAILED" if failed.is_set() else "passed"
     return Outcome(name=tier.name, verdict=verdict, seconds=time.monotonic() - started, notes=tuple(notes))
 
 

@@ -16,7 +16,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout import (
     gate,
     ownership,
 )
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.session import Session, die_with_parent, session
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.session import Session, session
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import missing, published
 
 TOOLS = ("helm",)  # of the lock: what renders releases
@@ -47,7 +47,6 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
             force=tuple(arguments["force"]),
             limits={name: int(value) for name, value in arguments["limits"].items()},
         )
-        die_with_parent()
         try:
             if verb != "apply" and (unmade := missing(TOOLS)):
                 return result | _not_made(verb, unmade)

@@ -50,6 +50,10 @@ def environment(plan: Plan) -> dict[str, str]:
     }
 
 
+def _say(line: str) -> None:
+    print(line, file=sys.stderr)  # a command's output stays its own
+
+
 def main(arguments: list[str]) -> int:
     """Become the shell or the command. Returns an exit code only when that is not possible."""
     if not arguments:
@@ -58,7 +62,7 @@ def main(arguments: list[str]) -> int:
     try:
         plan = make_plan(load_site(Path(arguments[0])))
         variables = environment(plan)
-        tools = {str(tool(name).parent) for name in ("helm", "kubectl")}
+        tools = {str(tool(name, progress=_say).parent) for name in ("helm", "kubectl")}
     except (GroundupError, SiteError) as error:
         print(error, file=sys.stderr)
         return 1

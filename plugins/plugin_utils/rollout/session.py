@@ -6,11 +6,9 @@ the last child of a killed one is gone, and never meets a helm that is still wri
 
 from __future__ import annotations
 
-import ctypes
 import fcntl
 import json
 import os
-import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -24,7 +22,6 @@ from ..plan import load_site, make_plan
 from ..plan.types import Plan
 from ..secrets import Redactor, Store, fingerprints, open_store, required
 from ..supply import published, tool
-from ..supply.progress import Progress
 from ..supply.published import Record
 from . import ownership
 from .engine import Rollout
@@ -37,7 +34,6 @@ from .types import RolloutError, RolloutResult
 _LOCK_WAIT = 120.0  # seconds; a helm told to stop needs far less
 _TIMES = "rollout-seconds.json"
 _BUILTIN = Path(__file__).parents[3] / "charts"
-_PR_SET_PDEATHSIG = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +96,7 @@ def session(
     options = replace(options or Options(), seconds=_seconds(directory), site_file=site_file)
     with _lock(directory, say=say, wanted=not reads_only) as lock:
         helm = Helm(
-            binary=tool("helm", progress=_progress(say)),
+            binary=tool("helm", progress=say),
             kubeconfig=kubeconfig,
             charts=str(_BUILTIN) if plan.openstack.charts == "builtin" else plan.openstack.charts,
             processes=processes,
@@ -129,18 +125,6 @@ def session(
             )
         finally:
             processes.stop()
-
-
-def _progress(say: Callable[[str], None]) -> Progress:
-    def progress(line: str) -> None:
-        say(line)
-
-    return progress
-
-
-def die_with_parent() -> None:
-    """Have the kernel send this process SIGTERM when its parent dies, and so also when that is killed outright."""
-    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 @contextmanager

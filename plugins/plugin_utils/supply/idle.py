@@ -67,7 +67,14 @@ def done(pid: int, log: Path) -> Done:
 def _tree(pid: int) -> list[int]:
     found = [pid]
     for process in found:  # grows while it is gone through
-        for children in (PROC / str(process) / "task").glob("*/children"):
-            with contextlib.suppress(OSError):
-                found += map(int, children.read_text().split())
+        for thread in _threads(process):
+            with contextlib.suppress(OSError):  # it ended meanwhile
+                found += map(int, (thread / "children").read_text().split())
     return found
+
+
+def _threads(process: int) -> list[Path]:
+    try:
+        return list((PROC / str(process) / "task").iterdir())
+    except OSError:  # it ended meanwhile
+        return []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +48,12 @@ def entered(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[subpro
         return done[-1].returncode
 
     monkeypatch.setattr(os, "execvp", become)
-    monkeypatch.setattr(site_shell, "tool", lambda name: home / "tools" / name / name)
+
+    def tool(name: str, *, progress: Callable[[str], None]) -> Path:
+        progress(f"[supply] {name}: compiling")
+        return home / "tools" / name / name
+
+    monkeypatch.setattr(site_shell, "tool", tool)
     yield done
     os.environ.clear()
     os.environ.update(before)
@@ -107,7 +112,10 @@ def test_without_a_command_it_is_the_users_shell_with_a_word_of_help(
     monkeypatch.setenv("SHELL", "/bin/true")
     assert site_shell.main([str(LAB)]) == 0
     assert entered[0].args[-1] == "/bin/true"
-    assert "openstack token issue" in capsys.readouterr().err
+    printed = capsys.readouterr()
+    assert "openstack token issue" in printed.err
+    assert "[supply] kubectl: compiling" in printed.err, "minutes of building without a word"
+    assert printed.out == ""
 
 
 @pytest.mark.parametrize(

@@ -48,6 +48,16 @@ def test_what_processes_below_a_command_do_counts(tmp_path: Path) -> None:
     assert found.said == 6
 
 
+def test_processes_that_end_while_they_are_looked_at_do_not_matter(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    log.touch()
+    brief = "for _ in $(seq 1500); do /bin/true; done"  # /bin/true, because the shell's own would be no process
+    with subprocess.Popen(["sh", "-c", brief]) as command:
+        while command.poll() is None:
+            assert idle.done(command.pid, log).said == 0
+    assert command.returncode == 0
+
+
 def test_time_counts_from_the_last_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     clock, log = [0.0], tmp_path / "log"
     log.touch()

@@ -1,0 +1,51 @@
+"""What a tier runs, in which order, and what of it the report at the end repeats."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from ansible_collections.groundup.cloud.ci.tiers import Tier, run_tier
+
+PASSES = ("sh", "-c", "echo '3 passed in 0.1s'")
+FAILS = ("sh", "-c", "echo '1 failed, 2 passed in 0.1s'; exit 3")
+
+
+def test_after_a_command_that_failed_none_begins_but_the_one_that_puts_the_machine_back(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    last, always = tmp_path / "last", tmp_path / "always"
+    outcome = run_tier(
+        Tier(name="t", commands=(PASSES, FAILS, ("touch", str(last))), always=("touch", str(always))),
+    )
+    assert outcome.verdict == "FAILED"
+    assert outcome.notes == (
+        "3 passed in 0.1s",
+        "1 failed, 2 passed in 0.1s",
+        f"exit 3: {' '.join(FAILS)}",
+        f"not run: touch {last}",
+    )
+    assert not last.exists()
+    assert always.exists()
+    assert "\n3 passed in 0.1s\n" in capfd.readouterr().out
+
+
+def test_commands_at_once_run_beside_each_other_and_each_line_says_whose_it_is(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    # Each ends only when the other one has begun.
+    meet = 'touch "$0/$1"; for _ in $(seq 100); do [ -e "$0/$2" ] && echo "met $2" && exit; sleep 0.1; done; exit 1'
+    names = (("left", "right"), ("right", "left"))
+    commands = tuple(("sh", "-c", meet, str(tmp_path), own, other, own) for own, other in names)
+    outcome = run_tier(Tier(name="t", commands=commands, at_once=2))
+    assert outcome.verdict == "passed"
+    said = capfd.readouterr().out
+    assert "left: met right\n" in said
+    assert "right: met left\n" in said
+
+
+def test_a_tier_that_cannot_run_is_skipped_with_its_reason(tmp_path: Path) -> None:
+    never = tmp_path / "never"
+    outcome = run_tier(Tier(name="t", commands=(("touch", str(never)),), needs=lambda: "no such machine"))
+    assert (outcome.verdict, outcome.notes) == ("skipped", ("no such machine",))
+    assert not never.exists()
