@@ -52,9 +52,12 @@ def namespace(api: Api) -> Iterator[str]:
 
 @pytest.fixture
 def provoke(plan: Plan, state: Path, api: Api, store: Store, namespace: str) -> Provoke:
-    """Return a function that rolls the probe out, expects it to fail, and returns its card."""
+    """Return a function that rolls the probe out, expects it to fail, and returns its card.
 
-    def roll_out(*, start_timeout: float = 150.0, **values: Any) -> Card:
+    Its ``patience`` is less than a real rollout's: what the tests break does not come right by itself.
+    """
+
+    def roll_out(*, start_timeout: float = 150.0, patience: float = 0.3, **values: Any) -> Card:
         image = plan.supply.images["openstack-client"]
         chosen = {"image": image, "command": SLEEP, "job_command": ["true"], "storage_class": "general", **values}
         release = ReleasePlan(
@@ -71,7 +74,7 @@ def provoke(plan: Plan, state: Path, api: Api, store: Store, namespace: str) -> 
             secrets=store,
             authority=state / "ca.crt",
             say=lines.append,
-            options=Options(start_timeout=start_timeout, patience=0.3, force=("image-unknown",)),
+            options=Options(start_timeout=start_timeout, patience=patience, force=("image-unknown",)),
         )
         result = rollout.apply()
         assert result.failed, lines
@@ -102,7 +105,7 @@ def test_a_registry_that_is_down(plan: Plan, connect: Callable[[str], Any], prov
 
 
 def test_a_volume_claim_nobody_serves(provoke: Provoke) -> None:
-    card = provoke(stateful=True, storage_class="nowhere")
+    card = provoke(stateful=True, storage_class="nowhere", patience=0.1)
     assert (card.layer, card.object) == ("volume", "PersistentVolumeClaim/data-probe-server-0")
 
 
@@ -149,7 +152,7 @@ def test_a_node_that_is_not_ready(plan: Plan, api: Api, connect: Callable[[str],
         for name in workers:
             assert connect(name).run("sudo systemctl stop kubelet").rc == 0
         until(lambda: all(not ready(api, name) for name in workers), seconds=120)
-        card = provoke(node=workers[0])
+        card = provoke(node=workers[0], patience=0.1)
     finally:
         for name in workers:
             connect(name).run("sudo systemctl start kubelet")
