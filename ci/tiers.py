@@ -62,7 +62,8 @@ LAB_TESTS = sorted(
 BENCHMARKS = ("plan_inventory", "supply")  # ratios and CPU seconds; the one of Kubernetes is in the tier `long`
 FIRST = ("kubernetes", "rollout")  # each makes a cluster, and takes longest
 SCENARIOS = sorted(
-    (path.parent.name for path in (ROOT / "molecule").glob("*/molecule.yml")), key=lambda name: (name not in FIRST, name)
+    (path.parent.name for path in (ROOT / "molecule").glob("*/molecule.yml")),
+    key=lambda name: (name not in FIRST, name),
 )
 # What only three control hosts can show: quorum, a member lost, a total outage.
 THREE_CONTROL_HOSTS = "SITE=inventories/lab-ha/site.yml"
