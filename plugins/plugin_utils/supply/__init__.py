@@ -72,11 +72,15 @@ def unpacked(name: str, *, progress: Progress = silent) -> Path:
 
 
 def tool(program: str, *, progress: Progress = silent) -> Path:
-    """Return the path of an executable of the lock (``helm``, ``kubectl``, ...) for use on the controller."""
+    """Return the path of an executable of the lock (``helm``, ``kubectl``, ...) for use on the controller.
+
+    ``progress`` hears of it only when something has to be made for it.
+    """
     lock = load_lock()
     for entry in lock.artifacts.values():
         if program in entry.provides:
-            return ensure(entry.name, progress=progress, lock=lock)[entry.name].path / program
+            said = progress if missing(entry.name, lock=lock) else silent
+            return ensure(entry.name, progress=said, lock=lock)[entry.name].path / program
     raise GroundupError(
         f"no artifact provides the program {program!r}",
         where="supply.lock",

@@ -45,6 +45,20 @@ def test_a_warm_run_builds_nothing_and_says_so(fake: FakeBuilder, make_lock: Mak
     assert not second["top"].built
 
 
+def test_a_tool_that_is_there_is_not_talked_about(
+    fake: FakeBuilder, make_lock: MakeLock, lines: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock = make_lock(clients={"provides": ["file"]})
+    monkeypatch.setattr(supply, "load_lock", lambda: lock)
+    first = supply.tool("file", progress=lines.append)
+    assert first.is_file()
+    assert any("clients" in line for line in lines)
+    lines.clear()
+    assert supply.tool("file", progress=lines.append) == first
+    assert lines == []
+    assert fake.names() == ["clients"]
+
+
 def test_what_only_a_stored_artifact_needs_is_not_built(
     fake: FakeBuilder, make_lock: MakeLock, lines: list[str], cache: Path
 ) -> None:
