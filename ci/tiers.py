@@ -97,6 +97,7 @@ TIERS = (
         at_once=2,  # each has networks and a state of its own, and mostly waits for its hosts
         needs=needs_root,
     ),
+    # More than there are cores: they mostly wait for their API servers.
     Tier(name="api", commands=((*PYTEST, "-n", "3", "tests/rollout_api"),), needs=needs_root),
     Tier(
         name="lab",

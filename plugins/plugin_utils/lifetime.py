@@ -15,7 +15,7 @@ import threading
 _PR_SET_PDEATHSIG = 1  # prctl(2); Linux
 
 
-@functools.cache
+@functools.cache  # once: such a hook cannot be taken back
 def end_workers_with_run() -> None:
     """Have the kernel send SIGTERM to every process this one forks from now on, when this one dies.
 

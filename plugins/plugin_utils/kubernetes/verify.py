@@ -235,7 +235,7 @@ def _said(api: Api, base: str, pod: Mapping[str, Any]) -> str:
 def _clean(api: Api, base: str, slices: str, *, own: str | None = None) -> None:
     """Remove the probe ``own``; without a name those that are left from long ago.
 
-    Never a younger one: another run may wait for it. Also one that was killed has a worker that goes on for a while.
+    Never a younger one: another run, also one from another controller, may wait for it.
     """
     for place in (f"{base}/pods", slices, f"{base}/services"):
         for item in api.request("GET", f"{place}?labelSelector={LABEL.replace('/', '%2F')}")["items"]:
