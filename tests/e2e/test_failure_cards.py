@@ -6,7 +6,6 @@ Each test rolls a probe release out into a namespace of its own, breaks one thin
 from __future__ import annotations
 
 import secrets
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -20,6 +19,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types impor
 from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import Store, open_store
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import tool
 from ansible_collections.groundup.cloud.tests.e2e.power import WORKLOAD, cordoned, cut_power, member
+from ansible_collections.groundup.cloud.tests.e2e.waiting import until
 
 pytestmark = pytest.mark.lab
 CHARTS = Path(__file__).parents[1] / "rollout_api" / "charts"
@@ -48,6 +48,22 @@ def namespace(api: Api) -> Iterator[str]:
     api.request("POST", "/api/v1/namespaces", body=body)
     yield name
     api.request("DELETE", f"/api/v1/namespaces/{name}")
+
+
+@pytest.fixture
+def cloud(plan: Plan, state: Path, api: Api, store: Store) -> Iterator[Rollout]:
+    """The site's own releases, for tests that break what these stand on: sound before, and sound again afterwards.
+
+    Hosts that are Ready again do not serve yet: pods are probed anew first, and the edge asks only every few seconds.
+    """
+    processes = Processes()
+    helm = Helm(binary=tool("helm"), kubeconfig=state / "kubeconfig", charts="/nonexistent", processes=processes)
+    rollout = Rollout(
+        plan=plan, api=api, helm=helm, processes=processes, secrets=store, authority=state / "ca.crt", say=print
+    )
+    assert rollout.verify().cards == ()
+    yield rollout
+    until(lambda: not rollout.verify().failed, seconds=420)
 
 
 @pytest.fixture
@@ -92,6 +108,7 @@ def test_an_image_missing_from_the_registry(plan: Plan, provoke: Provoke) -> Non
     assert (card.layer, card.rule, card.object) == ("image", "image-missing", f"image {image}")
 
 
+@pytest.mark.usefixtures("cloud")
 def test_a_registry_that_is_down(plan: Plan, connect: Callable[[str], Any], provoke: Provoke) -> None:
     (seed,) = (host.name for host in plan.hosts.values() if "seed" in host.roles)
     assert connect(seed).run("sudo systemctl stop docker-registry").rc == 0
@@ -137,6 +154,7 @@ def test_a_chart_that_does_not_render(provoke: Provoke) -> None:
     assert (card.layer, card.rule) == ("chart", "chart-render")
 
 
+@pytest.mark.usefixtures("cloud")
 def test_a_name_service_that_is_down(plan: Plan, api: Api, provoke: Provoke) -> None:
     code = CONNECT.format(domain=plan.kubernetes.dns_domain, user="keystone", password="x")
     with scaled(api, "/apis/apps/v1/namespaces/kube-system/deployments/coredns", 0):
@@ -145,6 +163,7 @@ def test_a_name_service_that_is_down(plan: Plan, api: Api, provoke: Provoke) -> 
     assert card.object == "Deployment/coredns (kube-system)"
 
 
+@pytest.mark.usefixtures("cloud")
 def test_a_node_that_is_not_ready(plan: Plan, api: Api, connect: Callable[[str], Any], provoke: Provoke) -> None:
     """All nodes but the control plane's are gone: the probe has nowhere to go."""
     workers = [host.name for host in plan.hosts.values() if "worker" in host.roles]
@@ -161,34 +180,26 @@ def test_a_node_that_is_not_ready(plan: Plan, api: Api, connect: Callable[[str],
     assert card.object in {f"Node/{name}" for name in workers}
 
 
-def test_one_galera_member_left_names_the_quorum(
-    plan: Plan, state: Path, api: Api, store: Store, connect: Callable[[str], Any]
-) -> None:
+def test_one_galera_member_left_names_the_quorum(api: Api, connect: Callable[[str], Any], cloud: Rollout) -> None:
     """R7: pods run, tokens fail. The verifier of Keystone asks what it stands on, and the card names the quorum.
 
     Two members lose their power and find no node to come back on; then they may, and the cluster forms itself (H2).
     """
     if api.get(WORKLOAD)["spec"]["replicas"] < 3:
         pytest.skip("this site has one Galera member: see inventories/lab-ha")
-    processes = Processes()
-    helm = Helm(binary=tool("helm"), kubeconfig=state / "kubeconfig", charts="/nonexistent", processes=processes)
-    rollout = Rollout(
-        plan=plan, api=api, helm=helm, processes=processes, secrets=store, authority=state / "ca.crt", say=print
-    )
-    assert not rollout.verify().failed
     lost = [member(api, ordinal) for ordinal in (1, 2)]
     nodes = [pod["spec"]["nodeName"] for pod in lost]
     cards: dict[str, Card] = {}
 
     def tokens_fail() -> bool:
-        cards.update({card.release: card for card in rollout.verify().cards})
+        cards.update({card.release: card for card in cloud.verify().cards})
         return "keystone" in cards
 
     with cordoned(api, nodes):
         for pod in lost:
             cut_power(api, connect(pod["spec"]["nodeName"]), pod)
         until(tokens_fail, seconds=180)  # not before the member that is left knows that the others are gone
-    until(lambda: not rollout.verify().failed, seconds=420)
+    until(lambda: not cloud.verify().failed, seconds=420)
     assert (cards["mariadb"].layer, cards["mariadb"].rule) == ("database", "quorum")
     assert cards["mariadb"].object == "StatefulSet/mariadb-server"
     assert (cards["keystone"].layer, cards["keystone"].rule) == ("database", "quorum")
@@ -223,11 +234,3 @@ def ready(api: Api, node: str) -> bool:
     """Return whether a node is Ready."""
     conditions = api.get(f"/api/v1/nodes/{node}")["status"]["conditions"]
     return any(entry["type"] == "Ready" and entry["status"] == "True" for entry in conditions)
-
-
-def until(condition: Callable[[], bool], *, seconds: float) -> None:
-    """Wait for a condition. Raises AssertionError when it does not come true in time."""
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "it did not come to that"
-        time.sleep(1.0)
