@@ -16,8 +16,8 @@ description:
   - A host that belongs to another cluster is refused and never reset.
   - A host that is prepared and has no O(join) yet is left with C(joins) true. Its invitation comes from
     M(groundup.cloud.kubeadm_access).
-  - Certificates of the control plane that end within 30 days are renewed with O(renew_certificates), and a changed
-    audit policy comes into force. An upgrade of Kubernetes is refused here.
+  - What takes a control host's API away for a while is done with O(in_turn). An upgrade of Kubernetes is refused here,
+    and so is another key of Secrets at rest than the one they were written with.
 options:
   name:
     description: Name of the node.
@@ -98,18 +98,14 @@ options:
         digests where these are known. kubeadm itself names images by version only. For control hosts.
     type: dict
     default: {}
-  replace_images:
+  in_turn:
     description:
-      - Whether static pods that run another image than that of O(control_images) are given it. etcd and the API of the
-        host are away meanwhile, so do it on one host at a time. Without it RV(outdated) says which ones they are.
-    type: bool
-    default: false
-  renew_certificates:
-    description:
-      - Whether the control plane's certificates are renewed when one of them ends within 30 days, and static pods are
-        started again that are older than a file they read only then, as certificates and the audit policy are. etcd and
-        the API of the host are away meanwhile, so do it on one host at a time. Without it RV(due) says what there is
-        to do.
+      - Whether to do what takes etcd and the API of a control host away for a while, so do it on one host at a time.
+        Certificates of the control plane are renewed when one of them ends within 30 days. Static pods start again that
+        run another image than that of O(control_images) or other flags than the site's, or are older than a file they
+        read only at their start, as certificates and the audit policy are.
+      - The host waits until a quorum of etcd and its API servers are well without it. Without this option RV(due) says
+        what there is to do.
     type: bool
     default: false
   expected_ca:
@@ -171,15 +167,10 @@ joins:
   description: Whether the host is prepared and waits for an invitation.
   type: bool
   returned: success
-outdated:
-  description: Static pods that run another image than that of O(control_images), when O(replace_images) is false.
-  type: list
-  elements: str
-  returned: success
 due:
   description:
-    - Certificates that end within 30 days, and static pods that are older than a file they read only when they start,
-      when O(renew_certificates) is false. In check mode also those that would be.
+    - Certificates that end within 30 days, and static pods that have to start again, when O(in_turn) is false. In check
+      mode also those that would have to.
   type: list
   elements: str
   returned: success
@@ -226,8 +217,7 @@ ARGUMENT_SPEC = {
     "downloads": {"type": "list", "elements": "dict", "default": [], "options": DOWNLOAD_SPEC},
     "encryption_key": {"type": "str", "no_log": True},
     "control_images": {"type": "dict", "default": {}},
-    "replace_images": {"type": "bool", "default": False},
-    "renew_certificates": {"type": "bool", "default": False},
+    "in_turn": {"type": "bool", "default": False},
     "expected_ca": {"type": "str"},
     "join": {"type": "dict", "options": JOIN_SPEC},
 }
@@ -267,8 +257,7 @@ def main() -> None:
             paths=Paths(),
             join=Join(**parameters["join"]) if parameters["join"] else None,
             expected_ca=parameters["expected_ca"],
-            replace_images=parameters["replace_images"],
-            renew_certificates=parameters["renew_certificates"],
+            in_turn=parameters["in_turn"],
             check=module.check_mode,
         )
     except NodeError as error:

@@ -7,14 +7,16 @@ from __future__ import annotations
 
 from functools import partial
 
-from . import documents, images, renewal
+from . import api_server, documents, images, renewal
 from .errors import NodeError
 from .files import prepare
 from .host import Host
-from .members import maintain
+from .members import add_ons, maintain
 from .outcome import Outcome
+from .refuse import refuse
 from .spec import Join, Node, Paths
 from .state import Evidence, Membership, classify, observe
+from .static_pods import await_running
 from .turn import await_turn
 
 LOCK = "/run/lock/groundup-kubeadm.lock"
@@ -31,8 +33,7 @@ def converge(
     join: Join | None,
     expected_ca: str | None,
     check: bool,
-    replace_images: bool = False,
-    renew_certificates: bool = False,
+    in_turn: bool = False,
 ) -> Outcome:
     """Bring the host nearest to ``node``: a member when it can be, else prepared.
 
@@ -42,9 +43,8 @@ def converge(
         paths: where things are.
         join: the invitation; with it a prepared host joins and nothing else is looked at.
         expected_ca: SHA-256 of the cluster's CA when the controller knows the cluster: then it is never made anew.
-        replace_images: give a member's static pods the site's images; without it they are only looked at.
-        renew_certificates: renew a control host's certificates that end soon, and start static pods again that are
-            older than files they read only then; without it they are only looked at.
+        in_turn: do what takes etcd and the API of a control host away for a while; without it the outcome only says
+            what is due.
         check: say what would be done and do nothing.
 
     Raises:
@@ -58,8 +58,7 @@ def converge(
         paths=paths,
         join=join,
         expected_ca=expected_ca,
-        replace_images=replace_images,
-        renew_certificates=renew_certificates,
+        in_turn=in_turn,
         check=check,
     )
     if check:
@@ -75,27 +74,18 @@ def _converge(
     paths: Paths,
     join: Join | None,
     expected_ca: str | None,
-    replace_images: bool,
-    renew_certificates: bool,
+    in_turn: bool,
     check: bool,
 ) -> Outcome:
     outcome = Outcome()
     evidence = observe(paths)
     membership = classify(evidence, node, expected_ca=expected_ca)
+    if membership is Membership.MEMBER:
+        refuse(node, host=host, paths=paths)
     if join is None:
         prepare(node, host=host, paths=paths, outcome=outcome, check=check, member=membership is Membership.MEMBER)
     if membership is Membership.MEMBER:
-        maintain(node, host=host, paths=paths, outcome=outcome, check=check)
-        if node.control:
-            _turn(
-                node,
-                host=host,
-                paths=paths,
-                outcome=outcome,
-                replace_images=replace_images,
-                renew_certificates=renew_certificates,
-                check=check,
-            )
+        _keep(node, host=host, paths=paths, outcome=outcome, in_turn=in_turn, check=check)
         outcome.membership, outcome.ca = membership, evidence.ca_fingerprint
         return outcome
     initialise = node.initialise and expected_ca is None and join is None
@@ -126,30 +116,30 @@ def _converge(
     return outcome
 
 
-def _turn(
-    node: Node,
-    *,
-    host: Host,
-    paths: Paths,
-    outcome: Outcome,
-    replace_images: bool,
-    renew_certificates: bool,
-    check: bool,
-) -> None:
+def _keep(node: Node, *, host: Host, paths: Paths, outcome: Outcome, in_turn: bool, check: bool) -> None:
+    maintain(node, host=host, paths=paths, outcome=outcome, check=check)
+    if node.control:
+        _turn(node, host=host, paths=paths, outcome=outcome, in_turn=in_turn, check=check)
+    if node.initialise and not outcome.due:  # else its API may be what has to be mended
+        add_ons(node, host=host, paths=paths, outcome=outcome, check=check)
+
+
+def _turn(node: Node, *, host: Host, paths: Paths, outcome: Outcome, in_turn: bool, check: bool) -> None:
     """Do what takes etcd and the API of the host away for a while, or say that it is due."""
-    outdated = list(images.outdated(node, paths))
-    due = renewal.due(host=host, paths=paths, predicted=outcome.predicted)
-    if not check and ((replace_images and outdated) or (renew_certificates and due)):
-        await_turn(node, host=host, paths=paths)
-    if replace_images:
-        images.replace(node, host=host, paths=paths, outcome=outcome, check=check)
-    else:
-        outcome.outdated = outdated
-    if renew_certificates:
-        renewal.renew(node, host=host, paths=paths, outcome=outcome, check=check)
-        outcome.certificates = renewal.remaining(paths)
-    else:
+    predicted = outcome.predicted
+    changes = [*images.outdated(node, paths), *([api_server.NAME] if api_server.differing(node, paths) else [])]
+    due = list(dict.fromkeys([*changes, *renewal.due(host=host, paths=paths, predicted=predicted)]))
+    if not in_turn:
         outcome.due = due
+        return
+    if due and not check:
+        await_turn(node, host=host, paths=paths)
+    anew = images.replace(node, host=host, paths=paths, outcome=outcome, check=check)
+    anew |= api_server.rewrite(node, host=host, paths=paths, outcome=outcome, check=check)
+    if anew and not check:
+        await_running(node, anew, host=host.name, paths=paths)
+    renewal.renew(node, host=host, paths=paths, outcome=outcome, anew=anew, check=check)
+    outcome.certificates = renewal.remaining(paths)
 
 
 def _reset(

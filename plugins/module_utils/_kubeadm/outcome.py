@@ -17,8 +17,7 @@ class Outcome:
     actions: list[str] = field(default_factory=list)  # one line each, in order
     diff: list[dict[str, str]] = field(default_factory=list)
     joins: bool = False  # it is prepared and needs an invitation
-    due: list[str] = field(default_factory=list)  # certificates that end soon, static pods older than what they read
-    outdated: list[str] = field(default_factory=list)  # static pods that run another image than the site's
+    due: list[str] = field(default_factory=list)  # certificates that end soon, static pods that have to start again
     predicted: set[Path] = field(default_factory=set)  # in check mode: files that would change
     ca: str | None = None  # SHA-256 of the CA of the cluster it belongs to
     certificates: dict[str, int] = field(default_factory=dict)  # days left, by file
@@ -37,7 +36,6 @@ class Outcome:
             "actions": self.actions,
             "joins": self.joins,
             "due": self.due,
-            "outdated": self.outdated,
             "ca": self.ca,
             "certificates": self.certificates,
             "diff": self.diff,

@@ -69,9 +69,13 @@ def due(*, host: Host, paths: Paths, predicted: Collection[Path] = ()) -> list[s
     return [*ending(paths), *behind(host=host, paths=paths, predicted=predicted)]
 
 
-def renew(node: Node, *, host: Host, paths: Paths, outcome: Outcome, check: bool) -> None:
-    """Renew certificates when one ends soon, and start again what has not read its files. Raises NodeError."""
-    found, late = ending(paths), behind(host=host, paths=paths, predicted=outcome.predicted)
+def renew(node: Node, *, host: Host, paths: Paths, outcome: Outcome, check: bool, anew: Collection[str] = ()) -> None:
+    """Renew certificates when one ends soon, and start again what has not read its files. Raises NodeError.
+
+    ``anew`` are static pods that start again in this turn for another reason.
+    """
+    found = ending(paths)
+    late = [name for name in behind(host=host, paths=paths, predicted=outcome.predicted) if name not in anew]
     if found:
         listing = "".join(f"{name}: {days} days left\n" for name, days in found.items())
         outcome.note("renew the control plane's certificates", name="certificates", before=listing, after="365 days\n")

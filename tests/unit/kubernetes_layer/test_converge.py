@@ -8,7 +8,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import members
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import converge as steps
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.certificates import fingerprint, first_certificate
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.converge import converge
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.errors import NodeError
@@ -45,7 +45,7 @@ def first(host: FakeHost, paths: Paths, monkeypatch: pytest.MonkeyPatch) -> Node
     """The host that makes the cluster; kubeadm works there, and its API shows both add-ons."""
     host.leaves["kubeadm init"] = lambda: _works(host, paths, control=True)
     host.leaves["kubeadm reset"] = lambda: _reset(paths)
-    monkeypatch.setattr(members, "_addons", lambda *_, **__: None)
+    monkeypatch.setattr(steps, "add_ons", lambda *_, **__: None)
     return make_node(initialise=True)
 
 
@@ -182,21 +182,6 @@ def test_a_changed_kubelet_setting_restarts_the_kubelet_of_a_member_only(
     outcome = run(node, host, paths)
     assert "restart kubelet.service" in outcome.actions
     assert ("restart", "kubelet.service") in host.services
-
-
-def test_flags_that_differ_have_the_manifest_written_again(first: Node, host: FakeHost, paths: Paths) -> None:
-    run(first, host, paths)
-    node = dataclasses.replace(first, cluster=dataclasses.replace(first.cluster, audit=False))
-    outcome = run(node, host, paths)
-    assert ["kubeadm", "init", "phase", "control-plane", "apiserver"] in [argv[:5] for argv in host.commands]
-    assert any("--audit-policy-file" in entry["before"] for entry in outcome.diff)
-
-
-def test_another_version_than_the_sites_is_refused_with_both(first: Node, host: FakeHost, paths: Paths) -> None:
-    run(first, host, paths)
-    node = dataclasses.replace(first, cluster=dataclasses.replace(first.cluster, version="1.37.0"))
-    with pytest.raises(NodeError, match=r"runs Kubernetes v1\.36\.3, the site file says v1\.37\.0"):
-        run(node, host, paths)
 
 
 def test_a_bootstrap_credential_a_killed_join_left_is_removed(worker: Node, host: FakeHost, paths: Paths) -> None:

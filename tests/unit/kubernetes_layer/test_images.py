@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 import yaml
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import documents, images, members
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import api_server, documents, static_pods
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.api import ApiError
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.converge import converge
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.errors import NodeError
@@ -33,7 +33,7 @@ def image(name: str, content: str) -> str:
 
 
 def control_host(content: str) -> Node:
-    names = (*images.STATIC, "coredns")
+    names = (*static_pods.STATIC, "coredns")
     return dataclasses.replace(make_node(), control_images={name: image(name, content) for name in names})
 
 
@@ -41,10 +41,9 @@ def control_host(content: str) -> Node:
 def member(host: FakeHost, paths: Paths, monkeypatch: pytest.MonkeyPatch) -> Node:
     """A control host that is a member and runs content ``old``."""
     finish(paths, control=True, ca=pem(certificate()))
-    write(paths, "/etc/kubernetes/pki/apiserver.crt", pem(certificate(names=documents.certificate_names(make_node()))))
-    for name in images.STATIC:
+    for name in static_pods.STATIC:
         write(paths, f"/etc/kubernetes/manifests/{name}.yaml", manifest(name, image(name, "old")))
-    monkeypatch.setattr(members, "_api_server", lambda *_, **__: None)
+    monkeypatch.setattr(api_server, "differing", lambda *_: {})
     host.running |= {"containerd.service", "kubelet.service"}
     return control_host("old")
 
@@ -53,16 +52,14 @@ def manifest(name: str, reference: str) -> str:
     return f"kind: Pod\nspec:\n  containers:\n  - command:\n    - {name}\n    image: {reference}\n    name: {name}\n"
 
 
-def run(node: Node, host: FakeHost, paths: Paths, *, replace: bool = False, check: bool = False) -> Outcome:
-    return converge(
-        node, host=host, paths=paths, join=None, expected_ca=None, replace_images=replace, check=check
-    )  # fmt: skip
+def run(node: Node, host: FakeHost, paths: Paths, *, in_turn: bool = False, check: bool = False) -> Outcome:
+    return converge(node, host=host, paths=paths, join=None, expected_ca=None, in_turn=in_turn, check=check)
 
 
 def test_what_kubeadm_writes_names_the_content() -> None:
     node = control_host("new")
     files = {Path(file.path).name: file for file in wanted(node) if file.path.startswith(documents.PATCHES_DIR)}
-    assert set(files) == {*(f"{name}.json" for name in images.STATIC), "corednsdeployment.json"}
+    assert set(files) == {*(f"{name}.json" for name in static_pods.STATIC), "corednsdeployment.json"}
     pod = json.loads(files["etcd.json"].text)["spec"]
     assert pod == {"containers": [{"name": "etcd", "image": image("etcd", "new")}]}
     deployment = json.loads(files["corednsdeployment.json"].text)
@@ -81,38 +78,38 @@ def test_without_images_of_its_own_nothing_is_patched() -> None:
 def test_images_made_again_are_reported_and_changed_only_when_told_to(
     member: Node, host: FakeHost, paths: Paths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert run(member, host, paths).outdated == []
+    assert run(member, host, paths).due == []
     node = control_host("new")
     before = (paths.kubernetes / "manifests/etcd.yaml").read_text()
     seen = run(node, host, paths)
-    assert seen.outdated == list(images.STATIC)
-    predicted = run(node, host, paths, replace=True, check=True)
+    assert seen.due == list(static_pods.STATIC)
+    predicted = run(node, host, paths, in_turn=True, check=True)
     assert "give etcd its image" in predicted.actions
     assert (paths.kubernetes / "manifests/etcd.yaml").read_text() == before
 
     kubelet = Kubelet(paths, late=2)
-    monkeypatch.setattr(images, "admin", kubelet.connect)
-    monkeypatch.setattr(images, "time", Clock())
-    done = run(node, host, paths, replace=True)
+    monkeypatch.setattr(static_pods, "admin", kubelet.connect)
+    monkeypatch.setattr(static_pods, "time", Clock())
+    done = run(node, host, paths, in_turn=True)
     assert [action for action in done.actions if action.startswith("give")] == [
-        f"give {name} its image" for name in images.STATIC
+        f"give {name} its image" for name in static_pods.STATIC
     ]
-    for name in images.STATIC:
+    for name in static_pods.STATIC:
         assert (paths.kubernetes / f"manifests/{name}.yaml").read_text() == manifest(name, image(name, "new"))
         assert ["crictl", "pull", image(name, "new")] in host.commands
     assert kubelet.asked > 2, "it waits until they run"
     assert run(node, host, paths).actions == []
-    assert run(node, host, paths, replace=True).actions == []
+    assert run(node, host, paths, in_turn=True).actions == []
 
 
 def test_a_control_plane_that_does_not_come_back_is_named_and_what_is_late(
     member: Node, host: FakeHost, paths: Paths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     del member
-    monkeypatch.setattr(images, "admin", Kubelet(paths, late=10**9, fails=False).connect)
-    monkeypatch.setattr(images, "time", Clock())
-    with pytest.raises(NodeError, match=r"does not come back with its new images.*etcd.* not ready"):
-        run(control_host("new"), host, paths, replace=True)
+    monkeypatch.setattr(static_pods, "admin", Kubelet(paths, late=10**9, fails=False).connect)
+    monkeypatch.setattr(static_pods, "time", Clock())
+    with pytest.raises(NodeError, match=r"does not come back as it was changed.*etcd.* not ready"):
+        run(control_host("new"), host, paths, in_turn=True)
 
 
 class Clock:
@@ -148,15 +145,6 @@ class Kubelet:
         pod = yaml.safe_load((self.paths.kubernetes / f"manifests/{name}.yaml").read_text())
         status = "True" if self.asked > self.late else "False"
         return {"spec": pod["spec"], "status": {"conditions": [{"type": "Ready", "status": status}]}}
-
-
-def test_the_version_of_a_control_host_is_known_also_behind_a_digest() -> None:
-    found = members.IMAGE_TAG.search(manifest("kube-apiserver", image("kube-apiserver", "any")))
-    assert found
-    assert found.group(1) == "v1.36.3"
-    plain = members.IMAGE_TAG.search(manifest("kube-apiserver", f"{REPOSITORY}/kube-apiserver:v1.36.3"))
-    assert plain
-    assert plain.group(1) == "v1.36.3"
 
 
 def test_a_program_replaced_on_the_seed_together_with_its_checksum_is_refused(

@@ -8,7 +8,8 @@ import time
 from typing import Any
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import documents, members, renewal, turn
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import converge as steps
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import documents, renewal, turn
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.api import ApiError
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.converge import converge
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.errors import NodeError
@@ -29,7 +30,7 @@ PODS = [
 @pytest.fixture
 def node(host: FakeHost, paths: Paths, monkeypatch: pytest.MonkeyPatch) -> Node:
     """A control host whose programs started after their files were made."""
-    monkeypatch.setattr(members, "_addons", lambda *_, **__: None)
+    monkeypatch.setattr(steps, "add_ons", lambda *_, **__: None)
     finish(paths, control=True, ca=pem(certificate()))
     write(paths, SERVER, pem(certificate()))
     host.answers["crictl pods"] = json.dumps({"items": PODS})
@@ -53,7 +54,7 @@ def answers(monkeypatch: pytest.MonkeyPatch) -> list[str | None]:
 
 
 def run(node: Node, host: FakeHost, paths: Paths, *, renew: bool = False, check: bool = False) -> Outcome:
-    return converge(node, host=host, paths=paths, join=None, expected_ca=None, renew_certificates=renew, check=check)
+    return converge(node, host=host, paths=paths, join=None, expected_ca=None, in_turn=renew, check=check)
 
 
 def stopped(host: FakeHost) -> list[str]:

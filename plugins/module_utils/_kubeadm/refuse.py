@@ -1,0 +1,63 @@
+"""What a run does not do to a member of the cluster by the way. Asked before anything on the host is written."""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+
+from . import api_server, documents, static_pods
+from .errors import NodeError
+from .host import Host
+from .spec import Node, Paths
+
+TAG = re.compile(r":v([^\s@:]+)(?:@\S+)?$")
+VERSION = re.compile(r"\bv(\d\S*)")
+TIMEOUT = 30.0  # seconds
+ENCRYPTION = "/etc/kubernetes/site/encryption.yaml"
+
+
+def refuse(node: Node, *, host: Host, paths: Paths) -> None:
+    """Refuse another version of Kubernetes, another key of Secrets at rest, and none. Raises NodeError, OSError."""
+    _upgrade(node, host=host, paths=paths)
+    if node.control:
+        _encryption(node, paths=paths)
+
+
+def _upgrade(node: Node, *, host: Host, paths: Paths) -> None:
+    kubelet, said = paths.at("/usr/local/bin/kubelet"), ""
+    if kubelet.exists():
+        # One that does not even run has no version to keep: it is fetched again.
+        with suppress(NodeError, OSError):
+            said = host.run([str(kubelet), "--version"], timeout=TIMEOUT, why="a member's version is its kubelet's")
+    image = static_pods.image(static_pods.read(api_server.NAME, paths)) or ""
+    for found in (VERSION.search(said), TAG.search(image)):
+        if found and found.group(1) != node.cluster.version:
+            raise NodeError(
+                f"{node.name} runs Kubernetes v{found.group(1)}, the site file says v{node.cluster.version}",
+                where=f"host {node.name}, site file key kubernetes.version",
+                why="an upgrade goes host by host, with an etcd snapshot before it; no re-run does it by the way",
+                remedy=f"set kubernetes.version to {found.group(1)}, or upgrade with kubeadm upgrade",
+            )
+
+
+def _encryption(node: Node, *, paths: Paths) -> None:
+    """Secrets in etcd are read with the key they were written with, and with no other."""
+    path = paths.at(ENCRYPTION)
+    if not path.exists() or "encryption-provider-config" not in static_pods.flags(
+        static_pods.read(api_server.NAME, paths)
+    ):
+        return
+    if not node.cluster.encrypt_secrets:
+        raise NodeError(
+            f"the Secrets of {node.name}'s cluster are encrypted at rest, the site file says they are not",
+            where=f"host {node.name}, site file key kubernetes.encrypt_secrets",
+            why="an API server without the key could not read a single Secret",
+            remedy="set kubernetes.encrypt_secrets to true; to give it up, write every Secret anew in clear text first",
+        )
+    if node.encryption_key and path.read_text(encoding="utf-8") != documents.encryption_config(node.encryption_key):
+        raise NodeError(
+            f"the key of Secrets at rest on {node.name} is not the one in the site's store of secrets",
+            where=f"host {node.name}, {path}; secret kubernetes/encryption-key",
+            why="an API server with another key could not read a single Secret",
+            remedy="restore the store this cluster was made with; keys are not rotated by a run of this layer",
+        )

@@ -1,0 +1,116 @@
+"""What a run does not do to a member by the way is refused before anything on the host is written."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import converge as steps
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.converge import converge
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.errors import NodeError
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Download, Node, Paths
+
+from .conftest import MANIFEST, FakeHost, certificate, finish, make_node, pem, write
+
+KUBELET = "/usr/local/bin/kubelet"
+OTHER_KEY = "b3RoZXItb3RoZXItb3RoZXItb3RoZXItb3RoZXItb3Q="
+
+
+@pytest.fixture(params=["control", "worker"])
+def member(request: pytest.FixtureRequest, host: FakeHost, paths: Paths, monkeypatch: pytest.MonkeyPatch) -> Node:
+    """A member that was converged; its kubelet says its version."""
+    return make_member(host, paths, monkeypatch, control=request.param == "control")
+
+
+def make_member(host: FakeHost, paths: Paths, monkeypatch: pytest.MonkeyPatch, *, control: bool = True) -> Node:
+    monkeypatch.setattr(steps, "add_ons", lambda *_, **__: None)
+    finish(paths, control=control, ca=pem(certificate()))
+    write(paths, KUBELET, "a program")
+    host.answers[f"{paths.at(KUBELET)} --version"] = "Kubernetes v1.36.3\n"
+    host.running |= {"kubelet.service", "containerd.service"}
+    node = make_node(control=control)
+    run(node, host, paths)
+    return node
+
+
+def run(node: Node, host: FakeHost, paths: Paths) -> list[str]:
+    return converge(node, host=host, paths=paths, join=None, expected_ca=None, check=False).actions
+
+
+def files(root: Path) -> dict[str, bytes]:
+    found = (path for path in root.rglob("*") if path.is_file() and "run" not in path.relative_to(root).parts)
+    return {str(path): path.read_bytes() for path in found}
+
+
+def changed(node: Node, **cluster: Any) -> Node:
+    return dataclasses.replace(node, cluster=dataclasses.replace(node.cluster, **cluster))
+
+
+def test_another_version_is_refused_before_its_programs_are_there(
+    member: Node, host: FakeHost, paths: Paths, tmp_path: Path
+) -> None:
+    """A kubelet newer than its API server is no state of a cluster, and workers have no manifest to tell it by."""
+    served = tmp_path / "run" / "kubelet"
+    served.parent.mkdir(exist_ok=True)
+    served.write_text("a newer program")
+    newer = Download(url=served.as_uri(), sha256=host.sha256(served), path=KUBELET, archive=False)
+    before = files(paths.root)
+    host.services.clear()
+    with pytest.raises(NodeError, match=r"runs Kubernetes v1\.36\.3, the site file says v1\.37\.0"):
+        run(dataclasses.replace(changed(member, version="1.37.0"), downloads=(newer,)), host, paths)
+    assert files(paths.root) == before
+    assert host.services == []
+
+
+def test_an_upgrade_somebody_began_is_seen_by_the_manifest(
+    host: FakeHost, paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    node = make_member(host, paths, monkeypatch)
+    for tag in ("v1.37.0", f"v1.37.0@sha256:{'ab' * 32}"):
+        write(paths, "/etc/kubernetes/manifests/kube-apiserver.yaml", MANIFEST.replace("v1.36.3", tag))
+        with pytest.raises(NodeError, match=r"runs Kubernetes v1\.37\.0, the site file says v1\.36\.3"):
+            run(node, host, paths)
+
+
+def test_a_kubelet_that_does_not_run_is_fetched_again(member: Node, host: FakeHost, paths: Paths) -> None:
+    def broken() -> None:
+        raise NodeError("kubelet failed with exit code 126", where="here", why="the test says so", remedy="none")
+
+    host.leaves[f"{paths.at(KUBELET)} --version"] = broken
+    served = paths.at("/run/served")
+    served.write_text("a program that runs")
+    good = Download(url=served.as_uri(), sha256=host.sha256(served), path=KUBELET, archive=False)
+    assert f"fetch {KUBELET}" in run(dataclasses.replace(member, downloads=(good,)), host, paths)
+
+
+def test_another_key_of_secrets_at_rest_is_refused_and_not_shown(
+    host: FakeHost, paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    node = dataclasses.replace(make_member(host, paths, monkeypatch), encryption_key=OTHER_KEY)
+    before = files(paths.root)
+    with pytest.raises(NodeError, match="is not the one in the site's store of secrets") as refused:
+        run(node, host, paths)
+    assert OTHER_KEY not in str(refused.value)
+    assert files(paths.root) == before
+
+
+def test_secrets_in_clear_text_are_refused_once_they_are_encrypted(
+    host: FakeHost, paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    node = changed(make_member(host, paths, monkeypatch), encrypt_secrets=False)
+    with pytest.raises(NodeError, match="are encrypted at rest, the site file says they are not"):
+        run(node, host, paths)
+
+
+def test_a_key_file_the_api_server_does_not_read_yet_is_written_again(
+    host: FakeHost, paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run killed while it turned encryption on: nothing was written with that key."""
+    node = make_member(host, paths, monkeypatch)
+    lines = [line for line in MANIFEST.splitlines(keepends=True) if "encryption" not in line]
+    write(paths, "/etc/kubernetes/manifests/kube-apiserver.yaml", "".join(lines))
+    assert run(dataclasses.replace(node, encryption_key=OTHER_KEY), host, paths) == [
+        "write /etc/kubernetes/site/encryption.yaml"
+    ]
