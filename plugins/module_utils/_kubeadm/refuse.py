@@ -10,8 +10,9 @@ from .errors import NodeError
 from .host import Host
 from .spec import Node, Paths
 
-TAG = re.compile(r":v([^\s@:]+)(?:@\S+)?$")
-VERSION = re.compile(r"\bv(\d\S*)")
+# Of Kubernetes itself: what a vendor or a site hangs on it (1.36.3+corp.1, v1.36.3-corp.1) is no other version.
+VERSION = re.compile(r"\bv(\d+\.\d+\.\d+(?:-(?:alpha|beta|rc)\.\d+)?)")
+TAG = re.compile(rf":{VERSION.pattern}[^\s@:/]*(?:@\S+)?$")
 TIMEOUT = 30.0  # seconds
 ENCRYPTION = "/etc/kubernetes/site/encryption.yaml"
 
@@ -30,8 +31,9 @@ def _upgrade(node: Node, *, host: Host, paths: Paths) -> None:
         with suppress(NodeError, OSError):
             said = host.run([str(kubelet), "--version"], timeout=TIMEOUT, why="a member's version is its kubelet's")
     image = static_pods.image(static_pods.read(api_server.NAME, paths)) or ""
+    wanted = VERSION.match(f"v{node.cluster.version}")
     for found in (VERSION.search(said), TAG.search(image)):
-        if found and found.group(1) != node.cluster.version:
+        if found and wanted and found.group(1) != wanted.group(1):
             raise NodeError(
                 f"{node.name} runs Kubernetes v{found.group(1)}, the site file says v{node.cluster.version}",
                 where=f"host {node.name}, site file key kubernetes.version",

@@ -74,6 +74,20 @@ def test_an_upgrade_somebody_began_is_seen_by_the_manifest(
             run(node, host, paths)
 
 
+def test_what_a_vendor_hangs_on_a_version_is_no_other_version(
+    host: FakeHost, paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A registry of the site's own (`supply.source: registry`) has such programs and images."""
+    node = make_member(host, paths, monkeypatch)
+    host.answers[f"{paths.at(KUBELET)} --version"] = "Kubernetes v1.36.3+corp.1\n"
+    write(paths, "/etc/kubernetes/manifests/kube-apiserver.yaml", MANIFEST.replace("v1.36.3", "v1.36.3-corp.1"))
+    assert run(node, host, paths) == []
+    write(paths, "/etc/kubernetes/manifests/kube-apiserver.yaml", MANIFEST)
+    host.answers[f"{paths.at(KUBELET)} --version"] = "Kubernetes v1.36.3-rc.1\n"
+    with pytest.raises(NodeError, match=r"runs Kubernetes v1\.36\.3-rc\.1, the site file says v1\.36\.3"):
+        run(node, host, paths)
+
+
 def test_a_kubelet_that_does_not_run_is_fetched_again(member: Node, host: FakeHost, paths: Paths) -> None:
     def broken() -> None:
         raise NodeError("kubelet failed with exit code 126", where="here", why="the test says so", remedy="none")
