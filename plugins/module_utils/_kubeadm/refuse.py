@@ -13,13 +13,19 @@ from .spec import Node, Paths
 # Of Kubernetes itself: what a vendor or a site hangs on it (1.36.3+corp.1, v1.36.3-corp.1) is no other version.
 VERSION = re.compile(r"\bv(\d+\.\d+\.\d+(?:-(?:alpha|beta|rc)\.\d+)?)")
 TAG = re.compile(rf":{VERSION.pattern}[^\s@:/]*(?:@\S+)?$")
+DNS = re.compile(r"^clusterDNS:\n\s*- (\S+)$", re.MULTILINE)
+DOMAIN = re.compile(r"^clusterDomain: (\S+)$", re.MULTILINE)
 TIMEOUT = 30.0  # seconds
 ENCRYPTION = "/etc/kubernetes/site/encryption.yaml"
 
 
 def refuse(node: Node, *, host: Host, paths: Paths) -> None:
-    """Refuse another version of Kubernetes, another key of Secrets at rest, and none. Raises NodeError, OSError."""
+    """Refuse another version of Kubernetes, other networks inside the cluster, another key of Secrets at rest or none.
+
+    Raises NodeError, OSError.
+    """
     _upgrade(node, host=host, paths=paths)
+    _networks(node, paths=paths)
     if node.control:
         _encryption(node, paths=paths)
 
@@ -39,6 +45,29 @@ def _upgrade(node: Node, *, host: Host, paths: Paths) -> None:
                 where=f"host {node.name}, site file key kubernetes.version",
                 why="an upgrade goes host by host, with an etcd snapshot before it; no re-run does it by the way",
                 remedy=f"set kubernetes.version to {found.group(1)}, or upgrade with kubeadm upgrade",
+            )
+
+
+def _networks(node: Node, *, paths: Paths) -> None:
+    """Refuse what Services, Nodes and pods already have addresses of: the new ones would find nobody there."""
+    made = paths.kubelet / "config.yaml"  # by kubeadm, when the host joined; the site's own settings are beside it
+    kubelet = made.read_text(encoding="utf-8") if made.exists() else ""
+    flags = static_pods.flags(static_pods.read(api_server.NAME, paths))
+    manager = static_pods.flags(static_pods.read("kube-controller-manager", paths))
+    dns, domain = DNS.search(kubelet), DOMAIN.search(kubelet)
+    cluster = node.cluster
+    for key, what, found, wanted in (
+        ("service_cidr", "Services in", flags.get("service-cluster-ip-range"), cluster.service_cidr),
+        ("service_cidr", "its DNS at", dns and dns.group(1), cluster.dns_address),
+        ("pod_cidr", "pods in", manager.get("cluster-cidr"), cluster.pod_cidr),
+        ("dns_domain", "Services named in", domain and domain.group(1), cluster.dns_domain),
+    ):
+        if found and found != wanted:
+            raise NodeError(
+                f"{node.name}'s cluster was made with {what} {found}, the site file says {wanted}",
+                where=f"host {node.name}, site file key kubernetes.{key}",
+                why="what runs keeps the addresses and names it has, and nothing new would find it",
+                remedy=f"write kubernetes.{key} as the cluster was made; other networks mean a new cluster",
             )
 
 

@@ -128,3 +128,51 @@ def test_a_key_file_the_api_server_does_not_read_yet_is_written_again(
     assert run(dataclasses.replace(node, encryption_key=OTHER_KEY), host, paths) == [
         "write /etc/kubernetes/site/encryption.yaml"
     ]
+
+
+MADE = """\
+kind: KubeletConfiguration
+clusterDNS:
+- 10.233.0.10
+clusterDomain: cluster.local
+"""
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"dns_domain": "cloud.local"}, r"named in cluster\.local, the site file says cloud\.local"),
+        ({"service_cidr": "10.96.0.0/12", "dns_address": "10.96.0.10"}, r"10\.233\.0\..*, the site file says 10\.96\."),
+    ],
+)
+def test_other_names_and_addresses_of_services_are_refused_on_every_host_before_its_kubelet_gives_them_to_pods(
+    member: Node, host: FakeHost, paths: Paths, settings: dict[str, str], said: str
+) -> None:
+    write(paths, "/var/lib/kubelet/config.yaml", MADE)
+    assert run(member, host, paths) == []
+    before = files(paths.root)
+    host.services.clear()
+    with pytest.raises(NodeError, match=said):
+        run(changed(member, **settings), host, paths)
+    assert files(paths.root) == before
+    assert host.services == []
+
+
+@pytest.mark.parametrize(
+    ("flag", "key", "wanted"),
+    [
+        ("service-cluster-ip-range=10.233.0.0/18", "service_cidr", "10.233.0.0/16"),
+        ("cluster-cidr=10.233.64.0/18", "pod_cidr", "10.233.128.0/18"),
+    ],
+)
+@pytest.mark.parametrize("member", ["control"], indirect=True)
+def test_other_networks_of_services_and_pods_are_refused(
+    member: Node, host: FakeHost, paths: Paths, *, flag: str, key: str, wanted: str
+) -> None:
+    pod = "kube-apiserver" if key == "service_cidr" else "kube-controller-manager"
+    manifest = paths.at(f"/etc/kubernetes/manifests/{pod}.yaml")
+    manifest.write_text(f"{manifest.read_text()}    - --{flag}\n")
+    assert run(member, host, paths) == []
+    made = flag.partition("=")[2]
+    with pytest.raises(NodeError, match=rf"(?s){made}, the site file says {wanted}.*kubernetes\.{key}"):
+        run(changed(member, **{key: wanted}), host, paths)
