@@ -13,7 +13,8 @@ description:
     knows an etcd member or a Node of its name was lost and is replaced. Its member is removed, then its Node, so that
     it can join as a new one.
   - Refuses when the old member still answers, when a Node of that name is another machine that answers, or when the
-    members that are left have no quorum. Then nothing is changed.
+    members that are left have no quorum. Then nothing is changed. The same when one of O(half_made) has a vote in etcd
+    that the others cannot do without, as that of the only control host.
   - Does nothing on a host without an admin kubeconfig.
 options:
   name:

@@ -21,8 +21,13 @@ from .api import ApiError
 from .errors import NodeError
 from .etcd import Member
 from .outcome import Outcome
+from .state import ROTATING
 
 KUBELET_PORT = 10250
+MEND = (
+    "have kubelet.conf name the kubelet's rotating certificate again (kubeadm init phase kubelet-finalize all with the "
+    "configuration /etc/kubernetes/site/kubeadm.yaml, once that certificate is there), then run this again"
+)
 PATIENCE = 20.0  # seconds for etcd to elect a leader, or to notice that a member has gone
 
 
@@ -88,6 +93,9 @@ def forget(
     stale = {host.name: _stale(host, members, listens) for host in hosts if host.control}
     if any(stale.values()):
         _need_quorum(members, stale, etcd=etcd, contact=contact)
+    for host in hosts:
+        if host.control and host.half_made:
+            _need_others(host, members, leaving=stale[host.name], etcd=etcd)
     nodes = [host for host in hosts if _remembered(host, api, listens)]
     for name, gone in stale.items():
         for member in gone:
@@ -146,6 +154,29 @@ def _need_quorum(members: Sequence[Member], stale: dict[str, list[Member]], *, e
                 where=f"etcd, asked on host {contact}; empty: {empty}; not healthy: {ill or 'none other'}",
                 why="most members must agree on who they are; until then nothing is removed and nobody joins",
                 remedy=f"{back}, then run this again; the data that are left are in /var/lib/etcd of {contact}",
+            )
+        time.sleep(1.0)
+
+
+def _need_others(host: Empty, members: Sequence[Member], *, leaving: Sequence[Member], etcd: Members) -> None:
+    """Refuse a reset of ``host`` that would take a vote the others cannot do without. Raises NodeError.
+
+    A join that was killed leaves a member beside those it joined. One without them is no half-made node: it is the
+    cluster, whatever became of its kubelet's credentials.
+    """
+    own = next((m for m in members if host.address in m.addresses and m not in leaving and not m.learner), None)
+    others = [m for m in members if m != own and not m.learner and m not in leaving]
+    needed = len(others) // 2 + 1
+    until = time.monotonic() + PATIENCE
+    while own and len(healthy := [m.name for m in others if etcd.healthy(m)]) < needed:
+        if time.monotonic() > until:
+            ill = ", ".join(sorted(m.name for m in others if m.name not in healthy))
+            raise NodeError(
+                f"{host.name} is not a whole node, but its etcd member {int(own.id):x} cannot be spared: "
+                f"{len(healthy)} others are healthy, {needed} are needed",
+                where=f"host {host.name}, /etc/kubernetes/kubelet.conf, {ROTATING}; not healthy: {ill or 'no other'}",
+                why="it would be reset to join again, and the data of the cluster would go with it",
+                remedy=f"bring {ill} back, then run this again" if ill else MEND,
             )
         time.sleep(1.0)
 

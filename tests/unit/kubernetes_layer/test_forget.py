@@ -154,6 +154,32 @@ def test_the_etcd_of_a_half_made_host_is_left_to_kubeadms_reset() -> None:
 
 @pytest.mark.parametrize("check", [False, True])
 @pytest.mark.parametrize(
+    ("count", "ill", "said"),
+    [
+        (1, (), r"0 others are healthy, 1 are needed.*kubelet-finalize"),
+        (2, ("control-2",), r"0 others are healthy, 1 are needed.*bring control-2 back"),
+        (3, ("control-2",), r"1 others are healthy, 2 are needed.*bring control-2 back"),
+    ],
+)
+def test_a_vote_the_others_cannot_do_without_is_not_reset(
+    count: int, ill: tuple[str, ...], said: str, check: bool
+) -> None:
+    """The only control host, its kubelet.conf made by hand as Kubernetes' own guide to expired certificates says."""
+    cluster = Cluster(*(member(f"control-{n}") for n in range(1, count + 1)), ill=ill, nodes=dict(ADDRESSES))
+    cluster.listening = {("10.0.0.11", 2379)}
+    with pytest.raises(NodeError, match=f"(?s)control-1 is not a whole node, but its etcd member abc1 .*{said}"):
+        cluster.forget(empty("control-1", half_made=True), check=check)
+    assert cluster.done == []
+
+
+def test_a_half_made_host_without_a_vote_is_reset_also_while_another_is_ill() -> None:
+    cluster = Cluster(member("control-1"), member("control-2", learner=True), member("control-3"), ill=["control-3"])
+    cluster.listening = {("10.0.0.12", 2379)}
+    assert cluster.forget(empty("control-2", half_made=True)).actions == []
+
+
+@pytest.mark.parametrize("check", [False, True])
+@pytest.mark.parametrize(
     ("count", "lost", "ill", "said"),
     [
         (3, ("control-2",), ("control-3",), r"control-2 cannot .* 1 of 3 .*\(control-1\), 2 .*bring control-3 back"),
