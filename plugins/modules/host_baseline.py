@@ -9,7 +9,8 @@ short_description: What every host of a site has, whatever its role
 description:
   - Names, access, kernel parameters and modules, time, trust store, package sources, the size of the journal, units
     that are off and file modes, in one pass. Only what differs is touched.
-  - Refuses a host that was set up with the secrets of another site, before it changes anything.
+  - Refuses a host that was set up with the secrets of another site, before it changes anything, and a node of a
+    cluster whose API has a name that is not among O(names).
 options:
   site:
     description: Name of the site.
@@ -134,6 +135,8 @@ changes:
   returned: success
 """
 
+import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -158,11 +161,15 @@ MODULES = Path("/etc/modules-load.d/groundup.conf")
 BLOCKED = Path("/etc/modprobe.d/groundup.conf")
 JOURNAL = Path("/etc/systemd/journald.conf.d/groundup.conf")
 SWAPS = Path("/proc/swaps")
+KUBECONFIGS = (Path("/etc/kubernetes/admin.conf"), Path("/etc/kubernetes/kubelet.conf"))
+# Only a name: an address needs no resolver.
+SERVER = re.compile(r"^\s*server:\s*https://([^\s:\[]*[a-z][^\s:]*)", re.MULTILINE)
 
 
 def converge(changes: Changes, wanted: dict[str, Any]) -> None:
     """Bring the host to what ``wanted`` says. Raises HostError."""
     belongs(changes, site=wanted["site"], store=wanted["store"])
+    keeps_its_cluster(wanted["names"])
     naming.own_name(changes, wanted["name"])
     fqdn = f"{wanted['name']}.{wanted['domain']}"
     naming.known_names(changes, name=wanted["name"], fqdn=fqdn, address=wanted["address"], names=wanted["names"])
@@ -221,6 +228,19 @@ def belongs(changes: Changes, *, site: str, store: str) -> None:
         )
     if store:
         files.place(changes, BELONGS, f"{mine}\n")
+
+
+def keeps_its_cluster(names: Mapping[str, str]) -> None:
+    """Refuse to forget the name by which a member of a cluster calls its API. Raises HostError."""
+    for path in KUBECONFIGS:
+        found = SERVER.search(files.read(path) or "")
+        if found and found.group(1) not in names:
+            raise HostError(
+                f"the host is a node of a cluster whose API is {found.group(1)}, which the site file does not name",
+                where=f"{path}; site file key domain",
+                why="without that name its kubelet and kube-proxy lose the cluster, and a minute later its pods go",
+                remedy="write the domain the cluster was made with; a node of another cluster leaves that one first",
+            )
 
 
 def main() -> None:

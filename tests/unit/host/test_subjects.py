@@ -235,6 +235,33 @@ def test_a_host_of_another_site_or_of_lost_secrets_is_refused_before_anything_ch
     assert len(changes.done) == 1
 
 
+KUBECONFIG = """\
+clusters:
+- cluster:
+    server: https://{server}
+"""
+
+
+@pytest.mark.parametrize(
+    ("file", "own"), [("admin.conf", "10.0.0.16:6444"), ("kubelet.conf", "kubernetes.lab.test:6443")]
+)
+def test_the_name_a_node_calls_its_api_by_is_not_forgotten(
+    file: str, own: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another `domain`: every kubelet of the site would lose its API before the cluster's layer begins."""
+    paths = tuple(tmp_path / name for name in ("admin.conf", "kubelet.conf"))
+    monkeypatch.setattr(host_baseline, "KUBECONFIGS", paths)
+    monkeypatch.setattr(host_baseline, "BELONGS", tmp_path / "site")
+    wanted: dict[str, Any] = {"site": "lab", "store": "one", "names": {"kubernetes.lab.test": "10.0.0.2"}}
+    host_baseline.keeps_its_cluster(wanted["names"])
+    paths[1].write_text(KUBECONFIG.format(server=own))
+    (tmp_path / file).write_text(KUBECONFIG.format(server="kubernetes.lab.test:6443"))
+    host_baseline.keeps_its_cluster(wanted["names"])
+    monkeypatch.setattr(naming, "own_name", lambda *_: pytest.fail("the host was changed"))
+    with pytest.raises(HostError, match=r"(?s)a cluster whose API is kubernetes\.lab\.test, .*site file key domain"):
+        host_baseline.converge(Changes(check=False), wanted | {"names": {"kubernetes.new.test": "10.0.0.2"}})
+
+
 def test_the_resolver_of_a_host_is_written_only_when_the_site_says_which(
     changes: Changes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
