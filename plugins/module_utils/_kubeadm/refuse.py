@@ -16,6 +16,8 @@ TAG = re.compile(rf":{VERSION.pattern}[^\s@:/]*(?:@\S+)?$")
 DNS = re.compile(r"^clusterDNS:\n\s*- (\S+)$", re.MULTILINE)
 DOMAIN = re.compile(r"^clusterDomain: (\S+)$", re.MULTILINE)
 TIMEOUT = 30.0  # seconds
+# What each pod network writes into /etc/cni/net.d of every node.
+POD_NETWORKS = {"10-flannel.conflist": "flannel", "05-cilium.conflist": "cilium", "10-calico.conflist": "calico"}
 ENCRYPTION = "/etc/kubernetes/site/encryption.yaml"
 
 
@@ -26,6 +28,7 @@ def refuse(node: Node, *, host: Host, paths: Paths) -> None:
     """
     _upgrade(node, host=host, paths=paths)
     _networks(node, paths=paths)
+    _pod_network(node, paths=paths)
     if node.control:
         _encryption(node, paths=paths)
 
@@ -69,6 +72,18 @@ def _networks(node: Node, *, paths: Paths) -> None:
                 why="what runs keeps the addresses and names it has, and nothing new would find it",
                 remedy=f"write kubernetes.{key} as the cluster was made; other networks mean a new cluster",
             )
+
+
+def _pod_network(node: Node, *, paths: Paths) -> None:
+    """Refuse a second pod network beside the one that pods are on."""
+    found = [name for file, name in POD_NETWORKS.items() if (paths.at("/etc/cni/net.d") / file).exists()]
+    if found and node.cluster.cni not in found:
+        raise NodeError(
+            f"the pods of {node.name} are on {found[0]}, the site file says {node.cluster.cni}",
+            where=f"host {node.name}, /etc/cni/net.d; site file key kubernetes.cni",
+            why="pods of two networks do not reach each other; nothing takes the first one away or moves its pods",
+            remedy=f"set kubernetes.cni to {found[0]}; another pod network means a new cluster",
+        )
 
 
 def _encryption(node: Node, *, paths: Paths) -> None:

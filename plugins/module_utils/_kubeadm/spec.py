@@ -24,6 +24,7 @@ class Cluster:
     service_cidr: str
     dns_domain: str
     dns_address: str
+    cni: str  # name of the pod network
     image_repository: str
     audit: bool
     encrypt_secrets: bool
@@ -49,6 +50,7 @@ class Cluster:
             service_cidr=plan["service_cidr"],
             dns_domain=plan["dns_domain"],
             dns_address=plan["dns_address"],
+            cni=str(plan["cni"]["name"]),
             image_repository=plan["image_repository"],
             audit=bool(plan["audit"]),
             encrypt_secrets=bool(plan["encrypt_secrets"]),

@@ -28,6 +28,7 @@ CLUSTER = Cluster(
     service_cidr="10.233.0.0/18",
     dns_domain="cluster.local",
     dns_address="10.233.0.10",
+    cni="flannel",
     image_repository="registry.test:5000/kubernetes",
     audit=True,
     encrypt_secrets=True,

@@ -31,7 +31,7 @@ NODE = {
     "role": "worker",
     "address": "10.0.0.17",
     "site": "test",
-    "cluster": asdict(CLUSTER),
+    "cluster": asdict(CLUSTER) | {"cni": {"name": CLUSTER.cni}},
     "registry": "registry.test:5000",
     "sandbox_image": "pause",
 }

@@ -176,3 +176,14 @@ def test_other_networks_of_services_and_pods_are_refused(
     made = flag.partition("=")[2]
     with pytest.raises(NodeError, match=rf"(?s){made}, the site file says {wanted}.*kubernetes\.{key}"):
         run(changed(member, **{key: wanted}), host, paths)
+
+
+def test_another_pod_network_than_the_one_pods_are_on_is_refused(member: Node, host: FakeHost, paths: Paths) -> None:
+    write(paths, "/etc/cni/net.d/10-flannel.conflist")
+    assert run(member, host, paths) == []
+    before = files(paths.root)
+    with pytest.raises(NodeError, match=r"(?s)on flannel, the site file says cilium.*set kubernetes\.cni to flannel"):
+        run(changed(member, cni="cilium"), host, paths)
+    assert files(paths.root) == before
+    write(paths, "/etc/cni/net.d/05-cilium.conflist")
+    assert run(changed(member, cni="cilium"), host, paths) == [], "somebody moves it by hand"
