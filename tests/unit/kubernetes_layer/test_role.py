@@ -134,3 +134,19 @@ def test_helpers_of_volumes_and_the_probe_run_in_the_same_image(volumes: dict[st
     assert helper["spec"]["containers"][0]["image"] == "the-image-with-a-shell"
     probe = yaml.safe_load((ROLE / "tasks/verify.yml").read_text())[0]["groundup.cloud.kubernetes_verify"]
     assert probe["image"] == "{{ kubernetes_shell }}"
+
+
+def flannel(**plan: Any) -> dict[str, Any]:
+    """Return what the role gives the cluster for flannel's pods."""
+    environment = jinja2.Environment(undefined=jinja2.ChainableUndefined, autoescape=False)  # noqa: S701
+    text = environment.from_string((ROLE / "templates/flannel.yml.j2").read_text())
+    plan = {"pod_cidr": "10.233.64.0/18", "cni": {"name": "flannel", "backend": "vxlan"}} | plan
+    found = yaml.safe_load_all(text.render(kubernetes_plan=plan, kubernetes_images={}))
+    pods: dict[str, Any] = next(item for item in found if item["kind"] == "DaemonSet")["spec"]["template"]
+    return pods
+
+
+def test_flannel_starts_again_with_another_backend() -> None:
+    """It reads its configuration only when it starts: old nodes would keep theirs, and new ones have the other."""
+    assert flannel() == flannel()
+    assert flannel() != flannel(cni={"name": "flannel", "backend": "host-gw"})
