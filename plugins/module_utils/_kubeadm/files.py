@@ -13,6 +13,7 @@ from .spec import Download, Node, Paths
 
 CONTAINERD = "containerd.service"
 KUBELET = "kubelet.service"
+HEALTH_PORT = 10248  # kubelet's own default
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +70,8 @@ def prepare(node: Node, *, host: Host, paths: Paths, outcome: Outcome, check: bo
     Raises NodeError, OSError.
     """
     containerd = Service(CONTAINERD, host=host, paths=paths, outcome=outcome, check=check)
-    kubelet = Service(KUBELET, host=host, paths=paths, outcome=outcome, check=check)
+    health = _health_port(node) if member else None  # before that, a kubelet may have nothing to run by
+    kubelet = Service(KUBELET, host=host, paths=paths, outcome=outcome, check=check, health=health)
     readers = {CONTAINERD: containerd, KUBELET: kubelet}
     for file in wanted(node):
         reader = readers.get(file.restarts or "")
@@ -80,6 +82,13 @@ def prepare(node: Node, *, host: Host, paths: Paths, outcome: Outcome, check: bo
     _plugins(host=host, paths=paths, outcome=outcome, check=check)
     containerd.converge(start=True)
     kubelet.converge(start=member)  # else kubeadm starts it
+
+
+def _health_port(node: Node) -> int | None:
+    """Return where the kubelet says on the host's own address that it is well; None where the site has it not."""
+    port = node.cluster.kubelet.get("healthzPort", HEALTH_PORT)
+    elsewhere = node.cluster.kubelet.get("healthzBindAddress", "127.0.0.1") not in {"127.0.0.1", "0.0.0.0"}  # noqa: S104
+    return port if isinstance(port, int) and port > 0 and not elsewhere else None
 
 
 def _plugins(*, host: Host, paths: Paths, outcome: Outcome, check: bool) -> None:

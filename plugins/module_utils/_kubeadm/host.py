@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
+import http
 import http.client
 import io
 import os
@@ -233,6 +234,17 @@ class Host:
         """Say whether a systemd unit starts at boot."""
         done = subprocess.run(["systemctl", "is-enabled", "--quiet", unit], check=False, env={"PATH": PATH})
         return done.returncode == 0
+
+    def well(self, port: int) -> bool:
+        """Say whether the service with its health at ``port`` of the host's own address says that it is well."""
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+        try:
+            connection.request("GET", "/healthz")
+            return connection.getresponse().status == http.HTTPStatus.OK
+        except (OSError, http.client.HTTPException):
+            return False
+        finally:
+            connection.close()
 
     def systemctl(self, *arguments: str) -> None:
         """Run systemctl. Raises NodeError."""

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 from .._mark import MARKS, Mark
+from .errors import NodeError
 from .host import Host
 from .outcome import Outcome
 from .spec import Paths
+
+PATIENCE = 60.0  # seconds from a start until it says that it is well; one that is takes two
 
 
 class Service:
     """One systemd unit, and whether it has yet to take up what was replaced, in this run or in one that failed."""
 
-    def __init__(self, unit: str, *, host: Host, paths: Paths, outcome: Outcome, check: bool) -> None:
-        """Name the ``unit``."""
+    def __init__(
+        self, unit: str, *, host: Host, paths: Paths, outcome: Outcome, check: bool, health: int | None = None
+    ) -> None:
+        """Name the ``unit``, and the port of the host's own where it says that it is well, if it does."""
         self._unit = unit
+        self._health = health
         self._host = host
         self._outcome = outcome
         self._check = check
@@ -39,14 +46,28 @@ class Service:
             self._systemctl("enable", self._unit)
         if start or self._stale:
             active = self._host.active(self._unit)
-            if active and self._stale:
-                self._outcome.note(f"restart {self._unit}")
+            if self._stale if active else start:
+                self._outcome.note(f"{'restart' if active else 'start'} {self._unit}")
                 self._systemctl("restart", self._unit)
-            elif not active and start:
-                self._outcome.note(f"start {self._unit}")
-                self._systemctl("restart", self._unit)
+                self._await_health()
         if not self._check:
             self._mark.clear()
+
+    def _await_health(self) -> None:
+        """Wait until the unit is well: systemd takes one that ends at once for started. Raises NodeError."""
+        if self._check or self._health is None:
+            return
+        until = time.monotonic() + PATIENCE
+        while not self._host.well(self._health):
+            if time.monotonic() > until:
+                raise NodeError(
+                    f"{self._unit} does not run {PATIENCE:.0f} s after its start",
+                    where=f"host {self._host.name}, http://127.0.0.1:{self._health}/healthz",
+                    why="its node takes no pods and soon counts as lost; those that run stay until then",
+                    remedy=f"see journalctl -u {self._unit} on the host; if it names a field of its settings, "
+                    "correct kubernetes.kubelet of the site file; then run this again",
+                )
+            time.sleep(0.5)
 
     def _systemctl(self, *arguments: str) -> None:
         if not self._check:

@@ -101,6 +101,7 @@ class FakeHost(Host):
         self.leaves: dict[str, Callable[[], None]] = {}
         self.answers: dict[str, str] = {}
         self.broken = ""  # what systemctl fails to do
+        self.unwell: set[int] = set()  # ports where nobody says that it is well
 
     def run(self, argv: Sequence[str], *, timeout: float, why: str) -> str:  # noqa: ARG002
         self.commands.append(list(argv))
@@ -122,6 +123,9 @@ class FakeHost(Host):
             self.running.add(arguments[1])
         if arguments[0] == "enable":
             self.at_boot.add(arguments[1])
+
+    def well(self, port: int) -> bool:
+        return port not in self.unwell
 
     def verbs(self) -> list[str]:
         """Return the first two words of every command."""

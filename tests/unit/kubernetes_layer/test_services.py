@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from threading import Thread
+from typing import Any
 
 import pytest
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import services
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.converge import converge
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.errors import NodeError
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.host import Host
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.outcome import Outcome
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Download, Node, Paths
 from ansible_collections.groundup.cloud.plugins.module_utils._mark import MARKS
@@ -89,6 +94,49 @@ def test_a_unit_changed_before_a_join_is_loaded_after_a_run_that_failed_in_betwe
     host.broken, host.services = "", []
     run(fresh, host, paths)
     assert host.services == [("daemon-reload",)], "it is loaded, and not started before the join"
+
+
+def test_a_kubelet_that_its_settings_end_is_no_success(
+    member: Node, host: FakeHost, paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`kubernetes.kubelet: {maxPods: many}`: systemd calls it started, and its node shows as Ready for a while."""
+    monkeypatch.setattr(services, "PATIENCE", 0.0)
+    settings = {**member.cluster.kubelet, "maxPods": "many"}
+    typo = dataclasses.replace(member, cluster=dataclasses.replace(member.cluster, kubelet=settings))
+    host.unwell = {10248}
+    with pytest.raises(NodeError, match=r"(?s)kubelet\.service does not run .*10248/.*correct kubernetes\.kubelet"):
+        run(typo, host, paths)
+    host.unwell = set()
+    assert f"restart {KUBELET}" in run(member, host, paths).actions
+    assert run(member, host, paths).actions == []
+
+
+@pytest.mark.parametrize("settings", [{"healthzPort": 0}, {"healthzPort": "no"}, {"healthzBindAddress": "10.0.0.17"}])
+def test_a_kubelet_the_site_does_not_have_say_so_is_not_waited_for(
+    member: Node, host: FakeHost, paths: Paths, settings: dict[str, Any]
+) -> None:
+    host.unwell = {10248}
+    quiet = dataclasses.replace(member, cluster=dataclasses.replace(member.cluster, kubelet=settings))
+    assert f"restart {KUBELET}" in run(quiet, host, paths).actions
+
+
+def test_a_host_asks_its_own_service_whether_it_is_well() -> None:
+    answers = iter((500, 200))
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(next(answers))
+            self.end_headers()
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Say nothing."""
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        host, port = Host(name="here"), server.server_address[1]
+        assert [host.well(port), host.well(port)] == [False, True]
+        server.shutdown()
+    assert not host.well(port)
 
 
 def test_a_new_kubelet_runs_after_a_run_that_failed_in_between(
