@@ -14,7 +14,7 @@ from .host import Host
 from .members import add_ons, maintain
 from .outcome import Outcome
 from .refuse import refuse
-from .spec import Join, Node, Paths
+from .spec import JOIN_FILE, Join, Node, Paths
 from .state import Evidence, Membership, classify, observe
 from .static_pods import await_running
 from .turn import await_turn
@@ -180,7 +180,7 @@ def _join(node: Node, join: Join, *, host: Host, paths: Paths, outcome: Outcome,
     outcome.note("join the cluster", name=node.name, before="blank\n", after="member\n")
     if check:
         return
-    config = paths.site / "join.yaml"
+    config = paths.site / JOIN_FILE
     host.write(config, documents.join_config(node, join).encode(), 0o600)
     try:
         host.run(

@@ -8,18 +8,18 @@ from .api import ApiError
 from .errors import NodeError
 from .host import Host
 from .outcome import Outcome
-from .spec import Node, Paths
+from .spec import JOIN_FILE, Node, Paths
 
 KUBECONFIGS = ("admin.conf", "controller-manager.conf", "scheduler.conf")
 
 
 def maintain(node: Node, *, host: Host, paths: Paths, outcome: Outcome, check: bool) -> None:
     """Converge a node that is a member. Raises NodeError, OSError."""
-    leftover = paths.kubernetes / "bootstrap-kubelet.conf"
-    if leftover.exists():
+    leftovers = [p for p in (paths.kubernetes / "bootstrap-kubelet.conf", paths.site / JOIN_FILE) if p.exists()]
+    if leftovers:
         outcome.note("remove the bootstrap credential a killed join left")
-        if not check:
-            host.remove(leftover)
+    for leftover in leftovers if not check else ():
+        host.remove(leftover)
     if node.control:
         _kubeconfigs(host=host, paths=paths, outcome=outcome, check=check)
         api_server.certify(node, host=host, paths=paths, outcome=outcome, check=check)

@@ -9,6 +9,8 @@ from typing import Any
 
 CRI_SOCKET = "unix:///run/containerd/containerd.sock"
 
+JOIN_FILE = "join.yaml"  # in Paths.site while a host joins; holds the token, and the key of the cluster's certificates
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cluster:

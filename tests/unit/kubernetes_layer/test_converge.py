@@ -184,11 +184,18 @@ def test_a_changed_kubelet_setting_restarts_the_kubelet_of_a_member_only(
     assert ("restart", "kubelet.service") in host.services
 
 
-def test_a_bootstrap_credential_a_killed_join_left_is_removed(worker: Node, host: FakeHost, paths: Paths) -> None:
+@pytest.mark.parametrize("left", ["bootstrap-kubelet.conf", "site/join.yaml"])
+def test_a_bootstrap_credential_a_killed_join_left_is_removed(
+    worker: Node, host: FakeHost, paths: Paths, left: str
+) -> None:
+    """The other holds the key of the cluster's certificates, too: kubeadm went on when its run was killed."""
     finish(paths, control=False, ca=CA)
-    write(paths, "/etc/kubernetes/bootstrap-kubelet.conf", "token")
-    run(worker, host, paths)
-    assert not (paths.kubernetes / "bootstrap-kubelet.conf").exists()
+    write(paths, f"/etc/kubernetes/{left}", "token")
+    removal = "remove the bootstrap credential a killed join left"
+    assert removal in run(worker, host, paths, check=True).actions
+    assert removal in run(worker, host, paths).actions
+    assert not (paths.kubernetes / left).exists()
+    assert run(worker, host, paths).actions == []
 
 
 def test_programs_come_by_digest_and_a_wrong_one_is_not_installed(
