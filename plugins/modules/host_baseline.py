@@ -10,7 +10,7 @@ description:
   - Names, access, kernel parameters and modules, time, trust store, package sources, the size of the journal, units
     that are off and file modes, in one pass. Only what differs is touched.
   - Refuses a host that was set up with the secrets of another site, before it changes anything, and a node of a
-    cluster whose API has a name that is not among O(names).
+    cluster that had another name, or whose API has a name that is not among O(names).
 options:
   site:
     description: Name of the site.
@@ -169,7 +169,7 @@ SERVER = re.compile(r"^\s*server:\s*https://([^\s:\[]*[a-z][^\s:]*)", re.MULTILI
 def converge(changes: Changes, wanted: dict[str, Any]) -> None:
     """Bring the host to what ``wanted`` says. Raises HostError."""
     belongs(changes, site=wanted["site"], store=wanted["store"])
-    keeps_its_cluster(wanted["names"])
+    keeps_its_cluster(wanted["name"], names=wanted["names"])
     naming.own_name(changes, wanted["name"])
     fqdn = f"{wanted['name']}.{wanted['domain']}"
     naming.known_names(changes, name=wanted["name"], fqdn=fqdn, address=wanted["address"], names=wanted["names"])
@@ -230,8 +230,16 @@ def belongs(changes: Changes, *, site: str, store: str) -> None:
         files.place(changes, BELONGS, f"{mine}\n")
 
 
-def keeps_its_cluster(names: Mapping[str, str]) -> None:
-    """Refuse to forget the name by which a member of a cluster calls its API. Raises HostError."""
+def keeps_its_cluster(name: str, *, names: Mapping[str, str]) -> None:
+    """Refuse to forget the name by which a node of a cluster calls its API, and its own. Raises HostError."""
+    was = (files.read(naming.HOSTNAME) or "").strip()
+    if was and was != name and KUBECONFIGS[-1].exists():
+        raise HostError(
+            f"the host is {was}, a node of a cluster, and is to be {name}",
+            where=f"{naming.HOSTNAME}, {KUBECONFIGS[-1]}; the machine's name in the site file",
+            why="its kubelet registers by the host's name, and may speak only for the Node it joined as",
+            remedy=f"call it {was}; or drain it, kubectl delete node {was}, kubeadm reset on it, then run this again",
+        )
     for path in KUBECONFIGS:
         found = SERVER.search(files.read(path) or "")
         if found and found.group(1) not in names:
