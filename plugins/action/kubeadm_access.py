@@ -20,4 +20,6 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
             write = differs if self._task.check_mode else keep
             result["changed"] = bool(result.get("changed")) | write(site, content)
         result["kubeconfig"] = str(kubeconfig_path(site))
+        # `no_log` of a task would hide why it failed, too. What is not a module's answer may hold anything.
+        result["_ansible_no_log"] = not result.get("failed") or "module_stdout" in result
         return result
