@@ -37,6 +37,11 @@ options:
     description: Whether control hosts wait to join.
     type: bool
     default: false
+  cluster:
+    description:
+      - The plan's C(kubernetes). With it the host refuses what M(groundup.cloud.kubeadm_node) refuses on every member,
+        also when no other member is in the run.
+    type: dict
 attributes:
   check_mode:
     description: Makes no token. Says whether the kubeconfig would change.
@@ -56,7 +61,6 @@ EXAMPLES = r"""
     server: https://{{ groundup_site.kubernetes.endpoint_address }}:6443
     api: https://{{ groundup_host.address }}:{{ groundup_site.kubernetes.api_port }}
     workers: true
-  no_log: true
   register: access
 """
 
@@ -78,7 +82,8 @@ from ansible_collections.groundup.cloud.plugins.module_utils._disk import said
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.access import invite, kubeconfig
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.errors import NodeError
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.host import Host
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Paths
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.refuse import refuse_cluster
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Cluster, Paths
 
 
 def main() -> None:
@@ -91,6 +96,7 @@ def main() -> None:
             "api": {"type": "str", "required": True},
             "workers": {"type": "bool", "default": False},
             "control": {"type": "bool", "default": False},
+            "cluster": {"type": "dict"},
         },
         supports_check_mode=True,
     )
@@ -98,6 +104,13 @@ def main() -> None:
     paths, host = Paths(), Host(name=given["name"])
     waiting = given["workers"] or given["control"]
     try:
+        cluster = Cluster.from_plan(given["site"], given["cluster"]) if given["cluster"] else None
+    except KeyError as error:
+        module.fail_json(msg=f"the option cluster lacks {error}: give the plan's kubernetes as it is")
+    try:
+        if cluster:
+            # A run on new hosts alone asks no other member, and yet brings the whole cluster its objects.
+            refuse_cluster(cluster, name=host.name, host=host, paths=paths)
         text = kubeconfig(paths, server=given["server"], host=given["name"], may_miss=module.check_mode)
         invitation = None
         if waiting and text is not None and not module.check_mode:

@@ -8,7 +8,7 @@ from contextlib import suppress
 from . import api_server, documents, static_pods
 from .errors import NodeError
 from .host import Host
-from .spec import Node, Paths
+from .spec import Cluster, Node, Paths
 
 # Of Kubernetes itself: what a vendor or a site hangs on it (1.36.3+corp.1, v1.36.3-corp.1) is no other version.
 VERSION = re.compile(r"\bv(\d+\.\d+\.\d+(?:-(?:alpha|beta|rc)\.\d+)?)")
@@ -26,39 +26,43 @@ def refuse(node: Node, *, host: Host, paths: Paths) -> None:
 
     Raises NodeError, OSError.
     """
-    _upgrade(node, host=host, paths=paths)
-    _networks(node, paths=paths)
-    _pod_network(node, paths=paths)
+    refuse_cluster(node.cluster, name=node.name, host=host, paths=paths)
     if node.control:
         _encryption(node, paths=paths)
 
 
-def _upgrade(node: Node, *, host: Host, paths: Paths) -> None:
+def refuse_cluster(cluster: Cluster, *, name: str, host: Host, paths: Paths) -> None:
+    """Refuse what the member called ``name`` shows the whole cluster not to be. Raises NodeError, OSError."""
+    _upgrade(cluster, name=name, host=host, paths=paths)
+    _networks(cluster, name=name, paths=paths)
+    _pod_network(cluster, name=name, paths=paths)
+
+
+def _upgrade(cluster: Cluster, *, name: str, host: Host, paths: Paths) -> None:
     kubelet, said = paths.at("/usr/local/bin/kubelet"), ""
     if kubelet.exists():
         # One that does not even run has no version to keep: it is fetched again.
         with suppress(NodeError, OSError):
             said = host.run([str(kubelet), "--version"], timeout=TIMEOUT, why="a member's version is its kubelet's")
     image = static_pods.image(static_pods.read(api_server.NAME, paths)) or ""
-    wanted = VERSION.match(f"v{node.cluster.version}")
+    wanted = VERSION.match(f"v{cluster.version}")
     for found in (VERSION.search(said), TAG.search(image)):
         if found and wanted and found.group(1) != wanted.group(1):
             raise NodeError(
-                f"{node.name} runs Kubernetes v{found.group(1)}, the site file says v{node.cluster.version}",
-                where=f"host {node.name}, site file key kubernetes.version",
+                f"{name} runs Kubernetes v{found.group(1)}, the site file says v{cluster.version}",
+                where=f"host {name}, site file key kubernetes.version",
                 why="an upgrade goes host by host, with an etcd snapshot before it; no re-run does it by the way",
                 remedy=f"set kubernetes.version to {found.group(1)}, or upgrade with kubeadm upgrade",
             )
 
 
-def _networks(node: Node, *, paths: Paths) -> None:
+def _networks(cluster: Cluster, *, name: str, paths: Paths) -> None:
     """Refuse what Services, Nodes and pods already have addresses of: the new ones would find nobody there."""
     made = paths.kubelet / "config.yaml"  # by kubeadm, when the host joined; the site's own settings are beside it
     kubelet = made.read_text(encoding="utf-8") if made.exists() else ""
     flags = static_pods.flags(static_pods.read(api_server.NAME, paths))
     manager = static_pods.flags(static_pods.read("kube-controller-manager", paths))
     dns, domain = DNS.search(kubelet), DOMAIN.search(kubelet)
-    cluster = node.cluster
     for key, what, found, wanted in (
         ("service_cidr", "Services in", flags.get("service-cluster-ip-range"), cluster.service_cidr),
         ("service_cidr", "its DNS at", dns and dns.group(1), cluster.dns_address),
@@ -67,20 +71,20 @@ def _networks(node: Node, *, paths: Paths) -> None:
     ):
         if found and found != wanted:
             raise NodeError(
-                f"{node.name}'s cluster was made with {what} {found}, the site file says {wanted}",
-                where=f"host {node.name}, site file key kubernetes.{key}",
+                f"{name}'s cluster was made with {what} {found}, the site file says {wanted}",
+                where=f"host {name}, site file key kubernetes.{key}",
                 why="what runs keeps the addresses and names it has, and nothing new would find it",
                 remedy=f"write kubernetes.{key} as the cluster was made; other networks mean a new cluster",
             )
 
 
-def _pod_network(node: Node, *, paths: Paths) -> None:
+def _pod_network(cluster: Cluster, *, name: str, paths: Paths) -> None:
     """Refuse a second pod network beside the one that pods are on."""
-    found = [name for file, name in POD_NETWORKS.items() if (paths.at("/etc/cni/net.d") / file).exists()]
-    if found and node.cluster.cni not in found:
+    found = [network for file, network in POD_NETWORKS.items() if (paths.at("/etc/cni/net.d") / file).exists()]
+    if found and cluster.cni not in found:
         raise NodeError(
-            f"the pods of {node.name} are on {found[0]}, the site file says {node.cluster.cni}",
-            where=f"host {node.name}, /etc/cni/net.d; site file key kubernetes.cni",
+            f"the pods of {name} are on {found[0]}, the site file says {cluster.cni}",
+            where=f"host {name}, /etc/cni/net.d; site file key kubernetes.cni",
             why="pods of two networks do not reach each other; nothing takes the first one away or moves its pods",
             remedy=f"set kubernetes.cni to {found[0]}; another pod network means a new cluster",
         )

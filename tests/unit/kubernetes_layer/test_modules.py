@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from ansible.module_utils.testing import patch_module_args
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.host import Host
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Download, Paths
@@ -96,6 +97,22 @@ def test_a_field_the_plan_lacks_is_named(capsys: pytest.CaptureFixture[str]) -> 
     cluster = {key: value for key, value in asdict(CLUSTER).items() if key != "pod_cidr"}
     message = said(kubeadm_node, NODE | {"cluster": cluster}, capsys)
     assert message == "the option cluster lacks 'pod_cidr': give the plan's kubernetes as it is"
+
+
+def test_a_run_on_new_hosts_alone_is_refused_by_the_control_host_it_asks(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """It would bring the whole cluster its DNS and pod network."""
+    (tmp_path / "var/lib/kubelet").mkdir(parents=True)
+    (tmp_path / "var/lib/kubelet/config.yaml").write_text("clusterDomain: made.local\n")
+    monkeypatch.setattr(kubeadm_access, "Paths", lambda: Paths(root=tmp_path))
+    role = yaml.safe_load((Path(__file__).resolve().parents[3] / "roles/kubernetes/tasks/main.yml").read_text())
+    asked = next(task for task in role if "groundup.cloud.kubeadm_access" in task)["groundup.cloud.kubeadm_access"]
+    assert asked["cluster"] == "{{ kubernetes_plan }}"
+    message = said(kubeadm_access, CONTACT | {"cluster": NODE["cluster"]}, capsys)
+    assert message.startswith("control-1's cluster was made with Services named in made.local, the site file says")
+    message = said(kubeadm_access, CONTACT | {"cluster": {"version": "1.36.3"}}, capsys)
+    assert message == "the option cluster lacks 'endpoint_name': give the plan's kubernetes as it is"
 
 
 def test_a_host_without_a_field_is_named(
