@@ -7,8 +7,9 @@ A repository holds keys named by number: 0 is the next one, the highest signs, t
 thing `keystone-manage fernet_setup` and `fernet_rotate` do to files; done here with the standard library alone, a job
 costs a tenth of a second instead of the start of all of Keystone.
 
-Scope: the Secret, and for credentials the re-encryption that has to follow. Runs in a pod whose service account may get
-and patch the Secret.
+Scope: the Secret, and for credentials the re-encryption. A rotation drops the oldest key, and what was stored with it:
+so none begins before everything stored is encrypted with the newest key there is, also when the run before was cut
+short. Runs in a pod whose service account may get and patch the Secret.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from typing import Any
 ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 CREDENTIAL_KEYS = 3  # what Keystone itself keeps for credentials; not configurable there
 CONFLICT = 409
+MOUNT_WAIT = 300.0  # seconds for the kubelet to bring a changed Secret into a running pod; it takes about one minute
 
 
 def new_key() -> str:
@@ -72,11 +74,16 @@ def call(method: str, secret: str, body: dict[str, Any] | None = None) -> dict[s
         return dict(json.load(answer))
 
 
+def keys_in(secret: dict[str, Any]) -> dict[int, str]:
+    """Return the repository in an answer of the API."""
+    return {int(name): base64.b64decode(value).decode() for name, value in (secret.get("data") or {}).items()}
+
+
 def change(secret: str, verb: str) -> bool:
     """Set up or rotate ``secret`` and return whether anything changed. Another writer's change is not lost."""
     while True:
         found = call("GET", secret)
-        old = {int(name): base64.b64decode(value).decode() for name, value in (found.get("data") or {}).items()}
+        old = keys_in(found)
         keep = CREDENTIAL_KEYS if "credential" in secret else int(os.environ.get("MAX_ACTIVE_KEYS", "3"))
         new = setup(old) if verb == "setup" else rotate(old, keep=keep)
         if new == old:
@@ -92,20 +99,39 @@ def change(secret: str, verb: str) -> bool:
         return True
 
 
+def mounted(repository: Path) -> dict[int, str]:
+    """Return the keys as this pod sees them, which is what keystone-manage works with."""
+    return {int(file.name): file.read_text() for file in repository.glob("[0-9]*")}
+
+
+def migrate(secret: str, repository: Path) -> None:
+    """Encrypt all stored credentials with the newest key of ``secret``. Ends the program when that cannot be done."""
+    end = time.monotonic() + MOUNT_WAIT
+    # With the keys of before the last rotation keystone-manage would change nothing, and end well.
+    while not (seen := mounted(repository)) or seen != keys_in(call("GET", secret)):
+        if time.monotonic() > end:
+            raise SystemExit(f"{repository} does not show the keys of {secret}, {MOUNT_WAIT:.0f} s after they changed")
+        time.sleep(1)
+    subprocess.run(["keystone-manage", "credential_migrate"], check=True)
+
+
 def main() -> None:
     """Do what the command line says."""
     verb, secret = sys.argv[1:]
     if verb not in ("setup", "rotate"):
         raise SystemExit(f"usage: {sys.argv[0]} setup|rotate SECRET")
+    credentials = verb == "rotate" and "credential" in secret
+    if credentials:
+        migrate(secret, Path(os.environ["KEY_REPOSITORY"]))
     print(f"{secret}: {verb}: {'changed' if change(secret, verb) else 'keys are there already'}", flush=True)
-    if verb == "rotate" and "credential" in secret:
+    if credentials:
         wait = float(os.environ.get("MIGRATE_WAIT", "120"))
         print(
             f"waiting {wait:.0f} s until every pod sees the new key, then encrypting stored credentials with it",
             flush=True,
         )
         time.sleep(wait)
-        subprocess.run(["keystone-manage", "credential_migrate"], check=True)
+        migrate(secret, Path(os.environ["KEY_REPOSITORY"]))
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ import hashlib
 import json
 import signal
 import socket
+import subprocess
 import threading
 import urllib.error
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -81,6 +82,60 @@ def test_rotation_removes_old_keys_from_the_secret(monkeypatch: pytest.MonkeyPat
     assert sent[-1]["metadata"] == {"resourceVersion": "7"}
     assert sent[-1]["data"]["1"] is sent[-1]["data"]["2"] is None
     assert set(sent[-1]["data"]) == {"0", "1", "2", "3", "4"}
+
+
+def test_stored_credentials_outlive_rotations_that_are_cut_short(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The job is repeated by Kubernetes: rotating once more each time would drop the credential's key.
+
+    The database is away for three runs. The kubelet brings a changed Secret into the pod by and by.
+    """
+    kept: dict[str, Any] = {"data": {str(n): base64.b64encode(f"key{n}".encode()).decode() for n in (0, 1)}}
+    stored, down = {"with": "key1"}, [3]
+
+    def call(method: str, _secret: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
+        if method == "PATCH" and body is not None:
+            kept["data"] = {name: key for name, key in ({**kept["data"], **body["data"]}).items() if key}
+        return {"metadata": {"resourceVersion": "1"}, "data": dict(kept["data"])}
+
+    def kubelet(_seconds: float) -> None:
+        for file in tmp_path.iterdir():
+            file.unlink()
+        for number, key in keys.keys_in({"data": kept["data"]}).items():
+            (tmp_path / str(number)).write_text(key)
+
+    def migrate(*_: object, **__: object) -> None:
+        if down[0]:
+            down[0] -= 1
+            raise subprocess.CalledProcessError(1, "keystone-manage")
+        present = keys.mounted(tmp_path)
+        assert stored["with"] in present.values(), "no key is left for the stored credential"
+        stored["with"] = present[max(present)]
+
+    kubelet(0)
+    monkeypatch.setattr(keys, "call", call)
+    monkeypatch.setattr(keys.time, "sleep", kubelet)
+    monkeypatch.setattr(keys.subprocess, "run", migrate)
+    monkeypatch.setattr(keys.sys, "argv", ["keys.py", "rotate", "keystone-credential-keys"])
+    monkeypatch.setenv("KEY_REPOSITORY", str(tmp_path))
+    for _ in range(3):
+        with pytest.raises(subprocess.CalledProcessError):
+            keys.main()
+    keys.main()
+    assert stored["with"] == keys.keys_in({"data": kept["data"]})[max(map(int, kept["data"]))]
+
+
+def test_credentials_are_not_migrated_with_keys_that_are_not_mounted_yet(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "0").write_text("staged")
+    data = {str(n): base64.b64encode(b"newer").decode() for n in range(2)}
+    monkeypatch.setattr(keys, "call", lambda *_: {"data": data})
+    monkeypatch.setattr(keys, "MOUNT_WAIT", 0.0)
+    monkeypatch.setattr(keys.subprocess, "run", lambda *_, **__: pytest.fail("with keys of yesterday"))
+    with pytest.raises(SystemExit, match="does not show the keys of keystone-credential-keys"):
+        keys.migrate("keystone-credential-keys", tmp_path)
 
 
 def test_rabbitmqs_password_hash_is_salt_and_digest() -> None:
