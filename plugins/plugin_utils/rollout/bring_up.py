@@ -16,12 +16,13 @@ from .evidence import BlackBox, collect
 from .heal import heal, needs_healing
 from .helm import Helm, why
 from .kube import Api, ApiError
+from .live import read
 from .options import Options
 from .process import Finished, Processes
 from .readiness import progress
 from .rules import diagnose, explains
 from .survey import Survey
-from .types import Check, Evidence, InterruptedRolloutError, Rendered, Verification
+from .types import Check, Evidence, InterruptedRolloutError, LiveRelease, Rendered, Verification
 from .watch import ClusterView
 
 _GLANCE = 1.0  # seconds between two looks at a picture that keeps changing
@@ -75,11 +76,7 @@ class _BringUp:
         healed, changed = "", not self.survey.unchanged(self.release.name)
         try:
             if changed:
-                live = self.survey.live.get(self.release.name)
-                self._show("healing" if needs_healing(live) else "applying")
-                healed = heal(self.tools.api, self.tools.helm, live)
-                if healed:
-                    self.tools.board.say(f"{self.release.name}: {healed}")
+                healed = self._heal(self.survey.live.get(self.release.name))
                 self._upgrade()
             self._wait_until(lambda: progress(self.rendered, self.tools.view.snapshot(), hooks_done=True).complete)
             return Outcome(changed=changed, healed=healed, verification=self._verify())
@@ -88,12 +85,22 @@ class _BringUp:
         except ApiError as error:
             return Outcome(changed=changed, healed=healed, evidence=self._plain("apply", str(error)))
 
+    def _heal(self, live: LiveRelease | None) -> str:
+        self._show("healing" if needs_healing(live) else "applying")
+        healed = heal(self.tools.api, self.tools.helm, live)
+        if healed:
+            self.tools.board.say(f"{self.release.name}: {healed}")
+        return healed
+
     def _upgrade(self) -> None:
         """Run helm and watch its hooks meanwhile. An API server that is just restarting gets a second chance."""
         done = self._helm_once()
         if done.code and _PASSING.search(done.stderr):
             self.tools.board.say(f"{self.release.name}: {why(done)}; once more")
             time.sleep(_PAUSE)
+            # What the first left behind: helm refuses to go on from it, or upgrades without the hooks of an install.
+            found = read(self.tools.api, [self.release.namespace])
+            self._heal(found.get((self.release.namespace, self.release.name)))
             done = self._helm_once()
         if done.code:
             # A pod that is just on its way explains nothing: then helm knows better.

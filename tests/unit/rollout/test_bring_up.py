@@ -1,0 +1,102 @@
+"""One release on its way up: what helm, the cluster and the service answer, and what becomes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import ReleasePlan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout import bring_up as module
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.board import Board
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.bring_up import Outcome, Tools, bring_up
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.live import with_payload
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.manifests import split
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.options import Options
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.process import Finished, Processes
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.survey import Survey
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import Check, LiveRelease, Verification
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.watch import ClusterView
+
+RELEASE = ReleasePlan(
+    name="keystone", chart="keystone", version="2026.1.0", namespace="openstack", needs=(), verify="keystone", values={}
+)  # fmt: skip
+
+
+class Cluster:
+    """Helm's records and nothing else."""
+
+    def __init__(self) -> None:
+        self.records: dict[str, dict[str, Any]] = {}
+
+    def record(self, status: str) -> None:
+        name = "sh.helm.release.v1.keystone.v1"
+        labels = {"owner": "helm", "name": "keystone", "version": "1", "status": status}
+        content = {"manifest": "", "hooks": [], "info": {"status": status}}
+        meta = {"name": name, "namespace": "openstack", "labels": labels}
+        self.records[name] = {"metadata": meta, "data": with_payload(content)}
+
+    def get(self, path: str, **_query: str) -> Mapping[str, Any]:
+        return {"items": list(self.records.values()) if path.endswith("/secrets") else []}
+
+    def find(self, _path: str) -> Any:
+        return None
+
+    def request(self, method: str, path: str, **_more: Any) -> Mapping[str, Any]:
+        assert method == "DELETE"
+        del self.records[path.rpartition("/")[2]]
+        return {}
+
+
+class Helm:
+    """Ends as told; like helm, an install that fails leaves its record."""
+
+    def __init__(self, cluster: Cluster, *ends: Finished) -> None:
+        self.cluster, self.ends, self.found = cluster, list(ends), list[list[str]]()
+
+    def upgrade(self, *_arguments: Any, **_more: Any) -> Finished:
+        self.found.append([item["metadata"]["labels"]["status"] for item in self.cluster.records.values()])
+        done = self.ends.pop(0)
+        self.cluster.record("pending-install" if done.code else "deployed")
+        return done
+
+    def uninstall(self, *_arguments: Any, **_more: Any) -> Finished:
+        return Finished(code=1, stdout="", stderr="Error: forbidden")
+
+
+def up(
+    cluster: Cluster, helm: Helm, *, live: LiveRelease | None = None, verification: Verification | None = None
+) -> tuple[Outcome, list[str]]:
+    said: list[str] = []
+    answers = verification or Verification(checks=(Check(name="token", ok=True, detail=""),))
+    asked: list[str] = []
+
+    def ask(release: ReleasePlan) -> Verification:
+        asked.append(release.name)
+        return answers
+
+    api: Any = cluster
+    tools: Any = Tools(
+        api=api, helm=helm, view=ClusterView(api), board=Board(["keystone"], said.append), processes=Processes(),  # type: ignore[arg-type]
+        options=Options(verify_timeout=30.0), resolve=dict, ask=ask,
+    )  # fmt: skip
+    rendered = split("keystone", "openstack", ())
+    found = Survey(rendered={"keystone": rendered}, live={"keystone": live} if live else {}, diffs={}, reasons=(),
+                   broken={})  # fmt: skip
+    return bring_up(RELEASE, rendered, found, tools), asked
+
+
+@pytest.fixture(autouse=True)
+def _no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_PAUSE", 0.0)
+    monkeypatch.setattr(module, "_GLANCE", 0.0)
+
+
+def test_a_second_chance_begins_with_what_the_first_left_behind() -> None:
+    """Helm goes on from no pending install, and upgrades one that failed: without the hooks that make the keys."""
+    cluster = Cluster()
+    refused = Finished(code=1, stdout="", stderr="Error: dial tcp 10.0.0.1:6443: connect: connection refused")
+    helm = Helm(cluster, refused, Finished(code=0, stdout="", stderr=""))
+    outcome, _ = up(cluster, helm)
+    assert helm.found == [[], []]
+    assert outcome.evidence is None
