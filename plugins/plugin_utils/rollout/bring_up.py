@@ -15,14 +15,14 @@ from .board import Board
 from .evidence import BlackBox, collect
 from .heal import heal, needs_healing
 from .helm import Helm, why
-from .kube import Api, ApiError
+from .kube import Api
 from .live import read
 from .options import Options
 from .process import Finished, Processes
 from .readiness import progress
 from .rules import diagnose, explains
 from .survey import Survey
-from .types import Check, Evidence, InterruptedRolloutError, LiveRelease, Rendered, Verification
+from .types import Check, Evidence, InterruptedRolloutError, LiveRelease, Rendered, RolloutError, Verification
 from .watch import ClusterView
 
 _GLANCE = 1.0  # seconds between two looks at a picture that keeps changing
@@ -82,7 +82,9 @@ class _BringUp:
             return Outcome(changed=changed, healed=healed, verification=self._verify())
         except _GivenUpError as given_up:
             return Outcome(changed=changed, healed=healed, evidence=given_up.evidence)
-        except ApiError as error:
+        except InterruptedRolloutError:
+            raise
+        except RolloutError as error:  # of this release; to let it out would end the helm of every other
             return Outcome(changed=changed, healed=healed, evidence=self._plain("apply", str(error)))
 
     def _heal(self, live: LiveRelease | None) -> str:

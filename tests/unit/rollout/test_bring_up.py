@@ -15,7 +15,12 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.manifests i
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.options import Options
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.process import Finished, Processes
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.survey import Survey
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import Check, LiveRelease, Verification
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import (
+    Check,
+    InterruptedRolloutError,
+    LiveRelease,
+    Verification,
+)
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.watch import ClusterView
 
 RELEASE = ReleasePlan(
@@ -100,3 +105,28 @@ def test_a_second_chance_begins_with_what_the_first_left_behind() -> None:
     outcome, _ = up(cluster, helm)
     assert helm.found == [[], []]
     assert outcome.evidence is None
+
+
+def test_what_cannot_be_healed_takes_down_its_own_release_only() -> None:
+    """An error that left the thread would end the helm of every other release on its way."""
+    cluster = Cluster()
+    half = LiveRelease(
+        name="keystone", namespace="openstack", revision=1, status="uninstalling", chart="keystone",
+        chart_version="2026.1.0", deployed_before=True, digest="", objects=(), hooks=(),
+    )  # fmt: skip
+    outcome, _ = up(cluster, Helm(cluster), live=half)
+    assert outcome.evidence is not None
+    assert "an interrupted uninstall cannot be finished: Error: forbidden" in outcome.evidence.message
+    assert "helm --namespace openstack uninstall keystone" in outcome.evidence.message
+
+
+def test_a_run_that_is_told_to_stop_is_no_failure_of_a_release(monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster = Cluster()
+
+    def stopped(*_: Any, **__: Any) -> Finished:
+        raise InterruptedRolloutError
+
+    helm = Helm(cluster)
+    monkeypatch.setattr(helm, "upgrade", stopped)
+    with pytest.raises(InterruptedRolloutError):
+        up(cluster, helm)
