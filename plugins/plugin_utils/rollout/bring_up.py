@@ -173,7 +173,9 @@ class _BringUp:
                 return verification
             failed = next((check for check in verification.checks if not check.ok), None)
             self._show("verifying", waiting=f"{failed.name}: {failed.detail}" if failed else "")
-            if time.monotonic() > end:
+            # A refused password does not come right by itself, and a service locks an account that goes on trying.
+            refused = failed is not None and failed.layer == "credentials"
+            if refused or time.monotonic() > end:
                 raise _GivenUpError(self._plain("verify", "", checks=verification.checks))
             if self.tools.processes.stopped:
                 raise InterruptedRolloutError

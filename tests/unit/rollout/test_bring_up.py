@@ -70,7 +70,12 @@ class Helm:
 
 
 def up(
-    cluster: Cluster, helm: Helm, *, live: LiveRelease | None = None, verification: Verification | None = None
+    cluster: Cluster,
+    helm: Helm,
+    *,
+    live: LiveRelease | None = None,
+    verification: Verification | None = None,
+    verify_timeout: float = 30.0,
 ) -> tuple[Outcome, list[str]]:
     said: list[str] = []
     answers = verification or Verification(checks=(Check(name="token", ok=True, detail=""),))
@@ -83,7 +88,7 @@ def up(
     api: Any = cluster
     tools: Any = Tools(
         api=api, helm=helm, view=ClusterView(api), board=Board(["keystone"], said.append), processes=Processes(),  # type: ignore[arg-type]
-        options=Options(verify_timeout=30.0), resolve=dict, ask=ask,
+        options=Options(verify_timeout=verify_timeout), resolve=dict, ask=ask,
     )  # fmt: skip
     rendered = split("keystone", "openstack", ())
     found = Survey(rendered={"keystone": rendered}, live={"keystone": live} if live else {}, diffs={}, reasons=(),
@@ -118,6 +123,17 @@ def test_what_cannot_be_healed_takes_down_its_own_release_only() -> None:
     assert outcome.evidence is not None
     assert "an interrupted uninstall cannot be finished: Error: forbidden" in outcome.evidence.message
     assert "helm --namespace openstack uninstall keystone" in outcome.evidence.message
+
+
+def test_a_password_that_is_refused_is_not_tried_again() -> None:
+    """Keystone locks an account after five wrong passwords: asking on would lock the administrator out."""
+    refused = Check(name="token", ok=False, detail="the password is refused", layer="credentials")
+    cluster = Cluster()
+    helm = Helm(cluster, Finished(code=0, stdout="", stderr=""))
+    outcome, asked = up(cluster, helm, verification=Verification(checks=(refused,)), verify_timeout=2.0)
+    assert outcome.evidence is not None
+    assert outcome.evidence.checks == (refused,)
+    assert asked == ["keystone"]
 
 
 def test_a_run_that_is_told_to_stop_is_no_failure_of_a_release(monkeypatch: pytest.MonkeyPatch) -> None:
