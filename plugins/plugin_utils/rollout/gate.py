@@ -6,6 +6,7 @@ A reason is accepted by naming its code, or ``code:release``, in ``rollout_force
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from ..plan.types import Plan, ReleasePlan
 from .agreement import disagreements
@@ -155,7 +156,7 @@ def _change(release: ReleasePlan, change: ObjectChange) -> Iterator[GateReason]:
 
 def _field(release: ReleasePlan, change: ObjectChange, field: FieldChange) -> Iterator[GateReason]:
     storage = field.path.endswith("resources.requests.storage") and None not in (field.before, field.after)
-    if storage and in_bytes(field.after) < in_bytes(field.before):
+    if storage and _less(field.after, field.before):
         yield GateReason(
             code="volume-shrink",
             release=release.name,
@@ -174,6 +175,13 @@ def _field(release: ReleasePlan, change: ObjectChange, field: FieldChange) -> It
                 why=f"a quorum of {field.before} needs {field.before // 2 + 1}; members that vanish count as failed",
                 remedy="take members out one at a time, by the service's own means",
             )
+
+
+def _less(after: Any, before: Any) -> bool:
+    try:
+        return in_bytes(after) < in_bytes(before)
+    except ValueError:
+        return False  # no quantity: the API server refuses it, and its words are a reason of their own
 
 
 def _number(version: str) -> tuple[int, ...]:

@@ -138,6 +138,16 @@ def test_a_volume_does_not_shrink(before: str, after: str, shrinks: bool) -> Non
     assert ("volume-shrink" in judge(release(), changes=changed(path, before, after))) is shrinks
 
 
+def test_a_size_that_is_no_quantity_is_refused_in_the_api_servers_words() -> None:
+    path = "spec.volumeClaimTemplates[0].spec.resources.requests.storage"
+    words = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+    refused = ObjectChange(
+        ref=Ref("StatefulSet", "openstack", "s"), kind="refused", message=words,
+        fields=(FieldChange(path=path, before="10Gi", after="10GB"),),
+    )  # fmt: skip
+    assert words in judge(release(), changes=(refused,))["refused"].what
+
+
 def test_what_the_api_server_refuses_is_known_before() -> None:
     message = "StatefulSet.apps is invalid: updates to statefulset spec for fields other than replicas are forbidden"
     refused = (ObjectChange(ref=Ref("StatefulSet", "openstack", "s"), kind="refused", message=message),)
