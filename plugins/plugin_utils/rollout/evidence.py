@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from .kube import Api, ApiError
+from .manifests import images
 from .readiness import unready, workloads
 from .snapshot import Snapshot, condition
 from .types import Evidence, Object, Ref, Rendered, ref_of
@@ -35,7 +36,7 @@ def collect(rendered: Rendered, snapshot: Snapshot) -> list[Evidence]:
 
 
 def _of_workload(base: Evidence, owner: Ref, item: Object, snapshot: Snapshot) -> Iterator[Ranked]:
-    pods = snapshot.pods(owner)
+    pods = _present(item, snapshot.pods(owner))
     for pod in pods:
         yield from _of_pod(base, pod, snapshot)
     for entry in (item.get("status") or {}).get("conditions") or ():
@@ -46,6 +47,22 @@ def _of_workload(base: Evidence, owner: Ref, item: Object, snapshot: Snapshot) -
             )  # fmt: skip
     if not pods:
         yield 3, replace(base, message="it has no pods", events=snapshot.about(owner))
+
+
+def _present(item: Object, pods: list[Object]) -> list[Object]:
+    """Return the pods of a Deployment's present template, all of them while there are none.
+
+    Those of the one before, broken as they may be, stay until a new one is ready: an update is not judged by them.
+    """
+    if item["kind"] != "Deployment":
+        return pods
+    template = (item.get("spec") or {}).get("template") or {}
+    notes = ((template.get("metadata") or {}).get("annotations") or {}).items()
+    return [
+        pod
+        for pod in pods
+        if images(pod) == images(item) and notes <= (pod["metadata"].get("annotations") or {}).items()
+    ] or pods
 
 
 def _of_pod(base: Evidence, pod: Object, snapshot: Snapshot) -> Iterator[Ranked]:

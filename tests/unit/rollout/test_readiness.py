@@ -112,6 +112,28 @@ def test_an_unbound_claim_is_evidence_by_itself() -> None:
     assert "storage class general" in found[0].message
 
 
+def test_pods_that_an_update_replaces_are_no_reason_to_give_it_up() -> None:
+    """A Deployment keeps its broken pods until a new one is ready: what is wrong with them is what the update mends."""
+
+    def template(image: str) -> dict[str, Any]:
+        return {"containers": [{"name": "api", "image": image}]}
+
+    def of(name: str, image: str, status: Status) -> Object:
+        item = pod(name, ("ReplicaSet", name[:-2]), status, **template(image))
+        item["metadata"]["labels"]["pod-template-hash"] = name[4:-2]
+        return item
+
+    stuck = {"containerStatuses": [{"name": "api", "ready": False, "image": "x:gone",
+                                    "state": {"waiting": {"reason": "ImagePullBackOff"}}}]}  # fmt: skip
+    api = workload(
+        "Deployment", "api", {"observedGeneration": 2}, replicas=1, template={"metadata": {}, "spec": template("x:2")}
+    )
+    old, new = of("api-old-1", "x:gone", stuck), of("api-new-1", "x:2", {"phase": "Pending"})
+    rendered = split("r", "openstack", [api])
+    assert [seen.object for seen in collect(rendered, snapshot(api, old, new))] == ["Pod/api-new-1"]
+    assert [seen.object for seen in collect(rendered, snapshot(api, old))] == ["Pod/api-old-1"]
+
+
 def test_a_job_whose_pods_are_gone_still_speaks() -> None:
     job = workload(
         "Job", "sync", {"conditions": [{"type": "Failed", "status": "True", "reason": "BackoffLimitExceeded"}]}
