@@ -21,8 +21,9 @@ from .options import Options
 from .process import Finished, Processes
 from .readiness import progress
 from .rules import diagnose, explains
+from .snapshot import Snapshot
 from .survey import Survey
-from .types import Check, Evidence, InterruptedRolloutError, LiveRelease, Rendered, RolloutError, Verification
+from .types import Check, Evidence, InterruptedRolloutError, LiveRelease, Rendered, RolloutError, Verification, ref_of
 from .watch import ClusterView
 
 _GLANCE = 1.0  # seconds between two looks at a picture that keeps changing
@@ -71,6 +72,7 @@ class _BringUp:
         self.box = BlackBox(tools.api)
         self.deadline = time.monotonic() + tools.options.start_timeout
         self.first_seen: dict[tuple[str, str], float] = {}
+        self.before: set[str] = set()  # hook jobs that were there before helm ran, by uid
 
     def run(self) -> Outcome:
         healed, changed = "", not self.survey.unchanged(self.release.name)
@@ -106,13 +108,14 @@ class _BringUp:
             done = self._helm_once()
         if done.code:
             # A pod that is just on its way explains nothing: then helm knows better.
-            seen = map(self.box.complete, collect(self.rendered, self.tools.view.snapshot()))
+            seen = map(self.box.complete, self._found(self.tools.view.snapshot()))
             explained = next((evidence for evidence in seen if explains(evidence)), None)
             raise _GivenUpError(explained or self.box.complete(self._plain("apply", why(done))))
         self.tools.view.refresh(self.release.namespace)
 
     def _helm_once(self) -> Finished:
         cancel = threading.Event()
+        self.before = set(self._hooks(self.tools.view.snapshot()).values())
         with ThreadPoolExecutor(max_workers=1, thread_name_prefix=f"helm-{self.release.name}") as pool:
             running: Future[Finished] = pool.submit(
                 self.tools.helm.upgrade,
@@ -146,9 +149,24 @@ class _BringUp:
         now = progress(self.rendered, snapshot, hooks_done=not hooks)
         trouble = f"the API cannot be watched: {self.tools.view.trouble}" if self.tools.view.trouble else ""
         self._show("applying" if hooks else "starting", now.ready, now.total, trouble or now.waiting_for)
-        found = collect(self.rendered, snapshot)
+        found = self._found(snapshot)
         self.box.record(found)
         self._lose_patience(found)
+
+    def _found(self, snapshot: Snapshot) -> list[Evidence]:
+        """Return what is wrong, without jobs an earlier run left: helm makes each anew when its turn comes."""
+        jobs = self._hooks(snapshot)
+        return [
+            evidence
+            for evidence in collect(self.rendered, snapshot)
+            if jobs.get((evidence.namespace, evidence.owner)) not in self.before
+        ]
+
+    def _hooks(self, snapshot: Snapshot) -> dict[tuple[str, str], str]:
+        """Return the jobs that are hooks of this release, with their uid."""
+        refs = [ref_of(hook, namespace=self.release.namespace) for hook in self.rendered.hooks]
+        jobs = {ref: snapshot.objects[ref] for ref in refs if ref.kind == "Job" and ref in snapshot.objects}
+        return {(ref.namespace, str(ref)): str(item["metadata"]["uid"]) for ref, item in jobs.items()}
 
     def _lose_patience(self, found: list[Evidence]) -> None:
         """Give up on what will not come right by itself, once it was seen for as long as its rule allows."""
@@ -182,7 +200,7 @@ class _BringUp:
             time.sleep(_PAUSE)
 
     def _worst(self, message: str) -> Evidence:
-        found = collect(self.rendered, self.tools.view.snapshot())
+        found = self._found(self.tools.view.snapshot())
         if not found:
             return self._plain("start", message)
         worst = self.box.complete(found[0])

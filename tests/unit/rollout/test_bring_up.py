@@ -47,6 +47,9 @@ class Cluster:
     def find(self, _path: str) -> Any:
         return None
 
+    def logs(self, *_: Any, **__: Any) -> str:
+        return "its last words"
+
     def request(self, method: str, path: str, **_more: Any) -> Mapping[str, Any]:
         assert method == "DELETE"
         del self.records[path.rpartition("/")[2]]
@@ -76,6 +79,7 @@ def up(
     live: LiveRelease | None = None,
     verification: Verification | None = None,
     verify_timeout: float = 30.0,
+    objects: tuple[dict[str, Any], ...] = (),
 ) -> tuple[Outcome, list[str]]:
     said: list[str] = []
     answers = verification or Verification(checks=(Check(name="token", ok=True, detail=""),))
@@ -86,11 +90,14 @@ def up(
         return answers
 
     api: Any = cluster
+    view = ClusterView(api)
+    for item in objects:
+        view._put(item)
     tools: Any = Tools(
-        api=api, helm=helm, view=ClusterView(api), board=Board(["keystone"], said.append), processes=Processes(),  # type: ignore[arg-type]
+        api=api, helm=helm, view=view, board=Board(["keystone"], said.append), processes=Processes(),  # type: ignore[arg-type]
         options=Options(verify_timeout=verify_timeout), resolve=dict, ask=ask,
     )  # fmt: skip
-    rendered = split("keystone", "openstack", ())
+    rendered = split("keystone", "openstack", [item for item in objects if item["kind"] != "Pod"])
     found = Survey(rendered={"keystone": rendered}, live={"keystone": live} if live else {}, diffs={}, reasons=(),
                    broken={})  # fmt: skip
     return bring_up(RELEASE, rendered, found, tools), asked
@@ -123,6 +130,21 @@ def test_what_cannot_be_healed_takes_down_its_own_release_only() -> None:
     assert outcome.evidence is not None
     assert "an interrupted uninstall cannot be finished: Error: forbidden" in outcome.evidence.message
     assert "helm --namespace openstack uninstall keystone" in outcome.evidence.message
+
+
+def test_a_job_of_an_earlier_run_is_not_blamed_for_this_ones_failure() -> None:
+    """Helm makes each hook anew when its turn comes; until then the failed one of before is still there."""
+    meta = {"namespace": "openstack", "annotations": {"helm.sh/hook": "post-install"}}
+    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {**meta, "name": "bootstrap", "uid": "old"}}
+    owner = {"kind": "Job", "name": "bootstrap", "controller": True}
+    container = {"name": "bootstrap", "state": {"terminated": {"exitCode": 1, "reason": "Error"}}}
+    failed = {"kind": "Pod", "metadata": {"name": "bootstrap-1", "namespace": "openstack", "ownerReferences": [owner]},
+              "status": {"phase": "Failed", "containerStatuses": [container]}}  # fmt: skip
+    cluster = Cluster()
+    forbidden = Finished(code=1, stdout="", stderr="Error: services is forbidden")
+    outcome, _ = up(cluster, Helm(cluster, forbidden), objects=(job, failed))
+    assert outcome.evidence is not None
+    assert (outcome.evidence.object, outcome.evidence.message) == ("release keystone", "Error: services is forbidden")
 
 
 def test_a_password_that_is_refused_is_not_tried_again() -> None:
