@@ -92,14 +92,22 @@ def chart_arguments(charts: str, chart: str, version: str) -> list[str]:
     archives = sorted(directory.glob(f"{chart}-{version}.tgz")) or sorted(directory.glob(f"{chart}-{version}+*.tgz"))
     if archives:
         return [str(archives[-1])]
-    if (directory / chart / "Chart.yaml").is_file():
+    if _is_version(directory / chart / "Chart.yaml", version):
         return [str(directory / chart)]
     raise ChartError(
-        f"chart {chart} {version} is not there: neither {chart}-{version}.tgz nor a folder {chart}/ with a Chart.yaml",
+        f"chart {chart} {version} is not there: neither {chart}-{version}.tgz nor a folder {chart}/ of that version",
         where=str(directory),
         why="the release is made from it",
         remedy="correct openstack.charts or the chart's version in the site file",
     )
+
+
+def _is_version(chart: Path, version: str) -> bool:
+    try:
+        said = yaml.safe_load(chart.read_bytes())
+    except (FileNotFoundError, NotADirectoryError, yaml.YAMLError):
+        return False
+    return isinstance(said, dict) and str(said.get("version")).partition("+")[0] == version.partition("+")[0]
 
 
 def _dump(values: Mapping[str, Any]) -> str:

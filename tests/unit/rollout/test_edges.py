@@ -192,9 +192,18 @@ def test_charts_come_from_a_directory_a_repository_or_a_registry(tmp_path: Path)
     assert chart_arguments("oci://r/charts/", "nova", "1") == ["oci://r/charts/nova", "--version", "1"]
     assert chart_arguments("https://c.test", "nova", "1") == ["nova", "--repo", "https://c.test", "--version", "1"]
     (tmp_path / "nova").mkdir()
-    (tmp_path / "nova" / "Chart.yaml").touch()
+    (tmp_path / "nova" / "Chart.yaml").write_text("name: nova\nversion: '1'\n")
     assert chart_arguments(str(tmp_path), "nova", "1") == [str(tmp_path / "nova")]
     (tmp_path / "nova-1+abc.tgz").touch()
     assert chart_arguments(str(tmp_path), "nova", "1") == [str(tmp_path / "nova-1+abc.tgz")]
     with pytest.raises(ChartError, match="chart glance 1"):
         chart_arguments(str(tmp_path), "glance", "1")
+
+
+def test_a_folder_of_another_version_is_not_the_chart_that_was_asked_for(tmp_path: Path) -> None:
+    """Else a site file that pins a version gets another one, and is told that all is ready."""
+    (tmp_path / "nova").mkdir()
+    for text in ("version: 2026.1.0", "", "- no chart", "a: [1"):
+        (tmp_path / "nova" / "Chart.yaml").write_text(text)
+        with pytest.raises(ChartError, match=r"chart nova 2026\.1\.7 is not there"):
+            chart_arguments(str(tmp_path), "nova", "2026.1.7")
