@@ -8,14 +8,17 @@ from dataclasses import replace
 from .kube import Api, ApiError
 from .manifests import images
 from .readiness import unready, workloads
+from .rules import PULL
 from .snapshot import Snapshot, condition
-from .types import Evidence, Object, Ref, Rendered, ref_of
+from .types import EventLine, Evidence, Object, Ref, Rendered, ref_of
 
 _STUCK = (
     "CrashLoopBackOff", "ImagePullBackOff", "ErrImagePull", "ErrImageNeverPull", "InvalidImageName",
     "CreateContainerConfigError", "CreateContainerError", "RunContainerError", "ImageInspectError",
     "RegistryUnavailable",
 )  # fmt: skip
+_BEFORE_CONTAINERS = ("FailedMount", "FailedAttachVolume", "FailedCreatePodSandBox", "NetworkNotReady")
+_PULLING = ("Failed", "BackOff")  # reasons of events about images, among others
 _LOG_LINES = 30
 Ranked = tuple[int, Evidence]
 
@@ -76,7 +79,7 @@ def _of_pod(base: Evidence, pod: Object, snapshot: Snapshot) -> Iterator[Ranked]
         if volume.get("persistentVolumeClaim")
     )
     base = replace(
-        base, object=str(ref), node=str(spec.get("nodeName", "")), claims=claims, events=snapshot.about(ref),
+        base, object=str(ref), node=str(spec.get("nodeName", "")), claims=claims, events=_unsettled(pod, snapshot),
         reason=str(status.get("reason", "")), message=str(status.get("message", "")),
     )  # fmt: skip
     yield from _of_claims(base, ref, snapshot)
@@ -92,6 +95,24 @@ def _of_pod(base: Evidence, pod: Object, snapshot: Snapshot) -> Iterator[Ranked]
     if not seen:
         unscheduled = condition(pod, "PodScheduled") == "False"
         yield 2 if unscheduled or base.reason else 4, base
+
+
+def _unsettled(pod: Object, snapshot: Snapshot) -> tuple[EventLine, ...]:
+    """Return the events about a pod but for what it has overcome since: they stay for an hour."""
+    status = pod.get("status") or {}
+    containers = [*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())]
+    waiting = {((entry.get("state") or {}).get("waiting") or {}).get("reason") for entry in containers}
+    over: tuple[str, ...] = ("FailedScheduling",) if (pod.get("spec") or {}).get("nodeName") else ()
+    # What ran once proves nothing: after its node's restart a pod is mounted and started anew.
+    runs = "CrashLoopBackOff" in waiting or any("running" in (entry.get("state") or {}) for entry in containers)
+    if runs:
+        over += _BEFORE_CONTAINERS
+    pulled = runs and not waiting & {*PULL}
+    return tuple(
+        event
+        for event in snapshot.about(ref_of(pod))
+        if event.reason not in over and not (pulled and event.reason in _PULLING and "pull" in event.message.lower())
+    )
 
 
 def _of_claims(base: Evidence, pod: Ref, snapshot: Snapshot) -> Iterator[Ranked]:

@@ -15,7 +15,7 @@ from .types import Diagnosis, Evidence, Layer
 SITE = "SITE"  # stands for the path of the site file in a next command, as NAMESPACE does for the release's
 
 Match = Callable[[Evidence], Diagnosis | None]
-_PULL = ("ImagePullBackOff", "ErrImagePull", "ErrImageNeverPull", "InvalidImageName", "RegistryUnavailable")
+PULL = ("ImagePullBackOff", "ErrImagePull", "ErrImageNeverPull", "InvalidImageName", "RegistryUnavailable")
 _NAMES = r"name or service not known|temporary failure in name resolution|could not resolve|no such host|getaddrinfo"
 _FULL = r"no space left on device|disk quota exceeded|errno 28\b"
 _UNPLACED = r"FailedScheduling|had untolerated taint|nodes are available"
@@ -138,7 +138,7 @@ def _node_down(evidence: Evidence) -> Diagnosis | None:
 
 def _node_full(evidence: Evidence) -> Diagnosis | None:
     evicted = evidence.reason == "Evicted" or "disk-pressure" in evidence.text
-    pulled = evidence.reason in (*_PULL, "CreateContainerError", "RunContainerError")
+    pulled = evidence.reason in (*PULL, "CreateContainerError", "RunContainerError")
     line = _said(evidence, _FULL)
     logged = any(re.search(_FULL, entry, re.IGNORECASE) for entry in evidence.log)
     # A full node takes no pods; the scheduler only speaks of taints then.
@@ -172,7 +172,7 @@ def _volume_full(evidence: Evidence) -> Diagnosis | None:
 
 
 def _image(evidence: Evidence) -> Diagnosis | None:
-    if evidence.reason not in _PULL and not _said(evidence, r"failed to pull image"):
+    if evidence.reason not in PULL and not _said(evidence, r"failed to pull image"):
         return None
     missing = _said(evidence, r"not found|manifest unknown|access denied|does not exist|invalid reference|NeverPull")
     down = _said(evidence, _UNREACHED)

@@ -8,6 +8,7 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.evidence import collect
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.manifests import split
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.readiness import progress, unready
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.rules import diagnose
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.snapshot import Snapshot
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import EventLine, Object, Ref, ref_of
 
@@ -132,6 +133,34 @@ def test_pods_that_an_update_replaces_are_no_reason_to_give_it_up() -> None:
     rendered = split("r", "openstack", [api])
     assert [seen.object for seen in collect(rendered, snapshot(api, old, new))] == ["Pod/api-new-1"]
     assert [seen.object for seen in collect(rendered, snapshot(api, old))] == ["Pod/api-old-1"]
+
+
+def test_what_a_pod_has_overcome_is_no_reason_to_give_it_up() -> None:
+    """Events stay for an hour: a member that copies a large database would be given up for the claim it once lacked."""
+    told = {
+        "FailedScheduling": "0/306 nodes are available: pod has unbound immediate PersistentVolumeClaims.",
+        "FailedMount": "MountVolume.SetUp failed for volume data: timed out",
+        "FailedCreatePodSandBox": "plugin type flannel failed: no subnet yet",
+        "Failed": 'Failed to pull image "registry/x:1": not found',
+        "BackOff": 'Back-off pulling image "registry/x:1"',
+        "Unhealthy": "Readiness probe failed: not in step with the cluster",
+    }
+    lines = tuple(EventLine(reason=reason, object="Pod/s-0", message=message) for reason, message in told.items())
+    events = {Ref("Pod", "openstack", "s-0"): lines}
+    item = workload("StatefulSet", "s", {"observedGeneration": 2}, replicas=1)
+    owner = ("StatefulSet", "s")
+
+    def seen(*states: Status, node: str = "control-1") -> tuple[tuple[str, ...], float | None]:
+        containers = [{"name": f"c{number}", "ready": False, "state": state} for number, state in enumerate(states)]
+        member = pod("s-0", owner, {"phase": "Pending", "containerStatuses": containers}, nodeName=node)
+        evidence = collect(split("r", "openstack", [item]), snapshot(item, member, events=events))[0]
+        return tuple(event.reason for event in evidence.events), diagnose(evidence).patience
+
+    assert seen({"running": {}}) == (("Unhealthy",), None)
+    pulling = {"waiting": {"reason": "ImagePullBackOff"}}
+    assert seen({"running": {}}, pulling) == (("Failed", "BackOff", "Unhealthy"), 45.0)
+    assert seen({"waiting": {"reason": "ContainerCreating"}})[0] == tuple(told)[1:]
+    assert seen(node="")[0] == tuple(told)
 
 
 def test_a_job_whose_pods_are_gone_still_speaks() -> None:
