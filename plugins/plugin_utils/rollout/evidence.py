@@ -80,7 +80,7 @@ def _of_pod(base: Evidence, pod: Object, snapshot: Snapshot) -> Iterator[Ranked]
     )
     base = replace(
         base, object=str(ref), node=str(spec.get("nodeName", "")), claims=claims, events=_unsettled(pod, snapshot),
-        reason=str(status.get("reason", "")), message=str(status.get("message", "")),
+        reason=str(status.get("reason", "")), message=str(status.get("message", "")), facts=snapshot.facts_for(pod),
     )  # fmt: skip
     yield from _of_claims(base, ref, snapshot)
     if base.node in base.facts.not_ready_nodes:

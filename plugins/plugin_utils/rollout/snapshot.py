@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
 
 from .types import ClusterFacts, EventLine, Object, Ref
@@ -47,6 +48,20 @@ class Snapshot:
             not_ready_nodes=tuple(name for name, node in nodes if condition(node, "Ready") != "True"),
             full_nodes=tuple(name for name, node in nodes if condition(node, "DiskPressure") == "True"),
             dns_down=self._dns_down(),
+        )
+
+    def facts_for(self, pod: Object) -> ClusterFacts:
+        """Return the same, of the nodes that the pod may go to by its selector."""
+        selector = ((pod.get("spec") or {}).get("nodeSelector") or {}).items()
+
+        def may_go(node: str) -> bool:
+            labels = self.objects[Ref("Node", "", node)]["metadata"].get("labels") or {}
+            return selector <= labels.items()
+
+        return replace(
+            self.facts,
+            not_ready_nodes=tuple(filter(may_go, self.facts.not_ready_nodes)),
+            full_nodes=tuple(filter(may_go, self.facts.full_nodes)),
         )
 
     def _dns_down(self) -> str:

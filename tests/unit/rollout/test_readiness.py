@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -32,7 +33,7 @@ def pod(name: str, owner: tuple[str, str], status: Status, **spec: Any) -> Objec
     }  # fmt: skip
 
 
-def snapshot(*items: Object, events: dict[Ref, tuple[EventLine, ...]] | None = None) -> Snapshot:
+def snapshot(*items: Object, events: Mapping[Ref, tuple[EventLine, ...]] | None = None) -> Snapshot:
     return Snapshot({ref_of(item): item for item in items}, events)
 
 
@@ -179,6 +180,31 @@ def test_nodes_and_name_service_are_judged_for_every_release() -> None:
     facts = snapshot(node, dns).facts
     assert facts.not_ready_nodes == facts.full_nodes == ("worker-1",)
     assert facts.dns_down == "kube-system/Deployment/coredns"
+
+
+def test_a_node_a_pod_may_not_go_to_is_not_blamed_for_it() -> None:
+    """Of 300 hosts one is always down: it says nothing about a pod that only control hosts may run."""
+
+    def node(name: str, ready: str, full: str, **labels: str) -> Object:
+        states = [{"type": "Ready", "status": ready}, {"type": "DiskPressure", "status": full}]
+        return {"kind": "Node", "metadata": {"name": name, "labels": labels}, "status": {"conditions": states}}
+
+    message = "0/306 nodes are available: 2 node(s) had untolerated taint(s), 3 Insufficient memory."
+    events = {
+        Ref("Pod", "openstack", "s-0"): (EventLine(reason="FailedScheduling", object="Pod/s-0", message=message),)
+    }
+    item = workload("StatefulSet", "s", {"observedGeneration": 2}, replicas=1)
+    unplaced = pod("s-0", ("StatefulSet", "s"), {"conditions": [{"type": "PodScheduled", "status": "False"}]},
+                   nodeSelector={"control": "enabled"})  # fmt: skip
+
+    def blamed(*nodes: Object) -> tuple[str, str]:
+        evidence = collect(split("r", "openstack", [item]), snapshot(item, unplaced, *nodes, events=events))[0]
+        return diagnose(evidence).rule, diagnose(evidence).object
+
+    others = node("hv-217", "Unknown", "False"), node("hv-218", "True", "True")
+    assert blamed(*others, node("control-1", "True", "False", control="enabled")) == ("no-room", "Pod/s-0")
+    down = node("control-1", "Unknown", "False", control="enabled")
+    assert blamed(*others, down) == ("node-not-ready", "Node/control-1")
 
 
 def test_the_line_names_the_job_that_pods_wait_for() -> None:
