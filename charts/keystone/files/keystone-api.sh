@@ -20,8 +20,17 @@ start() {
   exec apache2 -DFOREGROUND
 }
 
+# What Apache is answering is answered to its end: the kubelet's signal comes when this returns, and ends Apache at once.
+stop() {
+  local server
+  server=$(<"${APACHE_PID_FILE:-/var/run/apache2/apache2.pid}")
+  sleep 5 # until every node sends new requests elsewhere
+  apache2 -k graceful-stop
+  while kill -0 "$server" 2>/dev/null; do sleep 0.5; done
+}
+
 case ${1:-start} in
   start) start ;;
-  stop) apache2 -k graceful-stop ;;
+  stop) stop ;;
   *) echo "usage: $0 start|stop" >&2; exit 2 ;;
 esac

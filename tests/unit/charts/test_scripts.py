@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -18,7 +20,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from .conftest import script
+from .conftest import CHARTS, script
 
 keys = script("keystone/files/keys.py")
 domains = script("keystone/files/domains.py")
@@ -136,6 +138,30 @@ def test_credentials_are_not_migrated_with_keys_that_are_not_mounted_yet(
     monkeypatch.setattr(keys.subprocess, "run", lambda *_, **__: pytest.fail("with keys of yesterday"))
     with pytest.raises(SystemExit, match="does not show the keys of keystone-credential-keys"):
         keys.migrate("keystone-credential-keys", tmp_path)
+
+
+def test_keystone_answers_to_the_end_before_its_container_is_told_to_go(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """`graceful-stop` only asks, and the kubelet sends SIGTERM, which Apache obeys at once, when the hook returns."""
+    pid, order, asked = tmp_path / "pid", tmp_path / "order", tmp_path / "asked"
+    serve = f"until [ -e {asked} ]; do sleep 0.1; done; sleep 1; echo answered >> {order}"
+    for name, text in {
+        "apache2": f'[ "$*" = "-k graceful-stop" ] && echo asked >> {order} && touch {asked}',
+        "sleep": f'[ "$1" != 5 ] || {{ echo paused >> {order}; exit 0; }}; exec {shutil.which("sleep")} "$1"',
+    }.items():
+        (tmp_path / name).write_text(f"#!/bin/bash\n{text}\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setenv("APACHE_PID_FILE", str(pid))
+    server = subprocess.Popen(["bash", "-c", serve])
+    pid.write_text(f"{server.pid}\n")
+    reaper = threading.Thread(target=server.wait)
+    reaper.start()
+    subprocess.run(["bash", str(CHARTS / "keystone/files/keystone-api.sh"), "stop"], check=True, timeout=30)
+    seen = order.read_text().split()
+    reaper.join(timeout=30)
+    assert seen == ["paused", "asked", "answered"]
 
 
 def test_rabbitmqs_password_hash_is_salt_and_digest() -> None:
