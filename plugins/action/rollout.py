@@ -9,6 +9,7 @@ from ansible.plugins.action import ActionBase
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import SiteError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout import (
+    GateRefusedError,
     Options,
     RolloutResult,
     cards,
@@ -57,19 +58,18 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
                 reads_only=verb != "apply",
                 foreseen=lambda plan: published.foreseen(task_vars or {}, seed=plan.supply.seed),
             ) as opened:
-                return result | self._carry_out(verb, opened)
+                return result | self._carry_out(verb, opened, options.force)
         except (GroundupError, SiteError, OSError) as error:
             return {**result, "failed": True, "msg": str(error), "releases": [], "cards": []}
 
-    def _carry_out(self, verb: str, opened: Session) -> dict[str, Any]:
+    def _carry_out(self, verb: str, opened: Session, force: tuple[str, ...]) -> dict[str, Any]:
         verbs = {"check": opened.rollout.check, "apply": opened.rollout.apply, "verify": opened.rollout.verify}
         # Before anything else: with another store's secrets nothing may be changed, or judged.
         claimed = opened.claim(write=verb == "apply")
         outcome = verbs[verb]()
         if verb == "apply":
             opened.remember(outcome)
-        if verb == "check" and outcome.reasons:
-            self._display.display(gate.table(outcome.reasons))
+        refused = _refused(outcome, force) if verb == "check" else ""
         if verb == "verify":  # the others have shown their cards at the moment they were made
             for card in outcome.cards:
                 self._display.display(cards.text(card))
@@ -78,7 +78,8 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
         facts = _facts(verb, outcome)
         if verb != "verify":
             facts |= {"changed": outcome.changed or bool(claimed), "claimed": list(claimed)}
-        return {**facts, **self._diff(opened, outcome, claimed), "failed": outcome.failed, "msg": _msg(outcome)}
+        ended = {"failed": outcome.failed or bool(refused), "msg": refused or _msg(outcome)}
+        return {**facts, **self._diff(opened, outcome, claimed), **ended}
 
     def _diff(self, opened: Session, outcome: RolloutResult, claimed: tuple[str, ...]) -> dict[str, Any]:
         text = diff_text(outcome, opened.redactor) if self._task.diff and outcome.changed else ""
@@ -94,6 +95,15 @@ def _not_made(verb: str, unmade: tuple[str, ...]) -> dict[str, Any]:
         return {"failed": True, "msg": f"nothing was asked: {lacks}", "releases": [], "cards": []}
     return {"changed": True, "msg": f"no release can be rendered yet, so that differences are not known: {lacks}",
             "releases": [], "cards": []}  # fmt: skip
+
+
+def _refused(outcome: RolloutResult, force: tuple[str, ...]) -> str:
+    """Return why the change that was predicted would not be made, ``""`` when it would."""
+    try:
+        gate.decide(outcome.reasons, force=force)
+    except GateRefusedError as error:
+        return str(error)
+    return ""
 
 
 def _closing(opened: Session, outcome: RolloutResult) -> list[str]:

@@ -21,7 +21,7 @@ options:
     required: true
   verb:
     description:
-      - V(check) predicts and judges, and changes nothing.
+      - V(check) predicts and judges, and changes nothing. It fails where V(apply) would be refused.
       - V(apply) makes the cluster what the plan says. In check mode it is V(check).
       - V(verify) asks every service, and changes nothing.
     type: str
