@@ -15,15 +15,25 @@ from .board import Board
 from .evidence import BlackBox, collect
 from .heal import heal, needs_healing
 from .helm import Helm, why
-from .kube import Api
+from .kube import Api, ApiError, resource_path
 from .live import read
 from .options import Options
 from .process import Finished, Processes
-from .readiness import progress
-from .rules import diagnose, explains
+from .readiness import progress, workloads
+from .rules import diagnose, explains, runs, waits_for_image
 from .snapshot import Snapshot
 from .survey import Survey
-from .types import Check, Evidence, InterruptedRolloutError, LiveRelease, Rendered, RolloutError, Verification, ref_of
+from .types import (
+    Check,
+    Evidence,
+    InterruptedRolloutError,
+    LiveRelease,
+    Ref,
+    Rendered,
+    RolloutError,
+    Verification,
+    ref_of,
+)
 from .watch import ClusterView
 
 _GLANCE = 1.0  # seconds between two looks at a picture that keeps changing
@@ -76,10 +86,12 @@ class _BringUp:
 
     def run(self) -> Outcome:
         healed, changed = "", not self.survey.unchanged(self.release.name)
+        without_image = self._without_image()
         try:
             if changed:
                 healed = self._heal(self.survey.live.get(self.release.name))
                 self._upgrade()
+            self._pull_again(without_image)
             self._wait_until(lambda: progress(self.rendered, self.tools.view.snapshot(), hooks_done=True).complete)
             return Outcome(changed=changed, healed=healed, verification=self._verify())
         except _GivenUpError as given_up:
@@ -112,6 +124,30 @@ class _BringUp:
             explained = next((evidence for evidence in seen if explains(evidence)), None)
             raise _GivenUpError(explained or self.box.complete(self._plain("apply", why(done))))
         self.tools.view.refresh(self.release.namespace)
+
+    def _without_image(self) -> dict[str, Ref]:
+        snapshot = self.tools.view.snapshot()
+        owners = [ref for ref in workloads(self.rendered, hooks=False) if ref.kind != "Job"]
+        pods = [pod for owner in owners for pod in snapshot.pods(owner) if waits_for_image(pod) and not runs(pod)]
+        return {str(pod["metadata"]["uid"]): ref_of(pod) for pod in pods}
+
+    def _pull_again(self, before: Mapping[str, Ref]) -> None:
+        """Have pods of which nothing runs, because an earlier run left them without an image, made anew.
+
+        The kubelet itself tries again only every five minutes, and a StatefulSet replaces them one by one, each when
+        the one before is ready: members of a cluster never are, as long as they wait for each other.
+        """
+        still = self._without_image()
+        for uid, ref in before.items():
+            if uid not in still:
+                continue
+            path = resource_path("v1", "pods", namespace=ref.namespace, name=ref.name)
+            try:
+                self.tools.api.request("DELETE", path, body={"preconditions": {"uid": uid}})
+            except ApiError as error:
+                if error.status not in (404, 409):  # gone, or another of its name by now
+                    raise
+            self.tools.board.say(f"{self.release.name}: {ref.name} had no image: made anew")
 
     def _helm_once(self) -> Finished:
         cancel = threading.Event()

@@ -8,7 +8,7 @@ from dataclasses import replace
 from .kube import Api, ApiError
 from .manifests import images
 from .readiness import unready, workloads
-from .rules import PULL
+from .rules import runs, waits_for_image
 from .snapshot import Snapshot, condition
 from .types import EventLine, Evidence, Object, Ref, Rendered, ref_of
 
@@ -101,18 +101,21 @@ def _unsettled(pod: Object, snapshot: Snapshot) -> tuple[EventLine, ...]:
     """Return the events about a pod but for what it has overcome since: they stay for an hour."""
     status = pod.get("status") or {}
     containers = [*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())]
-    waiting = {((entry.get("state") or {}).get("waiting") or {}).get("reason") for entry in containers}
     over: tuple[str, ...] = ("FailedScheduling",) if (pod.get("spec") or {}).get("nodeName") else ()
     # What ran once proves nothing: after its node's restart a pod is mounted and started anew.
-    runs = "CrashLoopBackOff" in waiting or any("running" in (entry.get("state") or {}) for entry in containers)
-    if runs:
+    present = runs(pod) or any(_crashes(entry) for entry in containers)
+    if present:
         over += _BEFORE_CONTAINERS
-    pulled = runs and not waiting & {*PULL}
+    pulled = present and not waits_for_image(pod)
     return tuple(
         event
         for event in snapshot.about(ref_of(pod))
         if event.reason not in over and not (pulled and event.reason in _PULLING and "pull" in event.message.lower())
     )
+
+
+def _crashes(entry: Object) -> bool:
+    return ((entry.get("state") or {}).get("waiting") or {}).get("reason") == "CrashLoopBackOff"
 
 
 def _of_claims(base: Evidence, pod: Ref, snapshot: Snapshot) -> Iterator[Ranked]:

@@ -10,12 +10,12 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from .types import Diagnosis, Evidence, Layer
+from .types import Diagnosis, Evidence, Layer, Object
 
 SITE = "SITE"  # stands for the path of the site file in a next command, as NAMESPACE does for the release's
 
 Match = Callable[[Evidence], Diagnosis | None]
-PULL = ("ImagePullBackOff", "ErrImagePull", "ErrImageNeverPull", "InvalidImageName", "RegistryUnavailable")
+_PULL = ("ImagePullBackOff", "ErrImagePull", "ErrImageNeverPull", "InvalidImageName", "RegistryUnavailable")
 _NAMES = r"name or service not known|temporary failure in name resolution|could not resolve|no such host|getaddrinfo"
 _FULL = r"no space left on device|disk quota exceeded|errno 28\b"
 _UNPLACED = r"FailedScheduling|had untolerated taint|nodes are available"
@@ -45,6 +45,22 @@ def diagnose(evidence: Evidence) -> Diagnosis:
 def explains(evidence: Evidence) -> bool:
     """Say whether a rule knows why; the last one only knows that something is not ready."""
     return bool(evidence.exit_code) or diagnose(evidence).rule != RULES[-1].name
+
+
+def waits_for_image(pod: Object) -> bool:
+    """Say whether a container of ``pod`` cannot start because its image cannot be had."""
+    return any((state.get("waiting") or {}).get("reason") in _PULL for state in _states(pod))
+
+
+def runs(pod: Object) -> bool:
+    """Say whether a container of ``pod`` runs."""
+    return any("running" in state for state in _states(pod))
+
+
+def _states(pod: Object) -> list[Object]:
+    status = pod.get("status") or {}
+    containers = [*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())]
+    return [entry.get("state") or {} for entry in containers]
 
 
 def _describe(evidence: Evidence) -> str:
@@ -138,7 +154,7 @@ def _node_down(evidence: Evidence) -> Diagnosis | None:
 
 def _node_full(evidence: Evidence) -> Diagnosis | None:
     evicted = evidence.reason == "Evicted" or "disk-pressure" in evidence.text
-    pulled = evidence.reason in (*PULL, "CreateContainerError", "RunContainerError")
+    pulled = evidence.reason in (*_PULL, "CreateContainerError", "RunContainerError")
     line = _said(evidence, _FULL)
     logged = any(re.search(_FULL, entry, re.IGNORECASE) for entry in evidence.log)
     # A full node takes no pods; the scheduler only speaks of taints then.
@@ -172,7 +188,7 @@ def _volume_full(evidence: Evidence) -> Diagnosis | None:
 
 
 def _image(evidence: Evidence) -> Diagnosis | None:
-    if evidence.reason not in PULL and not _said(evidence, r"failed to pull image"):
+    if evidence.reason not in _PULL and not _said(evidence, r"failed to pull image"):
         return None
     missing = _said(evidence, r"not found|manifest unknown|access denied|does not exist|invalid reference|NeverPull")
     down = _said(evidence, _UNREACHED)

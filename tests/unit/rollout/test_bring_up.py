@@ -10,6 +10,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import R
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout import bring_up as module
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.board import Board
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.bring_up import Outcome, Tools, bring_up
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.kube import ApiError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.live import with_payload
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.manifests import split
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.options import Options
@@ -145,6 +146,36 @@ def test_a_job_of_an_earlier_run_is_not_blamed_for_this_ones_failure() -> None:
     outcome, _ = up(cluster, Helm(cluster, forbidden), objects=(job, failed))
     assert outcome.evidence is not None
     assert (outcome.evidence.object, outcome.evidence.message) == ("release keystone", "Error: services is forbidden")
+
+
+def test_pods_that_an_earlier_run_left_without_an_image_are_made_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kubelet tries again every five minutes, a card comes after 45 seconds. And a StatefulSet replaces no second
+    pod before the first is ready, which waits for the others.
+    """
+    stuck = {"state": {"waiting": {"reason": "ImagePullBackOff"}}}
+    running: dict[str, Any] = {"state": {"running": {}}}
+    states = {"0": [stuck], "1": [running], "2": [stuck], "3": [running, stuck]}
+    server = {"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "s", "namespace": "openstack"},
+              "spec": {"replicas": 3}, "status": {"readyReplicas": 3}}  # fmt: skip
+    owner = {"kind": "StatefulSet", "name": "s", "controller": True}
+    pods = [
+        {"kind": "Pod", "status": {"containerStatuses": containers}, "metadata": {
+            "name": f"s-{ordinal}", "namespace": "openstack", "uid": f"uid-{ordinal}", "ownerReferences": [owner]}}
+        for ordinal, containers in states.items()
+    ]  # fmt: skip
+    cluster = Cluster()
+    removed: list[tuple[str, Any]] = []
+
+    def request(method: str, path: str, *, body: Any = None) -> Mapping[str, Any]:
+        removed.append((f"{method} {path.rpartition('/')[2]}", body))
+        if path.endswith("s-2"):
+            raise ApiError("gone already", where=path, status=404)
+        return {}
+
+    monkeypatch.setattr(cluster, "request", request)
+    outcome, _ = up(cluster, Helm(cluster, Finished(code=0, stdout="", stderr="")), objects=(server, *pods))
+    assert outcome.evidence is None
+    assert removed == [(f"DELETE s-{one}", {"preconditions": {"uid": f"uid-{one}"}}) for one in (0, 2)]
 
 
 def test_a_password_that_is_refused_is_not_tried_again() -> None:
