@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 from ansible.plugins.action import ActionBase
@@ -63,9 +65,14 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
             return {**result, "failed": True, "msg": str(error), "releases": [], "cards": []}
 
     def _carry_out(self, verb: str, opened: Session, force: tuple[str, ...]) -> dict[str, Any]:
-        verbs = {"check": opened.rollout.check, "apply": opened.rollout.apply, "verify": opened.rollout.verify}
+        rollout = opened.rollout
+        verbs: dict[str, Callable[[], RolloutResult]] = {
+            "check": rollout.check,
+            "apply": partial(rollout.apply, before=partial(opened.claim, write=True)),
+            "verify": rollout.verify,
+        }
         # Before anything else: with another store's secrets nothing may be changed, or judged.
-        claimed = opened.claim(write=verb == "apply")
+        claimed = opened.claim(write=False)
         outcome = verbs[verb]()
         if verb == "apply":
             opened.remember(outcome)

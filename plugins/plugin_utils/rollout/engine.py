@@ -82,8 +82,10 @@ class Rollout:
             found = self._survey()
         return self._predicted(found)
 
-    def apply(self) -> RolloutResult:
+    def apply(self, *, before: Callable[[], object] = lambda: None) -> RolloutResult:
         """Bring every release to what the plan says and return how each ended.
+
+        ``before`` is called when the gate is passed, just before the first change.
 
         Raises GateRefusedError before anything is changed, RolloutError when the cluster cannot be reached,
         InterruptedRolloutError when the run is told to stop.
@@ -95,6 +97,7 @@ class Rollout:
                 return self._predicted(found)
             for reason in gate.decide(found.reasons, force=self._options.force):
                 self._say(f"accepted: {reason.code} {reason.release}: {reason.what}")
+            before()
             board = Board(self._releases, self._say)
             try:
                 with ClusterView(api).running() as view:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.action.rollout import ActionModule
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import (
     GateReason,
+    GateRefusedError,
     ReleaseReport,
     RolloutResult,
 )
@@ -16,6 +18,14 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types impor
 SHRINKS = GateReason(
     code="volume-shrink", release="mariadb", what="from 20Gi to 10Gi", why="it cannot", remedy="keep at least 20Gi"
 )
+
+
+def act(verb: str, opened: Any, *force: str) -> dict[str, Any]:
+    action: Any = ActionModule.__new__(ActionModule)
+    action._task = SimpleNamespace(diff=False)
+    action._display = SimpleNamespace(display=lambda _line: None)
+    found: dict[str, Any] = action._carry_out(verb, opened, force)
+    return found
 
 
 def check(*force: str) -> dict[str, Any]:
@@ -27,11 +37,7 @@ def check(*force: str) -> dict[str, Any]:
 
     rollout = SimpleNamespace(check=lambda: predicted, apply=not_asked_for, verify=not_asked_for)
     opened: Any = SimpleNamespace(claim=lambda **_: (), rollout=rollout)
-    action: Any = ActionModule.__new__(ActionModule)
-    action._task = SimpleNamespace(diff=False)
-    action._display = SimpleNamespace(display=lambda _line: None)
-    found: dict[str, Any] = action._carry_out("check", opened, force)
-    return found
+    return act("check", opened, *force)
 
 
 def test_a_check_fails_where_the_gate_would_refuse_the_change() -> None:
@@ -47,3 +53,29 @@ def test_a_check_takes_what_was_accepted_as_the_rollout_does() -> None:
     accepted = check("volume-shrink:mariadb")
     assert not accepted["failed"]
     assert accepted["changed"]
+
+
+def test_the_cluster_is_told_of_new_secrets_when_the_gate_is_passed_and_before_anything_else() -> None:
+    """A refusal says that nothing was changed."""
+    seen: list[str] = []
+
+    def claim(*, write: bool) -> tuple[str, ...]:
+        seen.append("told" if write else "asked")
+        return ("keystone/admin",)
+
+    def apply(*, before: Callable[[], object]) -> RolloutResult:
+        if refuse:
+            raise GateRefusedError("no", where="it", why="so", remedy="do not")
+        before()
+        seen.append("changed")
+        return RolloutResult(releases=(), diffs=(), reasons=(), cards=(), facts={})
+
+    opened: Any = SimpleNamespace(claim=claim, rollout=SimpleNamespace(check=None, apply=apply, verify=None),
+                                  remember=lambda _result: None)  # fmt: skip
+    refuse = True
+    with pytest.raises(GateRefusedError):
+        act("apply", opened)
+    assert seen == ["asked"]
+    refuse = False
+    assert act("apply", opened)["claimed"] == ["keystone/admin"]
+    assert seen[1:] == ["asked", "told", "changed"]
