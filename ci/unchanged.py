@@ -9,6 +9,7 @@ import os
 import shlex
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
@@ -16,12 +17,20 @@ import ansible_runner
 
 
 def changes(events: Iterable[dict[str, Any]]) -> list[str]:
-    """Return host and task of every result among ``events`` that says it changed something."""
-    return [
-        f"{data.get('host')}: {data.get('task')} ({data.get('play')})"
-        for event in events
-        if event["event"] == "runner_on_ok" and (data := event["event_data"]).get("res", {}).get("changed")
-    ]
+    """Return host and task of every result among ``events`` that says it changed something.
+
+    A result that `no_log` hides does not say so, but the recap counts it: then the host alone is told.
+    """
+    found: list[str] = []
+    counted: Counter[str] = Counter()
+    for event in events:
+        data = event.get("event_data", {})
+        if event["event"] == "runner_on_ok" and data.get("res", {}).get("changed"):
+            found.append(f"{data.get('host')}: {data.get('task')} ({data.get('play')})")
+            counted[str(data.get("host"))] -= 1
+        elif event["event"] == "playbook_on_stats":
+            counted.update(data["changed"])
+    return found + [f"{host}: {number} whose result is hidden" for host, number in counted.items() if number > 0]
 
 
 def main(site: str, playbook: str, *arguments: str) -> int:
@@ -38,6 +47,9 @@ def main(site: str, playbook: str, *arguments: str) -> int:
         changed = changes(run.events)
     for change in changed:
         print(f"changed something: {change}", file=sys.stderr)
+    if run.rc is None:  # what a signal ends has no exit code
+        print("the run was killed", file=sys.stderr)
+        return 1
     return run.rc or (1 if changed else 0)
 
 
