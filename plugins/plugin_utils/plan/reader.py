@@ -1,7 +1,8 @@
 """Reads a site file: YAML 1.1 of plain mappings, lists and scalars, and nothing that could hurt the reader.
 
 PyYAML's safe loader still accepts duplicate keys (the last one wins in silence) and aliases (a few lines that expand to
-gigabytes). Neither belongs in a site file, so both are refused where they stand.
+gigabytes), and tags (`!!bool x`, which ends it in a KeyError). None belongs in a site file: all are refused where they
+stand.
 """
 
 from __future__ import annotations
@@ -51,16 +52,9 @@ class _SiteLoader(_Loader):  # type: ignore[misc]  # CSafeLoader exists only whe
             )
         return number
 
-    def construct_unknown(self, node: yaml.Node) -> None:
-        """Refuse what asks for more than text, numbers, lists and mappings."""
-        tag = node.tag.removeprefix("tag:yaml.org,2002:")
-        remedy = "write plain text; secrets are named in a site file, never written"
-        raise _Refused(node.start_mark, f"the tag {tag!a} is not accepted", remedy)
-
 
 _DECIMAL = re.compile(r"[-+]?(0|[1-9][0-9]*)")
 _SiteLoader.add_constructor("tag:yaml.org,2002:int", _SiteLoader.construct_number)
-_SiteLoader.add_constructor(None, _SiteLoader.construct_unknown)
 
 
 class _Refused(yaml.MarkedYAMLError):
@@ -69,12 +63,17 @@ class _Refused(yaml.MarkedYAMLError):
         self.remedy = remedy
 
 
-def _refuse_aliases_and_depth(content: bytes) -> None:
+def _refuse_aliases_tags_and_depth(content: bytes) -> None:
     """Look at the events alone, which costs the same whatever they would expand to."""
     depth = 0
     for event in yaml.parse(content, Loader=_Loader):
         if isinstance(event, yaml.AliasEvent):
             raise _Refused(event.start_mark, f"the alias *{event.anchor} is not accepted", "write the value out")
+        # Only a tag that is written is here. Also YAML's own: the loader has no words for one its value does not fit.
+        if tag := getattr(event, "tag", None):
+            name = str(tag).removeprefix("tag:yaml.org,2002:")
+            remedy = "leave it out, with text in quotes; secrets are named in a site file, never written"
+            raise _Refused(event.start_mark, f"the tag {name!a} is not accepted", remedy)
         if isinstance(event, yaml.CollectionStartEvent):
             depth += 1
             if depth > MAX_DEPTH:
@@ -118,7 +117,7 @@ def parse_yaml(content: bytes, *, file: str) -> dict[str, Any]:
     """
     try:
         content.decode("utf-8")
-        _refuse_aliases_and_depth(content)
+        _refuse_aliases_tags_and_depth(content)
         data = yaml.load(content, Loader=_SiteLoader)  # noqa: S506 - a subclass of the safe loader
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
