@@ -12,6 +12,7 @@ description:
   - Nothing is contacted. The same file always gives the same inventory.
   - A file that no plan can be made from ends the command with exit code 4 and one error that says what to correct and
     where. No other inventory plugin is asked about it, and no play runs without its hosts.
+  - So does a second site file in the same run (C(-i) twice, or a directory), for what all hosts share is one site's.
   - "Groups: one a role (C(seed), C(control), C(storage), C(worker), C(hypervisor)), C(kubernetes) for every node of
     the cluster, C(rack_<name>) and C(provisioner_<name>)."
   - "Variables: C(groundup_site_file), the path of the site file; C(groundup_site), the plan without its hosts and chart
@@ -53,7 +54,7 @@ from ansible.plugins.inventory import BaseInventoryPlugin
 from ansible.template import trust_as_template
 from ansible_collections.groundup.cloud.plugins.plugin_utils.lifetime import end_workers_with_run
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import SiteError, load_site, make_plan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Problem, SiteError, load_site, make_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.model.machines import ROLES
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.serial import host_vars, site_vars
 
@@ -87,6 +88,11 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # ansible shi
             plan = make_plan(site)
         except SiteError as error:
             self._refuse(error)
+        other = inventory.groups["all"].get_vars().get("groundup_site_file", str(Path(path).resolve()))
+        if other != str(Path(path).resolve()):
+            # Variables of all are one site's: the hosts of the first would be changed into hosts of the second.
+            problem = Problem(key="", reason=f"{other} is read in the same run", remedy="run one site at a time")
+            self._refuse(SiteError(problem, file=path))
         errors = [finding for finding in plan.findings if finding.severity == "error"]
         if errors:
             said = "an error" if len(errors) == 1 else f"{len(errors)} errors, the first"

@@ -186,6 +186,14 @@ def test_a_wrong_file_ends_a_command_with_one_error_and_nothing_else(
     assert len(lines) == 2
 
 
+def test_two_sites_in_one_run_are_refused_and_one_named_twice_is_one() -> None:
+    edge = ROOT / "inventories/edge/site.yml"
+    done = run("ansible-inventory", "-i", str(LAB), "-i", str(edge), "--list")
+    assert (done.returncode, done.stdout) == (4, "")
+    assert f"{LAB} is read in the same run. Remedy: run one site at a time" in done.stderr
+    assert set(listed("-i", str(LAB), "-i", str(LAB))["control"]["hosts"]) == {"control-1"}
+
+
 def test_a_source_that_nobody_reads_ends_the_command(tmp_path: Path) -> None:
     done = run("ansible-inventory", "-i", str(tmp_path / "none.yml"), "--list")
     assert done.returncode == 1
