@@ -33,6 +33,12 @@ def problems(site: Site) -> Iterator[Problem]:
                 remedy=_choose(name, ROLES),
             )
         racks = len(group.racks or site.racks)
+        if group.per_rack and not racks:
+            yield Problem(
+                key=f"machines.{name}.per_rack",
+                reason=f"{group.per_rack} in each of no racks stand for no machine",
+                remedy=f"write the site's `racks`, or machines.{name}.racks",
+            )
         size = group.count or (group.per_rack or 0) * racks or sum(len(expand_names(n)) for n in group.names or [])
         total += size
         if size > MAX_NAMES:

@@ -12,7 +12,7 @@ from .model.machines import Bmc, MachineGroup
 from .model.networks import Network
 from .names import expand_names, number_in
 from .nodes import NodeRules
-from .notes import machine_without_number, name_twice
+from .notes import machine_without_number, name_twice, rack_full
 from .profiles import HARDWARE, PROFILES
 from .types import HostPlan, NetworkPlan, Purpose
 
@@ -38,6 +38,7 @@ def lay_out(site: Site) -> Layout:
         labels, taints = nodes.labels(roles, group), nodes.taints(roles, group)
         group_ports = ports.of_group(f"machines.{group_name}", roles, group)
         hardware = group.hardware or profile.hardware[roles[0]]
+        beyond: list[str] = []  # machines their rack's block of addresses has no place for
         for member in _members(site, group_name, group, layout.racks):
             if member.name in layout.hosts:
                 first = next(known.key for known in layout.members if known.name == member.name)
@@ -63,7 +64,12 @@ def lay_out(site: Site) -> Layout:
                 node_taints=taints,
             )
             if member.number is None and not address:
-                layout.findings.append(machine_without_number(member.key, member.name))
+                if group.per_rack is not None and (number_in(member.name) or 0) > group.slots_per_rack:
+                    beyond.append(member.name)
+                else:
+                    layout.findings.append(machine_without_number(member.key, member.name))
+        if beyond:
+            layout.findings.append(rack_full(f"machines.{group_name}", group.slots_per_rack, beyond))
         layout.findings += group_ports.findings()
     return layout
 

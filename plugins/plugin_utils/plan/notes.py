@@ -31,6 +31,19 @@ def name_twice(key: str, name: str, first_key: str) -> Finding:
     )
 
 
+def rack_full(key: str, slots: int, machines: list[str]) -> Finding:
+    """A rack has more machines than its block of addresses has places."""
+    more = f" and {len(machines) - 1} more" if len(machines) > 1 else ""
+    return Finding(
+        name="rack-block-full",
+        severity="error",
+        where=(f"{key}.per_rack", f"{key}.slots_per_rack"),
+        what=f"{machines[0]}{more} have no address: a rack's block has {slots} places",
+        why="a rack's machines have a block of their own, so that another rack never moves them",
+        remedy=f"write {key}.slots_per_rack, which moves addresses of this group; or the rest as a group of its own",
+    )
+
+
 def machine_without_number(key: str, name: str) -> Finding:
     """A machine's name has no number in it, and nothing else gives it an address."""
     return Finding(

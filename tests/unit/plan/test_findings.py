@@ -150,6 +150,7 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
     ),
     ("bmc-without-address", "error", "edge", {"machines/node/bmc": {"protocol": "redfish"}}, "networks"),
     ("machine-without-number", "error", "lab", {"machines/worker": {"names": ["alice"]}}, "machines.worker"),
+    ("rack-block-full", "error", "region", {"machines/hypervisor/per_rack": 65}, "machines.hypervisor.slots_per_rack"),
     (
         "unknown-machine",
         "error",
@@ -382,6 +383,13 @@ def test_the_storage_vlan_inside_the_provider_range_is_refused_with_both_names(p
     (finding,) = [f for f in plan.findings if f.name == "vlan-in-tenant-range" and "networks.storage.vlan" in f.where]
     assert finding.where == ("networks.storage.vlan", "networks.provider.vlan_range")
     assert "VLAN 120 of storage is inside 100-3999" in finding.what
+
+
+def test_a_rack_that_is_full_is_told_once_and_not_as_a_name_without_a_number(plan_of: Callable[..., Plan]) -> None:
+    found = plan_of("region", {"machines/hypervisor/per_rack": 66}).findings
+    assert "machine-without-number" not in {one.name for one in found}
+    (finding,) = [one for one in found if one.name == "rack-block-full"]
+    assert finding.what == "hypervisor-r1-65 and 15 more have no address: a rack's block has 64 places"
 
 
 def test_errors_come_first_and_the_order_is_stable(plan_of: Callable[..., Plan]) -> None:
