@@ -46,6 +46,8 @@ def problems(site: Site) -> Iterator[Problem]:
             yield Problem(
                 key=f"machines.{name}", reason=reason, remedy=f"at most {MAX_NAMES} in one group: check the numbers"
             )
+    if total == 0:
+        yield Problem(key="machines", reason="stand for no machine", remedy="write machines.control: {count: 1}")
     if total > MAX_HOSTS:
         yield Problem(
             key="machines",

@@ -116,6 +116,7 @@ def test_a_wrong_value_is_refused_at_its_key(change: str, key: str) -> None:
         ("{gpu: {count: 1}}", "'gpu' is not a role"),
         ("{worker: {count: 1, rack: r1, racks: [r1]}}", "has rack beside racks"),
         ("{seed: {count: 1}, hypervisor: {per_rack: 40}}", "40 in each of no racks stand for no machine"),
+        ("{seed: {count: 0}, control: {names: []}}", "stand for no machine"),
         ("{}", "at least 1 item"),
     ],
 )
