@@ -56,6 +56,16 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
         {"machines/node/machines/edge-1/ports": {"storage": {"address": "10.1.0.1"}}},
         "ports.storage.address",
     ),
+    (
+        "port-without-network",
+        "error",
+        "lab-ha",
+        {
+            "networks/storage": {"cidr": "10.97.0.0/24"},
+            "machines/seed/machines": {"seed-1": {"ports": {"storage": {"address": "10.97.0.9"}}}},
+        },
+        "seed-1.ports.storage",
+    ),
     ("unknown-network", "error", "edge", {"machines/node/machines/edge-1/ports": {"storge": {}}}, "ports.storge"),
     (
         "duplicate-address",
@@ -150,6 +160,15 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
     ),
     ("bmc-without-address", "error", "edge", {"machines/node/bmc": {"protocol": "redfish"}}, "networks"),
     ("machine-without-number", "error", "lab", {"machines/worker": {"names": ["alice"]}}, "machines.worker"),
+    ("service-network-size", "error", "lab", {"kubernetes/service_cidr": "10.233.0.0/29"}, "kubernetes.service_cidr"),
+    ("service-network-size", "error", "lab", {"kubernetes/service_cidr": "11.0.0.0/11"}, "kubernetes.service_cidr"),
+    (
+        "reserved-name",
+        "error",
+        "lab",
+        {"machines/worker": {"names": ["absent"], "machines": {"absent": {"number": 1}}}},
+        "machines",
+    ),
     ("rack-block-full", "error", "region", {"machines/hypervisor/per_rack": 65}, "machines.hypervisor.slots_per_rack"),
     (
         "unknown-machine",

@@ -88,6 +88,16 @@ def _outside(draft: Draft) -> Iterator[Finding]:
                     why="what is written there would have no effect",
                     remedy=f"one of: {', '.join(parsed)}",
                 )
+            elif network_name not in {port.network for port in draft.plan.hosts[member.name].interfaces}:
+                roles = ", ".join(draft.plan.hosts[member.name].roles)
+                yield Finding(
+                    name="port-without-network",
+                    severity="error",
+                    where=(f"{member.key}.ports.{network_name}",),
+                    what=f"{member.name} ({roles}) is not on {network_name}",
+                    why="what is written there would have no effect",
+                    remedy="leave it out, or give the machine a role that is on that network",
+                )
             elif port.address and IPv4Address(port.address) not in parsed[network_name]:
                 yield _stray(f"{member.key}.ports.{network_name}.address", port.address, parsed[network_name])
 

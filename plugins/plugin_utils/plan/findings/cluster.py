@@ -11,6 +11,7 @@ from ..types import Finding
 from ..versions import CNI_IMAGES
 
 _NODE_POD_PREFIX = 24  # what the controller manager hands each node
+_SERVICES = (12, 28)  # prefix lengths kubeadm takes: at most 20 bits, at least 10 addresses
 
 
 def check(draft: Draft) -> Iterator[Finding]:
@@ -27,6 +28,16 @@ def check(draft: Draft) -> Iterator[Finding]:
             remedy="leave serves out; tenants' clusters are made on top of the cloud",
         )
     yield from _pod_network(draft)
+    services = IPv4Network(plan.service_cidr)
+    if not _SERVICES[0] <= services.prefixlen <= _SERVICES[1]:
+        yield Finding(
+            name="service-network-size",
+            severity="error",
+            where=("kubernetes.service_cidr",),
+            what=f"{services} is too {'large' if services.prefixlen < _SERVICES[0] else 'small'} for Services",
+            why="kubeadm refuses it, when the hosts are made already",
+            remedy=f"write a network from /{_SERVICES[0]} to /{_SERVICES[1]}",
+        )
     nodes = sum(bool(host.node_labels) for host in draft.plan.hosts.values())
     pods = IPv4Network(plan.pod_cidr)
     room = max(0, 2 ** (_NODE_POD_PREFIX - pods.prefixlen)) if pods.prefixlen <= _NODE_POD_PREFIX else 0

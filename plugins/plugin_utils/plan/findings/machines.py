@@ -105,7 +105,7 @@ def _references(draft: Draft) -> Iterator[Finding]:
         for rack in [group.rack] if group.rack else (group.racks or []):
             if racks and rack not in racks:
                 yield _unknown("unknown-rack", base, "rack", rack, racks)
-    for name in sorted(names & {"all", "ungrouped", "kubernetes", "localhost", *ROLES}):
+    for name in sorted(names & {"all", "ungrouped", "kubernetes", "absent", "localhost", *ROLES}):
         yield Finding(
             name="reserved-name",
             severity="error",
