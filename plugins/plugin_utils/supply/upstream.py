@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import http.client
 import shutil
 import subprocess
 import tarfile
 import urllib.request
+from collections.abc import Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from ..errors import GroundupError
 from .context import Context
@@ -77,10 +79,10 @@ def download(url: str, destination: Path) -> str:
     try:
         request = urllib.request.Request(url, headers={"User-Agent": "groundup.cloud"})  # noqa: S310 - the lock names it
         with urllib.request.urlopen(request, timeout=_TIMEOUT) as source, destination.open("wb") as target:  # noqa: S310
-            while chunk := source.read(1 << 20):
+            for chunk in _chunks(source):
                 total.update(chunk)
                 target.write(chunk)
-    except OSError as error:
+    except (OSError, http.client.HTTPException) as error:
         raise GroundupError(
             f"{url} cannot be fetched: {error}",
             where="supply.lock",
@@ -88,6 +90,14 @@ def download(url: str, destination: Path) -> str:
             remedy="reach it (proxy, CA bundle), or use `supply: {source: build}` in the site file",
         ) from error
     return f"sha256:{total.hexdigest()}"
+
+
+def _chunks(answer: Any) -> Iterator[bytes]:
+    """Yield the whole ``answer``. Raises OSError when it was cut: read in pieces, Python takes it for a whole one."""
+    while chunk := answer.read(1 << 20):
+        yield chunk
+    if missing := getattr(answer, "length", None):
+        raise OSError(f"the connection ended with {missing} bytes to come")
 
 
 def _registry_digest(reference: str) -> str:

@@ -174,6 +174,48 @@ def test_upstream_refuses_what_is_not_locked_not_there_or_different(
     assert supply.missing("a", lock=lock, source="upstream") == ("a",)
 
 
+class _Cut(http.server.BaseHTTPRequestHandler):
+    """Says how much is to come, sends the beginning of it, and hangs up."""
+
+    def do_GET(self) -> None:
+        chunked = self.path == "/chunked"
+        self.wfile.write(b"HTTP/1.1 200 OK\r\n" + (b"Transfer-Encoding: chunked" if chunked else b"Content-Length: 40"))
+        self.wfile.write(b"\r\n\r\n" + (b"28\r\n" if chunked else b"") + CONTENT)
+        self.close_connection = True
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@pytest.mark.parametrize("path", ["length", "chunked"])
+def test_a_download_that_was_cut_is_no_other_file_and_its_digest_is_not_recorded(
+    path: str, tmp_path: Path, make_lock: MakeLock, fake: FakeBuilder
+) -> None:
+    del fake
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Cut)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+    thread.start()
+    url = f"http://127.0.0.1:{server.server_port}/{path}"
+    text = f"""format: 1
+pins: {yaml.safe_dump(PINS, default_flow_style=True).strip()}
+artifacts:
+  a: {{kind: files, version: "1", builder: fake, upstream: {{files: {{program: {{url: "{url}", digest: null}}}}}}}}
+"""
+    lock = tmp_path / "supply.lock"
+    lock.write_text(text)
+    try:
+        with pytest.raises(GroundupError, match="cannot be fetched"):
+            record_digests(lock, None, progress=silent)
+        assert lock.read_text() == text
+        locked = make_lock(a={"upstream": {"files": {"program": {"url": url, "digest": f"sha256:{'0' * 64}"}}}})
+        with pytest.raises(GroundupError, match="cannot be fetched"):
+            supply.ensure("a", progress=silent, lock=locked, source="upstream")
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
 def test_with_source_upstream_what_nobody_publishes_is_built(
     web: str, fake: FakeBuilder, make_lock: MakeLock, lines: list[str]
 ) -> None:
