@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import shlex
 import tarfile
 import time
@@ -190,7 +191,7 @@ def _get(url: str) -> bytes | None:
     try:
         with direct.open(url, timeout=60) as answer:
             return bytes(answer.read())
-    except OSError:
+    except (OSError, http.client.HTTPException):  # the latter: something else listens there, or it hung up midway
         return None
 
 

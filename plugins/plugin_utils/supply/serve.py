@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
 import shutil
@@ -113,7 +114,7 @@ def registry_digest(registry: str, image: Artifact, *, tls_verify: bool) -> str 
         if error.code == 404:
             return None
         raise _no_registry(registry, error) from error
-    except OSError as error:
+    except (OSError, http.client.HTTPException) as error:
         raise _no_registry(registry, error) from error
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import shlex
 import socket
 import subprocess
@@ -85,7 +86,7 @@ def _answers(url: str) -> bool:
             return True
     except urllib.error.HTTPError:
         return True
-    except (OSError, EOFError):
+    except (OSError, http.client.HTTPException):
         return False
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import shutil
+import socket
 import tarfile
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,9 +16,9 @@ from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure
 from ansible.plugins.action import ActionBase
 from ansible_collections.groundup.cloud.plugins.action import supply_publish
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import published
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import published, tunnel
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock import Lock
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.serve import LAID_OUT
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.serve import LAID_OUT, registry_digest
 
 from .conftest import FakeBuilder
 from .seed import Seed
@@ -194,3 +196,34 @@ def test_an_error_is_a_failed_result_with_its_text_not_a_traceback(monkeypatch: 
     result = action.run()
     assert result["failed"]
     assert result["msg"].splitlines()[0] == "no room"
+
+
+@pytest.fixture
+def other() -> Iterator[str]:
+    """An address where something listens that is no web server."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def answer() -> None:
+            while True:
+                try:
+                    connection, _ = listener.accept()
+                except OSError:  # closed: the test is over
+                    return
+                with connection:
+                    connection.recv(4096)
+                    connection.sendall(b"SSH-2.0-OpenSSH\r\n")
+
+        thread = threading.Thread(target=answer, daemon=True)
+        thread.start()
+        yield f"127.0.0.1:{listener.getsockname()[1]}"
+        listener.shutdown(socket.SHUT_RDWR)
+        thread.join()
+
+
+def test_what_is_no_web_server_is_told_as_one_that_does_not_answer(other: str) -> None:
+    with pytest.raises(GroundupError, match="no registry answers within"):
+        supply_publish._wait_for(f"http://{other}/v2/", seconds=0.1)
+    image = SimpleNamespace(image="groundup/memcached:1.6")
+    with pytest.raises(GroundupError, match="does not answer as one"):
+        registry_digest(other, image, tls_verify=False)  # type: ignore[arg-type]  # all it reads of an artifact
+    assert not tunnel._answers(f"http://{other}/v2/")
