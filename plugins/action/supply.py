@@ -31,9 +31,8 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
 
     def _supply(self, arguments: dict[str, Any]) -> dict[str, Any]:
         names, source = arguments["names"], arguments["source"]
-        pending = list(supply.missing(names, source=source))
-        if self._task.check_mode and (pending or arguments["rebuild"]):
-            return {"changed": True, "built": pending, "msg": f"would be made: {', '.join(pending) or names}"}
+        if self._task.check_mode and (pending := supply.missing(names, source=source, rebuild=arguments["rebuild"])):
+            return {"changed": True, "built": list(pending), "msg": f"would be made: {', '.join(pending)}"}
         artifacts = supply.ensure(names, progress=self._show, source=source, rebuild=arguments["rebuild"])
         built = [artifact.name for artifact in artifacts.values() if artifact.built]
         return {

@@ -58,12 +58,12 @@ def ensure(
 
 
 def missing(
-    names: str | Sequence[str] | None, *, source: Source = "build", lock: Lock | None = None
+    names: str | Sequence[str] | None, *, rebuild: bool = False, source: Source = "build", lock: Lock | None = None
 ) -> tuple[str, ...]:
     """Return what ``ensure`` would have to make for ``names``, needs first; it makes nothing itself."""
     lock = (lock or load_lock()).by(source)
     chosen = lock.select(names if names is None or isinstance(names, str) else list(names))
-    return Run(lock, Store(), progress=silent, jobs=None).missing(chosen)
+    return Run(lock, Store(), progress=silent, jobs=None).missing(chosen, again=set(chosen) if rebuild else set())
 
 
 def unpacked(name: str, *, progress: Progress = silent) -> Path:

@@ -1,0 +1,58 @@
+"""The module supply: what a prediction names, and that a damaged artifact can be made again by it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from ansible_collections.groundup.cloud.plugins.action.supply import ActionModule
+from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
+from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock import Lock
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.progress import silent
+
+from .conftest import FakeBuilder
+
+
+def action(*, check: bool) -> ActionModule:
+    """Return the action of a task."""
+    made = object.__new__(ActionModule)
+    made._task, made._display = SimpleNamespace(check_mode=check), SimpleNamespace(display=lambda _: None)
+    return made
+
+
+@pytest.mark.parametrize(("names", "made"), [(None, ["a", "b"]), (["b"], ["b"])])
+def test_a_prediction_names_what_would_be_made_again(
+    names: list[str] | None, made: list[str], fake: FakeBuilder, make_lock: Callable[..., Lock],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    lock = make_lock(a={}, b={"needs": ["a"]})
+    supply.ensure(None, progress=silent, lock=lock)
+    monkeypatch.setattr(supply, "load_lock", lambda: lock)
+
+    def predicted(*, rebuild: bool) -> dict[str, Any]:
+        found: dict[str, Any] = action(check=True)._supply({"names": names, "source": "build", "rebuild": rebuild})
+        return found
+
+    found = predicted(rebuild=True)
+    assert (found["changed"], found["built"]) == (True, made)
+    assert found["msg"] == f"would be made: {', '.join(made)}"
+    assert not predicted(rebuild=False)["changed"]
+    assert fake.names() == ["a", "b"]
+
+
+@pytest.mark.parametrize("check", [True, False])
+def test_a_damaged_artifact_is_made_again_on_request(
+    check: bool, fake: FakeBuilder, make_lock: Callable[..., Lock], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock = make_lock(a={})
+    (supply.ensure(None, progress=silent, lock=lock)["a"].path / "file").write_text("something else")
+    monkeypatch.setattr(supply, "load_lock", lambda: lock)
+    arguments = {"names": ["a"], "source": "build", "rebuild": False}
+    with pytest.raises(GroundupError, match="damaged"):
+        action(check=check)._supply(arguments)
+    found = action(check=check)._supply({**arguments, "rebuild": True})
+    assert (found["changed"], found["built"]) == (True, ["a"])
+    assert fake.names() == (["a"] if check else ["a", "a"])
