@@ -3,10 +3,23 @@
 from __future__ import annotations
 
 from typing import Annotated, Literal
+from urllib.parse import urlsplit
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from .base import Address, Cidr, Domain, IdRange, Model, Name, Plain, Text, Version
+
+
+def _with_port(value: str) -> str:
+    """Return ``value``, a URL or host:port, when the port it names is one; ValueError otherwise."""
+    try:
+        port = urlsplit(value if "://" in value else f"//{value}").port
+    except ValueError:
+        port = 0
+    if port == 0:
+        raise ValueError("has no TCP port there: write one from 1 to 65535")
+    return value
+
 
 Reference = Annotated[str, Field(max_length=512, pattern=r"^[!-~]+$")]  # a URL, a path or an image: no blanks
 HostPort = Annotated[
@@ -16,8 +29,9 @@ HostPort = Annotated[
         pattern=r"^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?:[0-9]{1,5}$",
         json_schema_extra={"examples": ["images.example.org:443"]},
     ),
+    AfterValidator(_with_port),
 ]
-Url = Annotated[str, Field(max_length=512, pattern=r"^https?://[!-~]+[^/]$")]
+Url = Annotated[str, Field(max_length=512, pattern=r"^https?://[!-~]+[^/]$"), AfterValidator(_with_port)]
 # What becomes a word of a file on every host: nothing that ends a line or leaves a directory.
 Zone = Annotated[str, Field(max_length=64, pattern=r"^[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+)*$")]
 Server = Annotated[str, Field(max_length=253, pattern=r"^[A-Za-z0-9][A-Za-z0-9.:-]*$")]
