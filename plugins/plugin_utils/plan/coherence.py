@@ -5,10 +5,11 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator
 
+from .draft import size_of
 from .errors import Problem
 from .model import Site
 from .model.machines import ROLES
-from .names import MAX_NAMES, expand_names
+from .names import MAX_NAMES
 from .profiles import INTERFACES, PROFILES
 
 MAX_HOSTS = 50_000  # beyond any site seen; keeps a typing error (count: 20000, in many groups) from filling the memory
@@ -32,14 +33,13 @@ def problems(site: Site) -> Iterator[Problem]:
                 reason=f"'{name}' is not a role, and none is written",
                 remedy=_choose(name, ROLES),
             )
-        racks = len(group.racks or site.racks)
-        if group.per_rack and not racks:
+        if group.per_rack and not (group.racks or site.racks):
             yield Problem(
                 key=f"machines.{name}.per_rack",
                 reason=f"{group.per_rack} in each of no racks stand for no machine",
                 remedy=f"write the site's `racks`, or machines.{name}.racks",
             )
-        size = group.count or (group.per_rack or 0) * racks or sum(len(expand_names(n)) for n in group.names or [])
+        size = size_of(site, group)
         total += size
         if size > MAX_NAMES:
             reason = f"stands for {size} machines"

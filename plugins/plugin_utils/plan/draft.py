@@ -9,6 +9,7 @@ from .addresses import Share
 from .model import Site
 from .model.machines import Hardware, Machine, MachineGroup
 from .model.networks import Network
+from .names import expand_names
 from .profiles import Profile
 from .types import Finding, HostPlan, NetworkPlan, Plan, Purpose, Role
 
@@ -75,6 +76,12 @@ class Draft:
     def site(self) -> Site:
         """Return the site file's model."""
         return self.layout.site
+
+
+def size_of(site: Site, group: MachineGroup) -> int:
+    """Return how many machines a group stands for."""
+    racks = len(group.racks or site.racks)
+    return group.count or (group.per_rack or 0) * racks or sum(len(expand_names(name)) for name in group.names or [])
 
 
 def roles_of(name: str, group: MachineGroup) -> tuple[Role, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .draft import roles_of
+from .draft import roles_of, size_of
 from .model import Site
 from .model.machines import MachineGroup
 from .profiles import PROFILES
@@ -17,7 +17,8 @@ class NodeRules:
     """Labels and taints by role, for one site."""
 
     def __init__(self, site: Site) -> None:
-        roles = {role for name, group in site.machines.items() for role in roles_of(name, group)}
+        groups = [(name, group) for name, group in site.machines.items() if size_of(site, group)]
+        roles = {role for name, group in groups for role in roles_of(name, group)}
         # A taint keeps pods off; without workers it would keep them off everything.
         self._tainted = PROFILES[site.profile].control_taint and "worker" in roles
         self._storage_nodes = site.storage.backend == "rook"

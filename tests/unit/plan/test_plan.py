@@ -172,6 +172,13 @@ def test_control_and_workers_are_labelled_for_openstack_and_others_are_no_nodes(
     assert plan_of("region").hosts["hypervisor-r1-1"].node_labels == {}
 
 
+def test_a_group_of_no_workers_does_not_keep_pods_off_control_hosts(plan_of: Callable[..., Plan]) -> None:
+    plan = plan_of("region", {"machines/worker": {"count": 0}})
+    assert plan.hosts["control-1"].node_taints == ()
+    assert plan.hosts["control-1"].node_labels["openstack-control-plane"] == "enabled"
+    assert not [finding.what for finding in plan.findings if finding.severity == "error"]
+
+
 def test_a_regions_control_hosts_are_tainted_once_there_are_workers(plan_of: Callable[..., Plan]) -> None:
     alone = plan_of("region").hosts["control-1"]
     assert alone.node_taints == ()
