@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from .draft import size_of
 from .errors import Problem
 from .model import Site
-from .model.machines import ROLES
+from .model.machines import ROLES, MachineGroup
 from .names import MAX_NAMES
 from .profiles import INTERFACES, PROFILES
 
+MAX_LABEL = 63  # characters of a host name
 MAX_HOSTS = 50_000  # beyond any site seen; keeps a typing error (count: 20000, in many groups) from filling the memory
 
 
@@ -39,6 +40,12 @@ def problems(site: Site) -> Iterator[Problem]:
                 reason=f"{group.per_rack} in each of no racks stand for no machine",
                 remedy=f"write the site's `racks`, or machines.{name}.racks",
             )
+        if (longest := _longest(site, name, group)) > MAX_LABEL:
+            yield Problem(
+                key=f"machines.{name}",
+                reason=f"gives its machines names of {longest} characters",
+                remedy=f"shorten the group's name, or its racks': a host name has at most {MAX_LABEL} (RFC 1123)",
+            )
         size = size_of(site, group)
         total += size
         if size > MAX_NAMES:
@@ -54,6 +61,14 @@ def problems(site: Site) -> Iterator[Problem]:
             reason=f"stand for {total} machines",
             remedy=f"at most {MAX_HOSTS} in one site: check the numbers",
         )
+
+
+def _longest(site: Site, name: str, group: MachineGroup) -> int:
+    """Return the length of the longest name that is made for a machine of the group, 0 where they are written."""
+    if group.count:
+        return len(f"{name}-{group.count}")
+    racks = (group.racks or site.racks) if group.per_rack else ()
+    return max((len(f"{name}-{rack}-{group.per_rack}") for rack in racks), default=0)
 
 
 def _choose(name: str, choices: tuple[str, ...]) -> str:

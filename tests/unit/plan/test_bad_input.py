@@ -121,6 +121,8 @@ def test_a_wrong_value_is_refused_at_its_key(change: str, key: str) -> None:
         ("{worker: {count: 1, rack: r1, racks: [r1]}}", "has rack beside racks"),
         ("{seed: {count: 1}, hypervisor: {per_rack: 40}}", "40 in each of no racks stand for no machine"),
         ("{seed: {count: 0}, control: {names: []}}", "stand for no machine"),
+        (f"{{seed: {{count: 1}}, {'w' * 62}: {{count: 1, roles: [worker]}}}}", "names of 64 characters"),
+        (f"{{worker: {{per_rack: 10, racks: [a, {'r' * 54}]}}}}", "names of 64 characters"),
         ("{}", "at least 1 item"),
     ],
 )
