@@ -132,6 +132,24 @@ def test_machines_that_do_not_add_up_are_refused(machines: str, reason: str) -> 
     assert error.key.startswith("machines")
 
 
+WORKERS = "{{worker: {{count: 1, {}}}}}"
+
+
+@pytest.mark.parametrize(
+    "written",
+    ["labels: {team: infra/db}", "labels: {team: -a}", f"labels: {{team: {'a' * 64}}}", "labels: {a/b/c: x}",
+     "labels: {'': x}", "taints: ['=:NoSchedule']", "taints: ['a/b/c=d:NoSchedule']", "taints: ['a=b=c:NoSchedule']"],
+)  # fmt: skip
+def test_labels_and_taints_kubernetes_refuses_are_refused(written: str) -> None:
+    error = refused(LAB.partition("machines:")[0] + "machines: " + WORKERS.format(written))
+    assert error.key.startswith(f"machines.worker.{written.partition(':')[0]}")
+
+
+def test_labels_and_taints_kubernetes_takes_are_taken() -> None:
+    written = "labels: {e.org/team: infra_db.1, empty: ''}, taints: ['e.org/gpu=a.b:NoSchedule', 'x:NoExecute']"
+    parse_site((LAB.partition("machines:")[0] + "machines: " + WORKERS.format(written)).encode())
+
+
 def test_more_machines_than_any_site_has_are_refused_before_they_are_made() -> None:
     groups = "\n".join(f"  w{n}: {{roles: [worker], count: 20000}}" for n in range(3))
     error = refused(LAB + groups)

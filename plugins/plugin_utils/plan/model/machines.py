@@ -23,8 +23,12 @@ NameOrRange = Annotated[
     AfterValidator(_name_or_range),
     Field(min_length=1, max_length=80, json_schema_extra={"examples": ["hv-01", "hv-[01:40]"]}),
 ]
-Label = Annotated[str, Field(max_length=253, pattern=r"^[A-Za-z0-9./_-]*$")]
-Taint = Annotated[str, Field(max_length=300, pattern=r"^[A-Za-z0-9./_=-]+:(NoSchedule|PreferNoSchedule|NoExecute)$")]
+# What the API server takes; it refuses others when the nodes are there already.
+_WORD = r"[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?"
+_KEY = rf"([a-z0-9]([a-z0-9.-]{{0,251}}[a-z0-9])?/)?{_WORD}"
+LabelKey = Annotated[str, Field(pattern=rf"^{_KEY}$")]
+LabelValue = Annotated[str, Field(pattern=rf"^({_WORD})?$")]
+Taint = Annotated[str, Field(pattern=rf"^{_KEY}(=({_WORD})?)?:(NoSchedule|PreferNoSchedule|NoExecute)$")]
 Serial = Annotated[str, Field(max_length=64, pattern=r"^[!-~]+( [!-~]+)*$")]
 
 
@@ -112,7 +116,7 @@ class MachineGroup(Model):
         "ironic: from power-off. Default: ironic when there is a bmc, else the profile's.",
     )
     bmc: Bmc | None = Field(None, description="What their management controllers have in common. Default: none.")
-    labels: dict[Label, Label] = Field(default_factory=dict, description="Further Kubernetes node labels.")
+    labels: dict[LabelKey, LabelValue] = Field(default_factory=dict, description="Further Kubernetes node labels.")
     taints: list[Taint] = Field(default_factory=list, description="Further Kubernetes node taints, key=value:Effect.")
     machines: dict[str, Machine] = Field(
         default_factory=dict, description="What single machines have of their own, by name."
