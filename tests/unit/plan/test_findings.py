@@ -169,6 +169,20 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
         {"machines/worker": {"names": ["absent"], "machines": {"absent": {"number": 1}}}},
         "machines",
     ),
+    (
+        "reserved-name",
+        "error",
+        "lab",
+        {"machines/control": {"names": ["identity"], "machines": {"identity": {"number": 1}}}},
+        "machines",
+    ),
+    (
+        "reserved-name",
+        "error",
+        "lab",
+        {"machines/control": {"names": ["registry"], "machines": {"registry": {"number": 1}}}},
+        "machines",
+    ),
     ("rack-block-full", "error", "region", {"machines/hypervisor/per_rack": 65}, "machines.hypervisor.slots_per_rack"),
     (
         "unknown-machine",
@@ -409,6 +423,11 @@ def test_a_rack_that_is_full_is_told_once_and_not_as_a_name_without_a_number(pla
     assert "machine-without-number" not in {one.name for one in found}
     (finding,) = [one for one in found if one.name == "rack-block-full"]
     assert finding.what == "hypervisor-r1-65 and 15 more have no address: a rack's block has 64 places"
+
+
+def test_a_seed_may_be_called_registry(plan_of: Callable[..., Plan]) -> None:
+    seed = {"names": ["registry"], "machines": {"registry": {"number": 1}}}
+    assert plan_of("lab", {"machines/seed": seed}).findings == ()
 
 
 def test_errors_come_first_and_the_order_is_stable(plan_of: Callable[..., Plan]) -> None:

@@ -114,6 +114,7 @@ def _references(draft: Draft) -> Iterator[Finding]:
             why="a group of the inventory has that name (or Ansible itself): a play for one would run on the other",
             remedy=f"call it {name}-1",
         )
+    yield from _public_names(draft)
     numbers = Counter(number for number in draft.layout.racks.values() if number is not None)
     spread = {rack for group in draft.site.machines.values() if group.per_rack for rack in group.racks or racks}
     for number, _count in ((n, c) for n, c in numbers.items() if c > 1):
@@ -126,6 +127,24 @@ def _references(draft: Draft) -> Iterator[Finding]:
                 what=f"{' and '.join(same)} both have the number {number}",
                 why="a rack's number is its block of addresses: their machines would get the same ones",
                 remedy="write `number` for one of them",
+            )
+
+
+def _public_names(draft: Draft) -> Iterator[Finding]:
+    """Yield the machines whose own name would be that of the virtual IP, or of the seed, on every host."""
+    plan = draft.plan
+    public = {endpoint.name: "a public API's" for endpoint in plan.edge.endpoints}
+    if plan.supply.seed:
+        public[f"registry.{plan.domain}"] = "the registry's"
+    for host in plan.hosts.values():
+        if host.fqdn in public and plan.host.names[host.fqdn] == host.address and host.name != plan.supply.seed:
+            yield Finding(
+                name="reserved-name",
+                severity="error",
+                where=("machines",),
+                what=f"a machine is called {host.name}: {host.fqdn} is {public[host.fqdn]} name",
+                why="every host would look for it on that one machine",
+                remedy=f"call it {host.name}-1",
             )
 
 
