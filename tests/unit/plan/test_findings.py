@@ -363,6 +363,8 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
     ("files-url-not-the-seeds", "error", "lab", {"supply/files_url": "http://f.example.org"}, "supply.files_url"),
     ("seed-port-taken", "error", "lab", {"supply/files_url": "http://registry.lab.test:5000"}, "supply.files_url"),
     ("seed-port-taken", "error", "lab", {"supply/files_url": "http://registry.lab.test:5001"}, "supply.files_url"),
+    ("seed-port-taken", "error", "lab", {"supply/files_url": "http://registry.lab.test:22"}, "supply.files_url"),
+    ("seed-port-taken", "error", "edge", {"supply/files_url": "http://registry.x.test:6443"}, "supply.files_url"),
     # how the controller knows the machines
     ("host-key-missing", "warning", "edge", {"access": {}}, "access.host_keys"),
     ("unknown-machine", "error", "edge", {"access/host_keys": {"edge-2": "ssh-ed25519 AAAA"}}, "host_keys.edge-2"),

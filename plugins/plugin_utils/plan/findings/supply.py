@@ -78,6 +78,22 @@ def _ports(draft: Draft, files_url: str) -> Iterator[Finding]:
             why=f"the registry listens at {supply.registry_inside}, and the site reads it at {supply.registry}",
             remedy=remedy,
         )
+    elif user := _others(draft).get(int(_port(files_url))):
+        yield Finding(
+            name="seed-port-taken",
+            severity="error",
+            where=("supply.files_url",),
+            what=f"the seed is to serve files at port {_port(files_url)}, which is {user}'s on the same machine",
+            why="one of the two would not start",
+            remedy=remedy,
+        )
+
+
+def _others(draft: Draft) -> dict[int, str]:
+    """Return who else listens on the seed, by port."""
+    cluster, roles = draft.plan.kubernetes, draft.plan.hosts[draft.plan.supply.seed or ""].roles
+    control = {443: "HAProxy", cluster.endpoint_port: "HAProxy", cluster.api_port: "the API server", 2379: "etcd"}
+    return {draft.plan.access.port: "sshd"} | (control | {2380: "etcd"} if "control" in roles else {})
 
 
 def _port(address: str) -> str:
