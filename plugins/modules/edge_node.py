@@ -62,6 +62,7 @@ changes:
   returned: success
 """
 
+import ssl
 from pathlib import Path
 from typing import Any
 
@@ -96,7 +97,7 @@ def converge(changes: Changes, wanted: dict[str, Any]) -> None:
     haproxy = Unit(changes, "haproxy.service", on_change="reload")
     if wanted["certificate"]:
         pem = f"{wanted['certificate'].rstrip()}\n{wanted['private_key'].rstrip()}\n"
-        haproxy.place(PEM, pem, mode=0o600, secret=True)
+        haproxy.place(PEM, pem, mode=0o600, secret=True, valid=_is_a_pair)
     haproxy.place(HAPROXY, wanted["haproxy_config"], valid=_haproxy_takes)
     haproxy.running()
     if wanted["keepalived_config"]:
@@ -108,6 +109,19 @@ def converge(changes: Changes, wanted: dict[str, Any]) -> None:
         keepalived.running()
     else:
         units.off(changes, ["keepalived.service"])
+
+
+def _is_a_pair(path: Path) -> None:
+    """Refuse a certificate without its key: HAProxy would go on with the old ones and not start again at a boot."""
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(path)
+    except ssl.SSLError as error:
+        raise HostError(
+            f"the certificate of the public names and its key are no pair: {error}",
+            where="the site's state directory on the controller: pki/edge.crt; secret pki/edge-key",
+            why="every control host would serve no public name after its next boot; the old pair is still in use",
+            remedy="remove pki/edge.crt there and run groundup.cloud.secrets: it makes one for the key that is stored",
+        ) from error
 
 
 def _haproxy_takes(path: Path) -> None:

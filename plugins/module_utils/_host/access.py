@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pwd
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from .units import Unit
 KEYS = Path("/etc/ssh/authorized_keys.d")
 SSHD = Path("/etc/ssh/sshd_config.d/20-groundup.conf")
 SUDOERS = Path("/etc/sudoers.d/groundup")
+FORMER = re.compile(r"^(\S+) ALL=", re.MULTILINE)
 
 # Beside ours, a user's own file still counts: it is the operator's way in on the day the site's key is lost.
 SSHD_TEXT = """\
@@ -49,7 +51,13 @@ EFFECTIVE = {
 
 
 def account(changes: Changes, user: str) -> None:
-    """Make sure that ``user`` exists and may become root without a password, which no key could give."""
+    """Make sure that ``user`` exists and may become root without a password, which no key could give.
+
+    An account the site had before loses what the site gave it: the keys first, for the rule is what names it.
+    """
+    former = FORMER.search(files.read(SUDOERS) or "")
+    if former and former.group(1) != user:
+        files.remove(changes, KEYS / former.group(1))
     if user == "root":
         files.remove(changes, SUDOERS)
         return

@@ -12,8 +12,9 @@ from typing import Any
 
 import jinja2
 import pytest
-from ansible_collections.groundup.cloud.plugins.module_utils._host.changes import HostError
-from ansible_collections.groundup.cloud.plugins.modules import edge_info
+from ansible_collections.groundup.cloud.plugins.module_utils._host import kernel, packages, units
+from ansible_collections.groundup.cloud.plugins.module_utils._host.changes import Changes, HostError
+from ansible_collections.groundup.cloud.plugins.modules import edge_info, edge_node
 from ansible_collections.groundup.cloud.plugins.plugin_utils.pki import ensure_authority, ensure_leaf
 from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import PasswordSource, Store
 
@@ -158,3 +159,25 @@ def test_a_name_must_be_in_a_certificate_the_host_trusts(
             with pytest.raises(HostError, match="no trusted TLS connection to volume"):
                 edge_info.check_certificate(*arguments, until=time.monotonic() + 5)
         thread.join()
+
+
+def test_a_certificate_without_its_key_takes_no_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """HAProxy keeps what it has when it is told to reload, and is not there after the next boot."""
+    store = Store.open(tmp_path, PasswordSource(path=tmp_path / "password", ours=True))
+    authority = ensure_authority(store, tmp_path, site="lab")
+    for name in ("edge", "other"):
+        ensure_leaf(authority, store, tmp_path, name=name, hosts=["identity.lab.test"])
+    monkeypatch.setattr(edge_node, "PEM", tmp_path / "edge.pem")
+    monkeypatch.setattr(packages, "installed", lambda *_: None)
+    monkeypatch.setattr(kernel, "parameters", lambda *_, **__: None)
+    monkeypatch.setattr(units, "MARKS", tmp_path / "marks")
+    wanted = {"certificate": (tmp_path / "pki/edge.crt").read_text(), "private_key": store.get("pki/other-key")}
+    with pytest.raises(HostError, match="are no pair"):
+        edge_node.converge(Changes(check=False), wanted)
+    assert not (tmp_path / "edge.pem").exists()
+    edge_node._is_a_pair(pair(tmp_path / "good.pem", wanted["certificate"], store.get("pki/edge-key")))
+
+
+def pair(path: Path, certificate: str, key: str) -> Path:
+    path.write_text(certificate + key)
+    return path

@@ -125,6 +125,23 @@ def test_keys_taken_out_of_the_site_file_lose_their_way_in(
     assert (tmp_path / "ops").read_text() == "ssh-ed25519 CCCC a\n"
 
 
+@pytest.mark.parametrize("user", ["nobody", "root"])
+def test_the_account_a_site_had_before_loses_its_way_in(
+    changes: Changes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, user: str
+) -> None:
+    """Keys taken out of the site file later would still have let in whoever was `access.user` once."""
+    monkeypatch.setattr(access, "KEYS", tmp_path / "keys")
+    monkeypatch.setattr(access, "SUDOERS", tmp_path / "sudoers")
+    monkeypatch.setattr(access, "run", lambda _argv, **_: "")
+    access.account(changes, "daemon")
+    access.keys(changes, "daemon", ["ssh-ed25519 AAAA a"])
+    access.account(changes, "daemon")
+    assert (tmp_path / "keys/daemon").exists()
+    access.account(changes, user)
+    access.keys(changes, user, ["ssh-ed25519 AAAA a"])
+    assert [path.name for path in (tmp_path / "keys").iterdir()] == [user]
+
+
 @pytest.mark.parametrize(("user", "root"), [("root", "prohibit-password"), ("ops", "no")])
 def test_sshd_takes_keys_only_and_root_only_when_the_controller_is_root(
     changes: Changes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, user: str, root: str
