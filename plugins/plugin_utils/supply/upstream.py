@@ -102,7 +102,10 @@ def _chunks(answer: Any) -> Iterator[bytes]:
 
 def _registry_digest(reference: str) -> str:
     command = ["skopeo", "inspect", "--raw", *_plain(reference, flag="--tls-verify=false"), f"docker://{reference}"]
-    result = subprocess.run(command, capture_output=True, check=False)
+    try:
+        result = subprocess.run(command, capture_output=True, check=False, timeout=_TIMEOUT)
+    except subprocess.TimeoutExpired:
+        result = subprocess.CompletedProcess(command, 1, b"", f"no answer in {_TIMEOUT} s".encode())
     if result.returncode != 0:
         raise GroundupError(
             f"{reference} cannot be inspected: {result.stderr.decode(errors='replace').strip()}",

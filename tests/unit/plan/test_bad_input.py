@@ -93,6 +93,7 @@ def test_an_unknown_key_like_no_other_is_refused_with_the_keys_there_are() -> No
         ("supply: {files_url: 'http://files.example.org:0'}", "supply.files_url"),
         ("supply: {files_url: 'http://files.example.org:80a/x'}", "supply.files_url"),
         ("supply: {files_url: 'http://[x/y'}", "supply.files_url"),
+        ("supply: {files_url: 'http://user:word@files.example.org/x'}", "supply.files_url"),
         ("ovn: {tunnel_ids: all}", "ovn.tunnel_ids"),
         ("kubernetes: {version: ../../etc}", "kubernetes.version"),
         ("kubernetes: {kubelet: {maxPods: 2026-01-01}}", "kubernetes.kubelet"),

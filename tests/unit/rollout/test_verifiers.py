@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any
 
@@ -117,3 +120,24 @@ def test_rabbitmq_warnings_before_the_answer_are_skipped() -> None:
 
 def test_memcached_stats_are_parsed() -> None:
     assert memcached.parse("STAT uptime 12\r\nSTAT version 1.6.38 (x)\r\nEND\r\n")["uptime"] == "12"
+
+
+@pytest.mark.parametrize(("values", "port"), [({}, 11211), ({"memcache": {"default": 11212}}, 11212)])
+def test_memcached_is_asked_at_the_port_of_the_release(values: dict[str, Any], port: int) -> None:
+    asked: list[int] = []
+
+    @contextmanager
+    def connect(_namespace: str, _pod: str, to: int) -> Iterator[socket.socket]:
+        ours, theirs = socket.socketpair()
+        with ours, theirs:
+            asked.append(to)
+            theirs.sendall(b"STAT uptime 12\r\nEND\r\n")
+            yield ours
+
+    context: Any = SimpleNamespace(
+        api=SimpleNamespace(connect=connect),
+        release=SimpleNamespace(namespace="openstack"),
+        values={"endpoints": {"oslo_cache": {"port": values}}},
+    )
+    assert memcached._stats(context, "memcached-0") == {"uptime": "12"}
+    assert asked == [port]

@@ -13,11 +13,13 @@ from .base import Address, Cidr, Domain, IdRange, Model, Name, Plain, Text, Vers
 def _with_port(value: str) -> str:
     """Return ``value``, a URL or host:port, when the port it names is one; ValueError otherwise."""
     try:
-        port = urlsplit(value if "://" in value else f"//{value}").port
+        port = urlsplit(address := value if "://" in value else f"//{value}").port
     except ValueError:
         port = 0
     if port == 0:
         raise ValueError("has no TCP port there: write one from 1 to 65535")
+    if "@" in urlsplit(address).netloc:
+        raise ValueError("names a user: the plan is no secret, so write the address alone")
     return value
 
 

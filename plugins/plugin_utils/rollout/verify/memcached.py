@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from ..agreement import at
 from ..kube import ApiError
 from ..types import Check, Verification
 from .context import Context, members, name_of, replicas, running
 
-_PORT = 11211
+_PORT = 11211  # of the chart, when the values name no other
 _LIMIT = 65536  # bytes; the answer to "stats" is about 2 kB
 
 
@@ -35,7 +36,8 @@ def parse(answer: str) -> dict[str, str]:
 
 
 def _stats(context: Context, pod: str) -> dict[str, str]:
-    with context.api.connect(context.release.namespace, pod, _PORT) as connection:
+    port = int(at(context.values, "endpoints.oslo_cache.port.memcache.default") or _PORT)
+    with context.api.connect(context.release.namespace, pod, port) as connection:
         connection.settimeout(10.0)
         connection.sendall(b"stats\r\nquit\r\n")
         answer = b""
