@@ -133,6 +133,29 @@ def test_objects_of_somebody_else_are_not_taken_over(site: Site) -> None:
     assert get(site, CONFIG)["data"] == {"mine": "yes"}
 
 
+def test_a_node_port_that_another_namespace_holds_is_refused_before_anything_is_made(site: Site) -> None:
+    """As after another `openstack.namespace`: all is new there, so nothing that exists is compared."""
+    elsewhere = f"{site.namespace}-before"
+    space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": elsewhere}}
+    site.api.request("POST", "/api/v1/namespaces", body=space)
+    ports = [{"port": 80, "nodePort": 30511}]
+    body = {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": "probe"},
+        "spec": {"type": "NodePort", "ports": ports},
+    }
+    services = f"/api/v1/namespaces/{elsewhere}/services"
+    site.api.request("POST", services, body=body)
+    release = site.release("probe", node_port=30511)
+    with pytest.raises(GateRefusedError, match=f"node port 30511, which Service/probe of namespace {elsewhere} has"):
+        site.rollout(release).apply()
+    assert site.api.find(CONFIG.replace("NS", site.namespace)) is None
+    site.api.request("DELETE", f"{services}/probe")
+    assert states(site.rollout(release).apply()) == {"probe": "ready"}
+    assert states(site.rollout(release).apply()) == {"probe": "unchanged"}
+
+
 def test_a_chart_that_does_not_render_stops_everything_with_a_card(site: Site) -> None:
     result = site.rollout(site.release("fine"), site.release("broken", fail="endpoints.identity is missing")).apply()
     assert states(result) == {"fine": "not started", "broken": "failed"}

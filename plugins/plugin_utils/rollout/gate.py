@@ -10,7 +10,7 @@ from typing import Any
 
 from ..plan.types import Plan, ReleasePlan
 from .agreement import disagreements
-from .manifests import images
+from .manifests import images, node_ports
 from .quantity import in_bytes
 from .types import (
     FieldChange,
@@ -19,6 +19,7 @@ from .types import (
     LiveRelease,
     Object,
     ObjectChange,
+    Ref,
     ReleaseDiff,
     Rendered,
     ref_of,
@@ -32,14 +33,19 @@ def reasons(
     rendered: Mapping[str, Rendered],
     diffs: Mapping[str, ReleaseDiff],
     live: Mapping[str, LiveRelease],
+    held: Mapping[int, Ref] | None = None,
 ) -> tuple[GateReason, ...]:
-    """Return everything that speaks against the change. All mappings are by release name."""
+    """Return everything that speaks against the change. Mappings are by release name.
+
+    ``held`` are the node ports of the Services in the cluster.
+    """
     found: list[GateReason] = list(disagreements(plan.openstack.releases))
     for release in plan.openstack.releases:
         found.extend(_versions(plan, release, live.get(release.name)))
         if release.name in rendered:
             found.extend(_images(plan, release, rendered[release.name].objects + rendered[release.name].hooks))
             found.extend(_quorum_size(release, rendered[release.name].objects))
+            found.extend(_node_ports(rendered[release.name], held or {}))
         if release.name in diffs:
             for change in diffs[release.name].changes:
                 found.extend(_change(release, change))
@@ -130,6 +136,21 @@ def _quorum_size(release: ReleasePlan, items: Iterable[Object]) -> Iterator[Gate
                 why="an even quorum survives no more failures than one member less, and can split in halves",
                 remedy=f"use {count + 1} or {max(count - 1, 1)}",
             )
+
+
+def _node_ports(rendered: Rendered, held: Mapping[int, Ref]) -> Iterator[GateReason]:
+    """Yield the Services that the API server will refuse; what does not exist yet is in no comparison with it."""
+    for item in rendered.objects:
+        ref = ref_of(item, namespace=rendered.namespace)
+        for port in node_ports(item) if item.get("kind") == "Service" else ():
+            if (holder := held.get(port, ref)) != ref:
+                yield GateReason(
+                    code="node-port-taken",
+                    release=rendered.release,
+                    what=f"{ref} is to have node port {port}, which {holder} of namespace {holder.namespace} has",
+                    why="a node port is one Service's: the release would stop halfway",
+                    remedy="keep openstack.namespace as the cloud was made with, or remove that Service deliberately",
+                )
 
 
 def _change(release: ReleasePlan, change: ObjectChange) -> Iterator[GateReason]:

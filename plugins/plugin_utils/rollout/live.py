@@ -14,8 +14,9 @@ from typing import Any
 
 from .helm import RENDER_LABEL
 from .kube import Api, resource_path
+from .manifests import node_ports as ports_of
 from .manifests import parse, split
-from .types import LiveRelease, Object, RolloutError
+from .types import LiveRelease, Object, Ref, RolloutError, ref_of
 
 _RECORDS = {"labelSelector": "owner=helm", "fieldSelector": "type=helm.sh/release.v1"}
 _DEPLOYED = ("deployed", "superseded")
@@ -28,6 +29,12 @@ def read(api: Api, namespaces: Iterable[str]) -> dict[tuple[str, str], LiveRelea
         secrets = api.get(resource_path("v1", "secrets", namespace=namespace), **_RECORDS).get("items") or ()
         found.update({(namespace, release.name): release for release in newest(secrets)})
     return found
+
+
+def node_ports(api: Api) -> dict[int, Ref]:
+    """Return the Service that holds each node port of the cluster."""
+    services = api.get("/api/v1/services").get("items") or ()
+    return {port: ref_of({"kind": "Service", **item}) for item in services for port in ports_of(item)}
 
 
 def newest(secrets: Iterable[Object]) -> list[LiveRelease]:

@@ -78,6 +78,12 @@ def digest(*groups: Iterable[Object]) -> str:
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:63]
 
 
+def node_ports(service: Object) -> tuple[int, ...]:
+    """Return the node ports a Service holds or asks for."""
+    ports = (service.get("spec") or {}).get("ports") or ()
+    return tuple(port["nodePort"] for port in ports if port.get("nodePort"))
+
+
 def images(item: Object) -> tuple[str, ...]:
     """Return every image an object's pods run, init containers included."""
     spec = pod_spec(item)

@@ -24,6 +24,7 @@ class Survey:
     diffs: dict[str, ReleaseDiff]
     reasons: tuple[GateReason, ...]
     broken: dict[str, ChartError]  # releases whose chart does not render
+    compared: bool = False  # whether there was a cluster to compare with
 
     def unchanged(self, name: str) -> bool:
         """Return whether a release is live exactly as it would be rolled out."""
@@ -48,7 +49,8 @@ def make(
     found = predict(
         plan.openstack.releases, version=plan.kubernetes.version, api=api, helm=helm, resolve=resolve, limits=limits
     )
-    return replace(found, reasons=gate.reasons(plan, found.rendered, found.diffs, found.live))
+    ports = live.node_ports(api) if api and found.compared else {}
+    return replace(found, reasons=gate.reasons(plan, found.rendered, found.diffs, found.live, ports))
 
 
 def predict(
@@ -90,7 +92,7 @@ def predict(
                 rendered[release.name], diffs[release.name] = future.result()
             except ChartError as error:
                 broken[release.name] = error
-    return Survey(rendered=rendered, live=records, diffs=diffs, broken=broken, reasons=())
+    return Survey(rendered=rendered, live=records, diffs=diffs, broken=broken, reasons=(), compared=bool(discovery))
 
 
 def _all_new(rendered: Rendered) -> ReleaseDiff:

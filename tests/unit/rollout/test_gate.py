@@ -54,6 +54,7 @@ def judge(
     changes: tuple[ObjectChange, ...] = (),
     live: str = "",
     images: dict[str, str] | None = None,
+    held: dict[int, Ref] | None = None,
 ) -> dict[str, GateReason]:
     name = releases[0].name
     plan: Any = FakePlan(OpenStack(releases), Supply(images or {}))
@@ -68,6 +69,7 @@ def judge(
         {name: split(name, "openstack", objects)},
         {name: ReleaseDiff(release=name, changes=changes)},
         records,
+        held,
     )
     return {reason.code: reason for reason in found}
 
@@ -215,3 +217,13 @@ def test_quantities(text: Any, size: int) -> None:
 def test_what_is_no_quantity_is_an_error() -> None:
     with pytest.raises(ValueError, match="no quantity"):
         in_bytes("much")
+
+
+def test_a_node_port_of_another_service_is_refused_and_ones_own_is_not() -> None:
+    """What does not exist yet is in no comparison with the cluster: helm would stop halfway."""
+    service = {"kind": "Service", "metadata": {"name": "identity"}, "spec": {"ports": [{"nodePort": 30500}]}}
+    elsewhere = {30500: Ref("Service", "cloud", "identity")}
+    found = judge(release(), objects=(service,), held=elsewhere)["node-port-taken"]
+    assert "Service/identity of namespace cloud has" in found.what
+    for held in ({30500: Ref("Service", "openstack", "identity")}, {30501: Ref("Service", "cloud", "identity")}):
+        assert judge(release(), objects=(service,), held=held) == {}
