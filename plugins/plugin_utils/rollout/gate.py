@@ -26,6 +26,7 @@ from .types import (
 )
 
 QUORUMS = ("mariadb", "rabbitmq")
+_SPREAD = "podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution"
 
 
 def reasons(
@@ -186,6 +187,8 @@ def _field(release: ReleasePlan, change: ObjectChange, field: FieldChange) -> It
             remedy=f"keep at least {field.before}",
         )
     quorum = release.verify in QUORUMS and change.ref.kind == "StatefulSet"
+    if quorum:
+        yield from _spread(release, change, field)
     if quorum and field.path == "spec.replicas" and isinstance(field.before, int):
         after = field.after if isinstance(field.after, int) else 0
         if after < field.before:
@@ -196,6 +199,17 @@ def _field(release: ReleasePlan, change: ObjectChange, field: FieldChange) -> It
                 why=f"a quorum of {field.before} needs {field.before // 2 + 1}; members that vanish count as failed",
                 remedy="take members out one at a time, by the service's own means",
             )
+
+
+def _spread(release: ReleasePlan, change: ObjectChange, field: FieldChange) -> Iterator[GateReason]:
+    if _SPREAD in field.path and field.after is not None:
+        yield GateReason(
+            code="spread",
+            release=release.name,
+            what=f"{change.ref}: {field.path} from {field.before} to {field.after}",
+            why="a member stays where its volume is: two of them on what is now one place could not both run",
+            remedy="move the members first, or accept it when each has a place of its own",
+        )
 
 
 def _less(after: Any, before: Any) -> bool:

@@ -10,6 +10,7 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import ReleasePlan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout import gate
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.agreement import disagreements
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.diff import fields_of
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.manifests import split
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.quantity import in_bytes
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import (
@@ -227,3 +228,21 @@ def test_a_node_port_of_another_service_is_refused_and_ones_own_is_not() -> None
     assert "Service/identity of namespace cloud has" in found.what
     for held in ({30500: Ref("Service", "openstack", "identity")}, {30501: Ref("Service", "cloud", "identity")}):
         assert judge(release(), objects=(service,), held=held) == {}
+
+
+def test_members_that_are_to_keep_apart_by_something_else_are_told() -> None:
+    """With a third rack of control hosts the plan says rack instead of host; two members of one rack stay there."""
+
+    def spread_by(key: str) -> dict[str, Any]:
+        term = {"labelSelector": {"matchLabels": {"application": "mariadb"}}, "topologyKey": key}
+        apart = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+        item = stateful(3)
+        item["spec"]["template"]["spec"]["affinity"] = apart
+        return item
+
+    host, rack = spread_by("kubernetes.io/hostname"), spread_by("topology.kubernetes.io/zone")
+    fields = tuple(fields_of(host, rack))
+    change = ObjectChange(ref=Ref("StatefulSet", "openstack", "mariadb-server"), kind="change", fields=fields)
+    assert "zone" in judge(release(), changes=(change,))["spread"].what
+    assert judge(release("keystone"), changes=(change,)) == {}
+    assert fields_of(host, host) == []
