@@ -1,4 +1,4 @@
-"""The one exception of the parts of ``kubeadm_node``."""
+"""The exceptions of the parts of ``kubeadm_node``."""
 
 from __future__ import annotations
 
@@ -12,3 +12,7 @@ class NodeError(Exception):
     def __init__(self, what: str, *, where: str, why: str, remedy: str) -> None:
         """Keep the text, a line each."""
         super().__init__(f"{what}\n  where:  {where}\n  why:    {why}\n  remedy: {remedy}")
+
+
+class UnwellError(NodeError):
+    """A service was started and does not run."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from . import documents
+from .errors import UnwellError
 from .host import Host
 from .outcome import Outcome
 from .services import Service
@@ -13,6 +14,7 @@ from .spec import Download, Node, Paths
 
 CONTAINERD = "containerd.service"
 KUBELET = "kubelet.service"
+KUBELET_SETTINGS = "/etc/kubernetes/kubelet.conf.d/10-site.conf"
 HEALTH_PORT = 10248  # kubelet's own default
 
 
@@ -38,7 +40,7 @@ def wanted(node: Node) -> tuple[File, ...]:
         File(path="/etc/crictl.yaml", text=documents.crictl_config()),
         File(path="/etc/systemd/system/kubelet.service", text=documents.KUBELET_UNIT, restarts=KUBELET),
         File(
-            path="/etc/kubernetes/kubelet.conf.d/10-site.conf",
+            path=KUBELET_SETTINGS,
             text=documents.kubelet_settings(node),
             mode=0o600,
             restarts=KUBELET,
@@ -67,21 +69,32 @@ def wanted(node: Node) -> tuple[File, ...]:
 def prepare(node: Node, *, host: Host, paths: Paths, outcome: Outcome, check: bool, member: bool) -> None:
     """Write what differs, fetch what is missing, and have the services run what is there now.
 
+    A member's kubelet that does not run by its new settings is given the old ones again.
+
     Raises NodeError, OSError.
     """
     containerd = Service(CONTAINERD, host=host, paths=paths, outcome=outcome, check=check)
     health = _health_port(node) if member else None  # before that, a kubelet may have nothing to run by
     kubelet = Service(KUBELET, host=host, paths=paths, outcome=outcome, check=check, health=health)
     readers = {CONTAINERD: containerd, KUBELET: kubelet}
+    settings = None  # the kubelet's before, when they are replaced
     for file in wanted(node):
         reader = readers.get(file.restarts or "")
-        _write(file, reader=reader, host=host, paths=paths, outcome=outcome, check=check)
+        before = _write(file, reader=reader, host=host, paths=paths, outcome=outcome, check=check)
+        if file.path == KUBELET_SETTINGS:
+            settings = before
     for download in node.downloads:
         reader = kubelet if download.path.endswith("/kubelet") else None
         _fetch(download, reader=reader, host=host, paths=paths, outcome=outcome, check=check)
     _plugins(host=host, paths=paths, outcome=outcome, check=check)
     containerd.converge(start=True)
-    kubelet.converge(start=member)  # else kubeadm starts it
+    try:
+        kubelet.converge(start=member)  # else kubeadm starts it
+    except UnwellError:
+        if settings is not None:
+            host.write(paths.at(KUBELET_SETTINGS), settings.encode(), 0o600)
+            host.systemctl("restart", KUBELET)
+        raise
 
 
 def _health_port(node: Node) -> int | None:
@@ -104,7 +117,10 @@ def _plugins(*, host: Host, paths: Paths, outcome: Outcome, check: bool) -> None
             host.link(target / name, f"/usr/lib/cni/{name}")
 
 
-def _write(file: File, *, reader: Service | None, host: Host, paths: Paths, outcome: Outcome, check: bool) -> None:
+def _write(
+    file: File, *, reader: Service | None, host: Host, paths: Paths, outcome: Outcome, check: bool
+) -> str | None:
+    """Bring a file to what it is to be, and return the text that was replaced, if there was one."""
     path = paths.at(file.path)
     try:
         before, mode = path.read_text(encoding="utf-8", errors="replace"), path.stat().st_mode & 0o7777
@@ -116,7 +132,7 @@ def _write(file: File, *, reader: Service | None, host: Host, paths: Paths, outc
             outcome.note(f"chmod {file.path}", name=file.path, before=was, after=will)
             if not check:
                 host.chmod(path, file.mode)
-        return
+        return None
     if file.secret:
         outcome.note(f"write {file.path}", name=file.path, before="(not shown)\n", after="(not shown, different)\n")
     else:
@@ -126,6 +142,7 @@ def _write(file: File, *, reader: Service | None, host: Host, paths: Paths, outc
         outcome.predicted.add(path)
     else:
         host.write(path, file.text.encode(), file.mode, before=mark)
+    return None if mode == -1 else before
 
 
 def _fetch(

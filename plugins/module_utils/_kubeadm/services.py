@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 
 from .._mark import MARKS, Mark
-from .errors import NodeError
+from .errors import UnwellError
 from .host import Host
 from .outcome import Outcome
 from .spec import Paths
@@ -54,16 +54,16 @@ class Service:
             self._mark.clear()
 
     def _await_health(self) -> None:
-        """Wait until the unit is well: systemd takes one that ends at once for started. Raises NodeError."""
+        """Wait until the unit is well: systemd takes one that ends at once for started. Raises UnwellError."""
         if self._check or self._health is None:
             return
         until = time.monotonic() + PATIENCE
         while not self._host.well(self._health):
             if time.monotonic() > until:
-                raise NodeError(
+                raise UnwellError(
                     f"{self._unit} does not run {PATIENCE:.0f} s after its start",
                     where=f"host {self._host.name}, http://127.0.0.1:{self._health}/healthz",
-                    why="its node takes no pods and soon counts as lost; those that run stay until then",
+                    why="its node would take no pods and soon count as lost; settings this run replaced are put back",
                     remedy=f"see journalctl -u {self._unit} on the host; if it names a field of its settings, "
                     "correct kubernetes.kubelet of the site file; then run this again",
                 )

@@ -103,9 +103,14 @@ def test_a_kubelet_that_its_settings_end_is_no_success(
     monkeypatch.setattr(services, "PATIENCE", 0.0)
     settings = {**member.cluster.kubelet, "maxPods": "many"}
     typo = dataclasses.replace(member, cluster=dataclasses.replace(member.cluster, kubelet=settings))
+    settings_file = paths.kubernetes / "kubelet.conf.d/10-site.conf"
+    before = settings_file.read_text()
     host.unwell = {10248}
+    host.services.clear()
     with pytest.raises(NodeError, match=r"(?s)kubelet\.service does not run .*10248/.*correct kubernetes\.kubelet"):
         run(typo, host, paths)
+    assert settings_file.read_text() == before, "all nodes would be lost to one word"
+    assert host.services.count(("restart", KUBELET)) == 2
     host.unwell = set()
     assert f"restart {KUBELET}" in run(member, host, paths).actions
     assert run(member, host, paths).actions == []
