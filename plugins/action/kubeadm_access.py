@@ -20,6 +20,8 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
             write = differs if self._task.check_mode else keep
             result["changed"] = bool(result.get("changed")) | write(site, content)
         result["kubeconfig"] = str(kubeconfig_path(site))
-        # `no_log` of a task would hide why it failed, too. What is not a module's answer may hold anything.
-        result["_ansible_no_log"] = not result.get("failed") or "module_stdout" in result
+        if result.get("failed") and "module_stdout" not in result:
+            # `no_log` hides why it failed, too, and without it -vvv shows the kubeconfig as the connection brings it.
+            # The module's own words hold no secret; what is not its answer may hold anything.
+            self._display.display(f"{self._task.args['name']}: {result['msg']}")
         return result

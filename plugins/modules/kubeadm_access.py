@@ -61,6 +61,7 @@ EXAMPLES = r"""
     server: https://{{ groundup_site.kubernetes.endpoint_address }}:6443
     api: https://{{ groundup_host.address }}:{{ groundup_site.kubernetes.api_port }}
     workers: true
+  no_log: true
   register: access
 """
 
