@@ -23,5 +23,5 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
         if result.get("failed") and "module_stdout" not in result:
             # `no_log` hides why it failed, too, and without it -vvv shows the kubeconfig as the connection brings it.
             # The module's own words hold no secret; what is not its answer may hold anything.
-            self._display.display(f"{self._task.args['name']}: {result['msg']}")
+            self._display.error(f"{self._task.args['name']}: {result['msg']}", wrap_text=False)
         return result

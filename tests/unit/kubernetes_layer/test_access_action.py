@@ -25,7 +25,7 @@ def answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         monkeypatch.setattr(ActionBase, "_execute_module", lambda *_, **__: dict(said))
         action = object.__new__(ActionModule)
         action._task = SimpleNamespace(args={"site": "lab", "name": "control-1"}, check_mode=False)
-        action._display = SimpleNamespace(display=shown.append)
+        action._display = SimpleNamespace(error=lambda text, **_: shown.append(text))
         return action.run(), shown
 
     return of
