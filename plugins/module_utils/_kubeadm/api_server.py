@@ -5,12 +5,12 @@ from __future__ import annotations
 from . import certificates, documents, static_pods
 from .host import Host
 from .outcome import Outcome
+from .phases import run_phase
 from .spec import Node, Paths
 
 NAME = "kube-apiserver"
 # Flags that are gone when the site turns off what they are for.
 OPTIONAL = {"audit-policy-file", "audit-log-path", "encryption-provider-config"}
-TIMEOUT = 180.0  # seconds
 
 
 def differing(node: Node, paths: Paths) -> dict[str, tuple[str | None, str | None]]:
@@ -34,7 +34,7 @@ def rewrite(node: Node, *, host: Host, paths: Paths, outcome: Outcome, check: bo
     manifest = static_pods.manifest(NAME, paths)
     outcome.note("write the API server's manifest", name=str(manifest), before=before, after=after)
     if not check:
-        phase("control-plane", "apiserver", host=host, paths=paths, why="the API server's flags differ")
+        run_phase("control-plane", "apiserver", host=host, paths=paths, why="the API server's flags differ")
     return {NAME}
 
 
@@ -52,9 +52,4 @@ def certify(node: Node, *, host: Host, paths: Paths, outcome: Outcome, check: bo
     else:
         host.remove(certificate)
         host.remove(certificate.with_suffix(".key"))
-        phase("certs", "apiserver", host=host, paths=paths, why="the API's certificate lacks a name")
-
-
-def phase(*arguments: str, host: Host, paths: Paths, why: str) -> None:
-    """Run one phase of ``kubeadm init`` with the site's configuration. Raises NodeError."""
-    host.run(["kubeadm", "init", "phase", *arguments, "--config", str(paths.init_file)], timeout=TIMEOUT, why=why)
+        run_phase("certs", "apiserver", host=host, paths=paths, why="the API's certificate lacks a name")

@@ -100,8 +100,9 @@ def prepare(node: Node, *, host: Host, paths: Paths, outcome: Outcome, check: bo
 def _health_port(node: Node) -> int | None:
     """Return where the kubelet says on the host's own address that it is well; None where the site has it not."""
     port = node.cluster.kubelet.get("healthzPort", HEALTH_PORT)
-    elsewhere = node.cluster.kubelet.get("healthzBindAddress", "127.0.0.1") not in {"127.0.0.1", "0.0.0.0"}  # noqa: S104
-    return port if isinstance(port, int) and port > 0 and not elsewhere else None
+    address = node.cluster.kubelet.get("healthzBindAddress", "127.0.0.1")
+    here = address in {"127.0.0.1", "0.0.0.0"}  # noqa: S104  # it is compared, nothing listens there for it
+    return port if isinstance(port, int) and port > 0 and here else None
 
 
 def _plugins(*, host: Host, paths: Paths, outcome: Outcome, check: bool) -> None:

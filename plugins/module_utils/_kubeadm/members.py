@@ -8,6 +8,7 @@ from .api import ApiError
 from .errors import NodeError
 from .host import Host
 from .outcome import Outcome
+from .phases import run_phase
 from .spec import JOIN_FILE, Node, Paths
 
 KUBECONFIGS = ("admin.conf", "controller-manager.conf", "scheduler.conf")
@@ -32,9 +33,7 @@ def _kubeconfigs(*, host: Host, paths: Paths, outcome: Outcome, check: bool) -> 
             outcome.note(f"make {name} again")
             if not check:
                 phase = name.removesuffix(".conf")
-                api_server.phase(
-                    "kubeconfig", phase, host=host, paths=paths, why=f"{name} is missing on a control host"
-                )
+                run_phase("kubeconfig", phase, host=host, paths=paths, why=f"{name} is missing on a control host")
 
 
 def add_ons(node: Node, *, host: Host, paths: Paths, outcome: Outcome, check: bool) -> None:
@@ -61,4 +60,4 @@ def add_ons(node: Node, *, host: Host, paths: Paths, outcome: Outcome, check: bo
     for name in missing:
         outcome.note(f"apply the add-on {name}")
         if not check:
-            api_server.phase("addon", name, host=host, paths=paths, why=f"{name} is missing from the cluster")
+            run_phase("addon", name, host=host, paths=paths, why=f"{name} is missing from the cluster")

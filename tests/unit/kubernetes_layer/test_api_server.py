@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from pathlib import Path
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import converge as steps
@@ -88,7 +87,7 @@ def test_a_restart_with_new_flags_is_not_foretold_twice(
     """An audit log again: the flags are new, and so is the policy the API server reads at its start."""
     del events, node
     without_audit(paths)
-    Path(paths.at("/etc/kubernetes/site/audit.yaml")).unlink()
+    paths.at("/etc/kubernetes/site/audit.yaml").unlink()
     pod = {"id": "1", "createdAt": "9" * 19, "labels": {"component": "kube-apiserver"}}
     host.answers["crictl pods"] = json.dumps({"items": [pod]})
     predicted = run(make_node(initialise=True), host, paths, in_turn=True, check=True)

@@ -110,7 +110,7 @@ def test_where_nobody_answers_the_first_control_host_is_named(tmp_path: Path) ->
 @pytest.fixture
 def volumes() -> dict[str, Any]:
     """Return the provisioner's configuration as the role gives it to the cluster."""
-    environment = jinja2.Environment(undefined=jinja2.ChainableUndefined, autoescape=False)  # noqa: S701
+    environment = jinja2.Environment(undefined=jinja2.ChainableUndefined, autoescape=False)  # noqa: S701  # YAML, not HTML
     text = environment.from_string((ROLE / "templates/local-path.yml.j2").read_text()).render(
         kubernetes_shell="the-image-with-a-shell", kubernetes_images={}, kubernetes_plan={"storage_class": "general"}
     )
@@ -138,7 +138,7 @@ def test_helpers_of_volumes_and_the_probe_run_in_the_same_image(volumes: dict[st
 
 def flannel(**plan: Any) -> dict[str, Any]:
     """Return what the role gives the cluster for flannel's pods."""
-    environment = jinja2.Environment(undefined=jinja2.ChainableUndefined, autoescape=False)  # noqa: S701
+    environment = jinja2.Environment(undefined=jinja2.ChainableUndefined, autoescape=False)  # noqa: S701  # YAML, not HTML
     text = environment.from_string((ROLE / "templates/flannel.yml.j2").read_text())
     plan = {"pod_cidr": "10.233.64.0/18", "cni": {"name": "flannel", "backend": "vxlan"}} | plan
     found = yaml.safe_load_all(text.render(kubernetes_plan=plan, kubernetes_images={}))

@@ -95,7 +95,7 @@ def up(
     for item in objects:
         view._put(item)
     tools: Any = Tools(
-        api=api, helm=helm, view=view, board=Board(["keystone"], said.append), processes=Processes(),  # type: ignore[arg-type]
+        api=api, helm=helm, view=view, board=Board(["keystone"], said.append), processes=Processes(),  # type: ignore[arg-type]  # a stand-in
         options=Options(verify_timeout=verify_timeout), resolve=dict, ask=ask,
     )  # fmt: skip
     rendered = split("keystone", "openstack", [item for item in objects if item["kind"] != "Pod"])
