@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ansible.plugins.action import ActionBase
-from ansible_collections.groundup.cloud.plugins.plugin_utils.kubernetes.access import differs, keep, kubeconfig_path
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.access import differs, keep, kubeconfig_path
 
 
 class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types

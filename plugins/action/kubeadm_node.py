@@ -7,7 +7,7 @@ from typing import Any
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.kubernetes.access import load
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.access import load
 
 
 class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types

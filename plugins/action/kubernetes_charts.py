@@ -9,12 +9,13 @@ from typing import Any
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.kubernetes.access import kubeconfig_path
-from ansible_collections.groundup.cloud.plugins.plugin_utils.kubernetes.charts import converge
+from ansible_collections.groundup.cloud.plugins.plugin_utils.helm.client import Helm
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.access import kubeconfig_path
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.charts import converge
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Api, ApiError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import ReleasePlan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout import Api, Helm, Processes
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.diff import lines
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.kube import ApiError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.apply.process import Processes
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.gate.diff import lines
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import ReleaseDiff
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import ensure, missing, tool
 

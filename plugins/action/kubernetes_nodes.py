@@ -9,8 +9,8 @@ from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.api import ApiError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.kubernetes.access import load
-from ansible_collections.groundup.cloud.plugins.plugin_utils.kubernetes.nodes import converge, wait_ready, wanted
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.access import load
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.nodes import converge, wait_ready, wanted
 
 
 class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types

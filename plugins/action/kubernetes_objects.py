@@ -10,8 +10,8 @@ from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.api import Api, ApiError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.kubernetes.access import load
-from ansible_collections.groundup.cloud.plugins.plugin_utils.kubernetes.objects import (
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.access import load
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.objects import (
     Applier,
     Change,
     in_order,

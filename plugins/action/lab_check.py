@@ -10,7 +10,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._container.names im
 from ansible_collections.groundup.cloud.plugins.plugin_utils.lab_check import Machine, Wanted, faults
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import SiteError, load_site, make_plan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.profiles import HARDWARE
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.layout.profiles import HARDWARE
 
 
 class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types

@@ -17,8 +17,13 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import (
     make_plan,
     to_json,
 )
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.report import count, filled_in, summary, table
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.topology import topology_svg
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.output.report import (
+    count,
+    filled_in,
+    summary,
+    table,
+)
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.output.topology import topology_svg
 
 ARGUMENTS = {
     "site_file": {"type": "path", "required": True},

@@ -10,17 +10,15 @@ from typing import Any
 from ansible.plugins.action import ActionBase
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import SiteError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout import (
-    GateRefusedError,
-    Options,
-    RolloutResult,
-    cards,
-    diff_text,
-    gate,
-    ownership,
-)
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.diagnose import cards
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.engine import diff_text
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.gate import ownership
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.gate import reasons as gate
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.options import Options
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.session import Session, session
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import missing, published
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import GateRefusedError, RolloutResult
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import missing
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish import record as published
 
 TOOLS = ("helm",)  # of the lock: what renders releases
 ARGUMENTS = {

@@ -17,10 +17,11 @@ from ansible.plugins.action import ActionBase
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import cache_dir
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import published, remains
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.published import Record
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.serve import LAID_OUT, served
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.tunnel import ssh_command, tunnel
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache import stale as remains
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish import record as published
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish.record import Record
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish.serve import LAID_OUT, served
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish.tunnel import ssh_command, tunnel
 
 ARGUMENTS = {
     "site": {"type": "str", "required": True},

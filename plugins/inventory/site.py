@@ -56,7 +56,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.lifetime import end
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Problem, SiteError, load_site, make_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.model.machines import ROLES
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.serial import host_vars, site_vars
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.output.serial import host_vars, site_vars
 
 _PLUGIN = re.compile(rb"^(?:\xef\xbb\xbf)?plugin:\s*[\"']?([A-Za-z0-9_.]+)", re.MULTILINE)
 _EXIT_CODE = 4  # what Ansible's own commands end with when they cannot parse something

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ansible_collections.groundup.cloud.plugins.plugin_utils.lookups import SiteLookup
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import published
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish import record as published
 
 DOCUMENTATION = r"""
 name: published

@@ -189,7 +189,13 @@ from ansible_collections.groundup.cloud.plugins.module_utils._disk import said
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.converge import converge
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.errors import NodeError
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.host import Host
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Cluster, Download, Join, Node, Paths
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import (
+    Cluster,
+    Download,
+    Join,
+    Node,
+    Paths,
+)
 
 DOWNLOAD_SPEC = {
     "url": {"type": "str", "required": True},

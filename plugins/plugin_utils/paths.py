@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+COLLECTION = Path(__file__).resolve().parents[2]  # the root of the installed collection
+
 
 def cache_dir() -> Path:
     """Return the artifact cache: ``$GROUNDUP_CACHE``, else ``groundup`` in the XDG cache directory."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.plugin_utils.charts import with_images
+from ansible_collections.groundup.cloud.plugins.plugin_utils.helm.manifests import images
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, load_site, make_plan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.manifests import images
+from ansible_collections.groundup.cloud.plugins.plugin_utils.services import with_images
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import Record
 
 from .conftest import ROOT, Render, chart_in, objects

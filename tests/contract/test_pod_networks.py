@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 import yaml
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import build_site, make_plan, versions
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import build_site, make_plan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.platform import versions
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import ReleasePlan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.progress import silent
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build.progress import silent
 
 from .conftest import DATA, ROOT
 from .derive import types

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from ansible_collections.groundup.cloud.plugins.plugin_utils.charts import SECRETS, releases
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import references
+from ansible_collections.groundup.cloud.plugins.plugin_utils.services import SECRETS, releases
 
 from .conftest import ROOT
 from .derive import types

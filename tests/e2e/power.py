@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout import Api
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Api
 
 WORKLOAD = "/apis/apps/v1/namespaces/openstack/statefulsets/mariadb-server"
 PODS = "/api/v1/namespaces/openstack/pods"

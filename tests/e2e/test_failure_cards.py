@@ -13,8 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ansible_collections.groundup.cloud.plugins.plugin_utils.helm.client import Helm
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Api
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import Plan, ReleasePlan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout import Api, Helm, Options, Processes, Rollout
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.apply.process import Processes
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.engine import Rollout
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.options import Options
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import Card
 from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import Store, open_store
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import tool

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout import Api
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Api
 from ansible_collections.groundup.cloud.tests.e2e.power import WORKLOAD, await_members, cordoned, cut_power, member
 
 pytestmark = pytest.mark.lab

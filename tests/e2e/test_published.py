@@ -19,9 +19,10 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import Plan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import Lock, Record, published
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.progress import silent
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.tunnel import tunnel
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import Lock, Record
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build.progress import silent
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish import record as published
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish.tunnel import tunnel
 from kubernetes import client, config
 
 from .conftest import ROOT, SITE_FILE

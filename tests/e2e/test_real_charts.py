@@ -16,11 +16,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.plugin_utils.charts import with_images
+from ansible_collections.groundup.cloud.plugins.plugin_utils.helm.client import Helm
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Api
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import Plan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout import Api, Helm, Options, Processes, Rollout
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.apply.process import Processes
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.engine import Rollout
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.options import Options
 from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import open_store
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import published, tool
+from ansible_collections.groundup.cloud.plugins.plugin_utils.services import with_images
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import tool
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish import record as published
 
 pytestmark = pytest.mark.lab
 NODE_PORT = 30599  # beside the lab's own 30500

@@ -10,8 +10,12 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from ansible_collections.groundup.cloud.plugins.plugin_utils.helm.client import Helm
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Api
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import ReleasePlan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout import Api, Helm, Options, Processes, Rollout
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.apply.process import Processes
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.engine import Rollout
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.options import Options
 
 from .control_plane import ControlPlane, programs
 from .puppet import Puppet

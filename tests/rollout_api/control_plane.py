@@ -12,9 +12,10 @@ from typing import IO
 
 import yaml
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout import Api, RolloutError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Api
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import RolloutError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import ensure, missing
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.progress import silent
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build.progress import silent
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 

@@ -8,7 +8,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout import Api, InterruptedRolloutError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Api
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import InterruptedRolloutError
 
 from .conftest import Site
 

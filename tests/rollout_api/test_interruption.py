@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout import live
+from ansible_collections.groundup.cloud.plugins.plugin_utils.helm import records as live
 
 from .conftest import Site
 from .puppet import fails, is_left_alone

@@ -17,12 +17,14 @@ from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
-from ansible_collections.groundup.cloud.plugins.plugin_utils.kubernetes.charts import converge
+from ansible_collections.groundup.cloud.plugins.plugin_utils.helm.client import Helm
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.charts import converge
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Api
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, build_site, make_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import ReleasePlan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout import Api, Helm, Processes, RolloutError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import ReleaseDiff
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.progress import silent
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.apply.process import Processes
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import ReleaseDiff, RolloutError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build.progress import silent
 
 from .control_plane import ControlPlane
 

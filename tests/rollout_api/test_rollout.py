@@ -5,12 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout import (
-    GateRefusedError,
-    RolloutResult,
-    board,
-    diff_text,
-)
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.apply import progress as board
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.engine import diff_text
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import GateRefusedError, RolloutResult
 from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import Redactor
 
 from .conftest import SECRET, Site, Store

@@ -6,11 +6,11 @@ plan = make_plan(load_site("inventories/lab/site.yml"))
 
 from __future__ import annotations
 
-from .assumed import assumed
 from .compile import make_plan
 from .errors import Problem, SiteError
-from .load import build_site, load_site, parse_site
-from .serial import host_vars, to_json, to_plain
+from .input.load import build_site, load_site, parse_site
+from .output.defaults import assumed
+from .output.serial import host_vars, to_json, to_plain
 from .types import Plan
 
 __all__ = [

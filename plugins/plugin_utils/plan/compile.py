@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from . import coherence, platform
-from .draft import Draft
 from .errors import SiteError
 from .findings import find
-from .layout import lay_out
+from .input import validation as coherence
+from .layout.context import Draft
+from .layout.machines import lay_out
 from .model import Site
-from .ovn import ovn
+from .platform import parts as platform
+from .platform.ovn import ovn
 from .types import Plan
 
 
@@ -44,7 +45,7 @@ def make_plan(site: Site) -> Plan:
         findings=(),
     )
     # The chart values are made from the plan, so that package imports this one: hence here, and not above.
-    from ..charts import releases
+    from ..services import releases
 
     plan = replace(plan, openstack=replace(plan.openstack, releases=releases(plan)))
     return replace(plan, findings=find(Draft(layout=layout, plan=plan)))

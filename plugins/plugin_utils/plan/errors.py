@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from .lines import lines_of
+from .input.lines import lines_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,22 +16,24 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
+from ..helm.client import Helm
+from ..kube.client import Api, ApiError
 from ..plan.types import Plan, ReleasePlan
 from ..secrets import Redactor
-from . import cards, gate, survey
-from .board import Board
-from .bring_up import Outcome, Tools, bring_up
-from .diff import lines
-from .graph import Graph
-from .helm import Helm
-from .kube import Api, ApiError
-from .limits import Limits, claims
+from .apply.deploy import Outcome, Tools, bring_up
+from .apply.process import Processes, stop_on_signals
+from .apply.progress import Board
+from .apply.watch import ClusterView
+from .diagnose import cards
+from .gate import preview as survey
+from .gate import reasons as gate
+from .gate.diff import lines
+from .gate.preview import Survey
+from .graph.limits import Limits, claims
+from .graph.order import Graph
 from .options import Options
-from .process import Processes, stop_on_signals
-from .survey import Survey
 from .types import Card, Check, Evidence, ReleaseReport, RolloutError, RolloutResult, State, Verification
 from .verify import VERIFIERS, Context
-from .watch import ClusterView
 
 _LOOK = 1.0  # seconds between two looks at releases under way; they report by themselves
 

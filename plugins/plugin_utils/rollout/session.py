@@ -15,25 +15,26 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ..charts import with_images
 from ..files import write_atomic
-from ..paths import state_dir
+from ..helm.client import Helm
+from ..kube.client import Api
+from ..paths import COLLECTION, state_dir
 from ..plan import load_site, make_plan
 from ..plan.types import Plan
 from ..secrets import Redactor, Store, fingerprints, open_store, required
-from ..supply import published, tool
-from ..supply.published import Record
-from . import ownership
+from ..services import with_images
+from ..supply import tool
+from ..supply.publish import record as published
+from ..supply.publish.record import Record
+from .apply.process import Processes
 from .engine import Rollout
-from .helm import Helm
-from .kube import Api
+from .gate import ownership
 from .options import Options
-from .process import Processes
 from .types import RolloutError, RolloutResult
 
 _LOCK_WAIT = 120.0  # seconds; a helm told to stop needs far less
 _TIMES = "rollout-seconds.json"
-_BUILTIN = Path(__file__).parents[3] / "charts"
+_BUILTIN = COLLECTION / "charts"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

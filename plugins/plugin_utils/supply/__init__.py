@@ -16,14 +16,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..errors import GroundupError
-from .artifact import Artifact
-from .build import Run
-from .lock import Entry, Lock, Source, load_lock
-from .progress import Progress, silent
-from .published import Record
-from .serve import Published, file_tree, lay_out, publish_images, push
-from .store import Store
-from .unpack import unpacked as _unpacked
+from .build.progress import Progress, silent
+from .build.run import Run
+from .cache.artifact import Artifact
+from .cache.store import Store
+from .cache.unpack import unpacked as _unpacked
+from .lock.model import Entry, Lock, Source, load_lock
+from .publish.record import Record
+from .publish.serve import Published, file_tree, lay_out, publish_images, push
 
 __all__ = [
     "Artifact", "Entry", "Lock", "Published", "Record", "Store", "ensure", "file_tree", "lay_out", "load_lock",

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from ..errors import GroundupError
 from . import ensure, file_tree, load_lock, publish_images
-from .lock import DEFAULT_PATH
-from .prune import prune
+from .cache.prune import prune
+from .lock.model import DEFAULT_PATH
 from .report import check, graph, rebuild_and_compare, record_digests, table
 
 

@@ -10,13 +10,13 @@ import yaml
 
 from ..errors import GroundupError
 from ..files import write_atomic
-from . import upstream
-from .artifact import Artifact
-from .build import Run
-from .keys import keys
-from .lock import Lock, load_lock
-from .progress import Progress, clock
-from .store import Store
+from .build.progress import Progress, clock
+from .build.run import Run
+from .cache.artifact import Artifact
+from .cache.store import Store
+from .lock import upstream
+from .lock.keys import keys
+from .lock.model import Lock, load_lock
 
 
 def table(lock: Lock, names: Sequence[str] | None) -> str:
@@ -50,7 +50,7 @@ def graph(lock: Lock, names: Sequence[str] | None) -> str:
 
 def check(lock: Lock, names: Sequence[str] | None, *, progress: Progress) -> bool:
     """Read every stored artifact again: digest and bill of material; return whether all are as they should be."""
-    from . import bill  # late: its library is needed here and where something is built, nowhere else
+    from .build import bill  # late: its library is needed here and where something is built, nowhere else
 
     store, found = Store(), keys(lock, lock.closure(tuple(lock.artifacts)))
     whole = True

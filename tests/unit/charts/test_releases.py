@@ -6,12 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.plugin_utils.charts import releases
-from ansible_collections.groundup.cloud.plugins.plugin_utils.charts.endpoints import public_endpoint
-from ansible_collections.groundup.cloud.plugins.plugin_utils.charts.releases import merge
-from ansible_collections.groundup.cloud.plugins.plugin_utils.charts.secrets import secret
-from ansible_collections.groundup.cloud.plugins.plugin_utils.charts.sizes import Sizes, sizes
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, load_site, make_plan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.services import releases
+from ansible_collections.groundup.cloud.plugins.plugin_utils.services.endpoints import public_endpoint
+from ansible_collections.groundup.cloud.plugins.plugin_utils.services.releases import merge
+from ansible_collections.groundup.cloud.plugins.plugin_utils.services.secrets import secret
+from ansible_collections.groundup.cloud.plugins.plugin_utils.services.sizes import Sizes, sizes
 
 ROOT = Path(__file__).resolve().parents[3]
 

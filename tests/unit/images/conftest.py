@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.artifact import Artifact
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.keys import keys
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock import load_lock
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.store import Store
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.artifact import Artifact
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.store import Store
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock.keys import keys
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock.model import load_lock
 
 # As a container runtime lays it out: the root read-only, /tmp writable, the rest mounted path by path.
 _ENTER = """

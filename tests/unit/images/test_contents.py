@@ -8,7 +8,7 @@ import tarfile
 from collections.abc import Callable
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.artifact import Artifact
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.artifact import Artifact
 
 from .conftest import Image, describe
 

@@ -18,7 +18,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.artifact import Artifact
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.artifact import Artifact
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec

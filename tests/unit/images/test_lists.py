@@ -6,11 +6,11 @@ import re
 from pathlib import Path
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.versions import OPENSTACK
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import virtualenv
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.platform.versions import OPENSTACK
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build import virtualenv
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.builders import builder_of
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.builders.debian_image import _mark_removed
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock import load_lock
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock.model import load_lock
 
 LISTS = sorted(virtualenv.REQUIREMENTS.glob("*.txt"))
 

@@ -20,15 +20,15 @@ from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.certificat
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.documents import init_config
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.errors import NodeError
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Paths
-from ansible_collections.groundup.cloud.plugins.plugin_utils.kubernetes.nodes import (
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.nodes import (
     OWNED,
     Wanted,
     not_ready,
     patch,
     wanted,
 )
-from ansible_collections.groundup.cloud.plugins.plugin_utils.kubernetes.objects import Applier, in_order
-from ansible_collections.groundup.cloud.plugins.plugin_utils.kubernetes.verify import client, endpoints, service
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.objects import Applier, in_order
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.verify import client, endpoints, service
 from cryptography.hazmat.primitives import serialization
 
 from .conftest import KUBECONFIG, FakeHost, certificate, make_node, pem, write

@@ -9,7 +9,10 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import converge as steps
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.certificates import fingerprint, first_certificate
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.certificates import (
+    fingerprint,
+    first_certificate,
+)
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.converge import converge
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.errors import NodeError
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.outcome import Outcome

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.kubernetes import access
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube import access
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 import base64
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.certificates import fingerprint, first_certificate
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.certificates import (
+    fingerprint,
+    first_certificate,
+)
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.errors import NodeError
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Paths
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.state import Membership, classify, observe

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.api import ApiError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.kubernetes import verify
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube import verify
 
 TARGET = {"metadata": {"name": "coredns-1"}, "status": {"podIP": "10.1.0.5"}, "spec": {"nodeName": "control-1"}}
 

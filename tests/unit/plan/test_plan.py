@@ -15,9 +15,9 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import (
     build_site,
     make_plan,
     to_json,
-    versions,
 )
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.serial import site_vars
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.output.serial import site_vars
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.platform import versions
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.services import SERVICES
 
 ROOT = Path(__file__).resolve().parents[3]

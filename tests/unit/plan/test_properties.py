@@ -16,8 +16,8 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import (
     parse_site,
     to_json,
 )
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.report import table
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.topology import topology_svg
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.output.report import table
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.output.topology import topology_svg
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 

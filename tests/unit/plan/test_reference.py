@@ -9,7 +9,7 @@ from typing import Any
 import jsonschema
 import pytest
 import yaml
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import reference
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.output import reference
 
 ROOT = Path(__file__).resolve().parents[3]
 

@@ -7,8 +7,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.report import summary, table
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.topology import PLANE_COLOURS, topology_svg
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.output.report import summary, table
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.output.topology import PLANE_COLOURS, topology_svg
 
 SVG = "{http://www.w3.org/2000/svg}"
 

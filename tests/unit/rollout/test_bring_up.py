@@ -6,23 +6,23 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from ansible_collections.groundup.cloud.plugins.plugin_utils.helm.manifests import split
+from ansible_collections.groundup.cloud.plugins.plugin_utils.helm.records import with_payload
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import ApiError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import ReleasePlan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout import bring_up as module
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.board import Board
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.bring_up import Outcome, Tools, bring_up
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.kube import ApiError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.live import with_payload
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.manifests import split
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.apply import deploy as module
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.apply.deploy import Outcome, Tools, bring_up
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.apply.process import Finished, Processes
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.apply.progress import Board
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.apply.watch import ClusterView
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.gate.preview import Survey
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.options import Options
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.process import Finished, Processes
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.survey import Survey
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import (
     Check,
     InterruptedRolloutError,
     LiveRelease,
     Verification,
 )
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.watch import ClusterView
 
 RELEASE = ReleasePlan(
     name="keystone", chart="keystone", version="2026.1.0", namespace="openstack", needs=(), verify="keystone", values={}

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout import diff, manifests
+from ansible_collections.groundup.cloud.plugins.plugin_utils.helm import manifests
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.gate import diff
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import (
     ChartError,
     LiveRelease,

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.board import SILENCE, Board
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.heal import leftovers, remedy
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.helm import chart_arguments
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.process import Processes
+from ansible_collections.groundup.cloud.plugins.plugin_utils.helm.client import chart_arguments
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.apply.heal import leftovers, remedy
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.apply.process import Processes
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.apply.progress import SILENCE, Board
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import (
     ChartError,
     InterruptedRolloutError,
@@ -82,7 +82,7 @@ def test_a_timeout_ends_the_whole_process_group(tmp_path: Path) -> None:
 def test_a_child_ends_when_its_parent_is_killed_outright(tmp_path: Path) -> None:
     file = tmp_path / "pid"
     code = (
-        "from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.process import Processes\n"
+        "from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.apply.process import Processes\n"
         f"Processes().run(['bash', '-c', 'echo $$ > {file}; exec sleep 300'])\n"
     )
     parent = subprocess.Popen([sys.executable, "-c", code])

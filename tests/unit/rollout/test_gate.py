@@ -7,12 +7,12 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from ansible_collections.groundup.cloud.plugins.plugin_utils.helm.manifests import split
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import ReleasePlan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout import gate
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.agreement import disagreements
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.diff import fields_of
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.manifests import split
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.quantity import in_bytes
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.gate import reasons as gate
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.gate.consistency import disagreements
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.gate.diff import fields_of
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.gate.quantity import in_bytes
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import (
     FieldChange,
     GateReason,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import ReleasePlan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.graph import Graph
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.limits import Limits, claims
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.graph.limits import Limits, claims
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.graph.order import Graph
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import RolloutError
 
 

@@ -14,9 +14,9 @@ from typing import Any, cast
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import EndpointPlan, ReleasePlan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.https import SiteHttps, UnreachedError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import Verification
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.verify import Context
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.verify.https import SiteHttps, UnreachedError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.verify.keystone import verify
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.evidence import collect
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.manifests import split
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.readiness import progress, unready
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.rules import diagnose
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.snapshot import Snapshot
+from ansible_collections.groundup.cloud.plugins.plugin_utils.helm.manifests import split
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.apply.readiness import progress, unready
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.apply.snapshot import Snapshot
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.diagnose.evidence import collect
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.diagnose.rules import diagnose
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import EventLine, Object, Ref, ref_of
 
 Status = dict[str, Any]

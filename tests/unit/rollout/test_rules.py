@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout import cards
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.rules import RULES, diagnose, explains
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.diagnose import cards
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.diagnose.rules import RULES, diagnose, explains
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import (
     Check,
     ClusterFacts,

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.kube import Executed
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Executed
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.verify import mariadb, memcached, rabbitmq
 
 

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.kube import Api, ApiError, Executed
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.watch import ClusterView
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Api, ApiError, Executed
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.apply.watch import ClusterView
 from kubernetes import client, config, stream
 
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import builders
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.context import Context
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock import Entry, Lock
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.sbom import Component
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build.context import Context
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build.sbom import Component
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock.model import Entry, Lock
 
 from .seed import Seed, serving
 

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from ansible_collections.groundup.cloud.plugins.action import supply_publish
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock import Lock
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock.model import Lock
 
 from .registry import Registry, running
 

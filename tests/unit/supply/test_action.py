@@ -10,8 +10,8 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.action.supply import ActionModule
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock import Lock
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.progress import silent
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build.progress import silent
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock.model import Lock
 
 from .conftest import FakeBuilder
 

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.bill import document, validate
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock import Entry, Lock
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build.bill import document, validate
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build.sbom import Component, components_of
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock.model import Entry, Lock
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.report import check
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.sbom import Component, components_of
 
 from .conftest import FakeBuilder
 

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.keys import keys
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock import Lock
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.progress import silent
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build.progress import silent
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock.keys import keys
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock.model import Lock
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.report import check, rebuild_and_compare, table
 
 from .conftest import FakeBuilder

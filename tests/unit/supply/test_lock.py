@@ -9,11 +9,15 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import versions
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.platform import versions
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import CniName
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.builders import builder_of
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.keys import keys
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock import DEFAULT_PATH, Lock, load_lock
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock.keys import keys
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock.model import (
+    DEFAULT_PATH,
+    Lock,
+    load_lock,
+)
 
 from .conftest import FakeBuilder
 

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock import Lock
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.oci import manifest_digest
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.sbom import go_components
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build.oci import manifest_digest
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build.sbom import go_components
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock.model import Lock
 
 from .conftest import FakeBuilder
 

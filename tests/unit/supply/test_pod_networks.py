@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build.progress import silent
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.builders.module_chart import pack
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock import Lock, load_lock
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.progress import silent
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock.model import Lock, load_lock
 
 
 def without_digests(group: str) -> Lock:

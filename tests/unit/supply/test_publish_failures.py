@@ -16,9 +16,10 @@ from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure
 from ansible.plugins.action import ActionBase
 from ansible_collections.groundup.cloud.plugins.action import supply_publish
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import published, tunnel
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock import Lock
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.serve import LAID_OUT, registry_digest
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock.model import Lock
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish import record as published
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish import tunnel
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish.serve import LAID_OUT, registry_digest
 
 from .conftest import FakeBuilder
 from .seed import Seed

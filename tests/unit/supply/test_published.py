@@ -12,9 +12,9 @@ from ansible.errors import AnsibleLookupError
 from ansible_collections.groundup.cloud.plugins.lookup import published as lookup
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import published
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock import Lock
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.published import Record
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock.model import Lock
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish import record as published
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish.record import Record
 
 from .conftest import FakeBuilder
 from .seed import Seed

@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
 from ansible_collections.groundup.cloud.plugins.plugin_utils.files import locked
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import serve
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock import Lock
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.progress import silent
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.prune import prune
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.remains import archive, clear, clear_archives
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.store import Store
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build.progress import silent
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.prune import prune
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.stale import archive, clear, clear_archives
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.store import Store
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock.model import Lock
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish import serve
 
 from .conftest import FakeBuilder
 from .seed import Seed

@@ -16,9 +16,9 @@ import pytest
 import yaml
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock import Lock, load_lock
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.oci import manifest_digest
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.progress import silent
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build.oci import manifest_digest
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build.progress import silent
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock.model import Lock, load_lock
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.report import record_digests
 
 from .conftest import PINS, FakeBuilder

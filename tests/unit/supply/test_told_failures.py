@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import machine
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.artifact import file_digest
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock import Lock
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.progress import silent
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.store import remove_tree
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.unpack import unpacked
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build import machine
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build.progress import silent
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.artifact import file_digest
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.store import remove_tree
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.unpack import unpacked
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock.model import Lock
 
 MakeLock = Callable[..., Lock]
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.tunnel import ssh_command, tunnel
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish.tunnel import ssh_command, tunnel
 
 from .registry import Registry, running
 

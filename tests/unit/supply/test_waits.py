@@ -12,8 +12,9 @@ from types import SimpleNamespace
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import idle, process, serve
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.idle import Done, Idle
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build import idle, process
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build.idle import Done, Idle
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish import serve
 
 SETTLED = Done(cpu=10.0, written=10_000_000, said=500)
 

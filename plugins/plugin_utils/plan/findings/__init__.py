@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from ..draft import Draft
+from ..layout.context import Draft
 from ..types import Finding
 from . import (
     access,
     addresses,
     cluster,
     domains,
-    later,
     links,
     machines,
     planes,
@@ -17,11 +16,13 @@ from . import (
     services,
     storage,
     supply,
+    unsupported,
     versions,
 )
 
 SUBJECTS = (
-    addresses, links, planes, machines, access, quorum, domains, storage, cluster, services, supply, versions, later
+    addresses, links, planes, machines, access, quorum, domains,
+    storage, cluster, services, supply, versions, unsupported,
 )  # fmt: skip
 _ORDER = {"error": 0, "warning": 1, "info": 2}
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from ipaddress import IPv4Address, IPv4Network
 from itertools import combinations
 
-from ..draft import Draft
+from ..layout.context import Draft
 from ..types import Finding
 
 _SHOWN = 5  # of many alike: enough to see the pattern

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from ipaddress import IPv4Network
 
-from ..cni import TUNNEL_PORTS
-from ..draft import Draft
+from ..layout.context import Draft
+from ..platform.cni import TUNNEL_PORTS
+from ..platform.versions import CNI_IMAGES
 from ..types import Finding
-from ..versions import CNI_IMAGES
 
 _NODE_POD_PREFIX = 24  # what the controller manager hands each node
 _SERVICES = (12, 28)  # prefix lengths kubeadm takes: at most 20 bits, at least 10 addresses

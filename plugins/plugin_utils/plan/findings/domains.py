@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..draft import Draft
+from ..layout.context import Draft
 from ..types import Finding, HostPlan
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import combinations
 
-from ..draft import Draft
-from ..ovn import OVN_HEADER, carriers, room
+from ..layout.context import Draft
+from ..platform.ovn import OVN_HEADER, carriers, room
 from ..types import Finding
 
 OVN_PORT = 6081  # Geneve's own port; OVN has no other

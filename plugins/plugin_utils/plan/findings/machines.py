@@ -6,7 +6,7 @@ import difflib
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from ..draft import Draft
+from ..layout.context import Draft
 from ..model.machines import ROLES, Hardware
 from ..types import Finding, Role
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from ..draft import Draft
+from ..layout.context import Draft
 from ..types import Finding, Purpose
 
 

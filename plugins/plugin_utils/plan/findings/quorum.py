@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...charts.sizes import sizes
-from ..draft import Draft, Layout
+from ...services.sizes import sizes
+from ..layout.context import Draft, Layout
 from ..types import Finding
 
 _SMALLEST = 3  # the least that survives the loss of one

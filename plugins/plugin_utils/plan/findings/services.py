@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Iterator
 from ipaddress import IPv4Address, IPv4Network
 
-from ..draft import Draft
+from ..layout.context import Draft
 from ..services import SERVICES
 from ..types import Finding
 

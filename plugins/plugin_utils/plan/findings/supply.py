@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ..draft import Draft
+from ..layout.context import Draft
 from ..types import Finding
 
 _SEEDS = re.compile(r"http://[^/:]+:[0-9]{1,5}")  # what a seed can listen on

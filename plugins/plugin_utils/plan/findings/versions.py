@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from .. import versions
-from ..draft import Draft
+from ..layout.context import Draft
+from ..platform import versions
 from ..types import Finding
 
 _DIGEST = re.compile(r"@sha256:[0-9a-f]{64}$")

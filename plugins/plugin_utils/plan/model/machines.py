@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
-from ..names import expand_names
+from ..layout.names import expand_names
 from .base import Address, Mac, Model, Name
 
 Role = Literal["seed", "control", "storage", "worker", "hypervisor"]

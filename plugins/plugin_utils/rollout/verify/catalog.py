@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
+from ...kube.client import Api, resource_path
 from ...plan.types import EndpointPlan
-from ..https import SiteHttps, UnreachedError
-from ..kube import Api, resource_path
 from ..types import Check
+from .https import SiteHttps, UnreachedError
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ...kube.client import Api, resource_path
 from ...plan.types import Plan, ReleasePlan
-from ..kube import Api, resource_path
-from ..snapshot import condition
+from ..apply.snapshot import condition
 from ..types import Object, Verification
 
 

@@ -9,11 +9,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from ...plan.types import EndpointPlan
-from ..agreement import at
-from ..https import SiteHttps, UnreachedError, public_names
+from ..gate.consistency import at
 from ..types import Check, Verification
 from .catalog import judge_routes, judge_urls, node_ports, public_endpoints
 from .context import Context
+from .https import SiteHttps, UnreachedError, public_names
 
 _OBJECT = "Deployment/keystone-api"
 

@@ -5,8 +5,8 @@ Asked inside each member, as the administrator whose password the pod has in a d
 
 from __future__ import annotations
 
-from ..kube import ApiError, resource_path
-from ..snapshot import condition
+from ...kube.client import ApiError, resource_path
+from ..apply.snapshot import condition
 from ..types import Check, Object, Verification
 from .context import Context, members, name_of, replicas, running
 

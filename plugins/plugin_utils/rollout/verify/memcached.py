@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..agreement import at
-from ..kube import ApiError
+from ...kube.client import ApiError
+from ..gate.consistency import at
 from ..types import Check, Verification
 from .context import Context, members, name_of, replicas, running
 

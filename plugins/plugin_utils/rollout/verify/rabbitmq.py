@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from ..kube import ApiError
+from ...kube.client import ApiError
 from ..types import Check, Verification
 from .context import Context, members, name_of, replicas, running
 

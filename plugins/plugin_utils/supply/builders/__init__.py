@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Protocol, cast
 from ...errors import GroundupError
 
 if TYPE_CHECKING:
-    from ..context import Context
-    from ..lock import Entry
+    from ..build.context import Context
+    from ..lock.model import Entry
 
 
 class Builder(Protocol):

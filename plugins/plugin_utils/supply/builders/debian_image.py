@@ -22,16 +22,17 @@ import stat
 from pathlib import Path
 from typing import Any
 
-from .. import apt, virtualenv
-from ..chroot import Chroot
-from ..context import Context
-from ..lock import Entry
-from ..oci import ImageConfig, write_layer
-from ..sbom import debian_components, python_components
-from ..tarball import pack_command
-from ..unpack import unpacked
+from ...paths import COLLECTION
+from ..build import apt, virtualenv
+from ..build.chroot import Chroot
+from ..build.context import Context
+from ..build.oci import ImageConfig, write_layer
+from ..build.sbom import debian_components, python_components
+from ..build.tarball import pack_command
+from ..cache.unpack import unpacked
+from ..lock.model import Entry
 
-_IMAGES = Path(__file__).parents[1] / "images"
+_IMAGES = COLLECTION / "supply/images"
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _OPAQUE = "trusted.overlay.opaque"  # a directory that hides the base's of the same name
 # What only the build had, and what package tools leave behind: caches and backups, different in each build.

@@ -10,13 +10,14 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from .. import machine
-from ..context import Context
-from ..lock import Entry
-from ..sbom import debian_components
-from ..tarball import pack_command
+from ...paths import COLLECTION
+from ..build import machine
+from ..build.context import Context
+from ..build.sbom import debian_components
+from ..build.tarball import pack_command
+from ..lock.model import Entry
 
-_FILES = Path(__file__).parents[1] / "rootfs"
+_FILES = COLLECTION / "supply/rootfs"
 # What belongs to one host, or to the machine that built it, is not part of an image of many hosts.
 _NOT_SHIPPED = (
     "etc/apt/sources.list", "etc/apt/apt.conf.d/99mmdebstrap", "etc/hostname", "etc/resolv.conf", "etc/machine-id",

@@ -11,11 +11,12 @@ import os
 import shutil
 from pathlib import Path
 
-from ..context import Context
-from ..lock import Entry
-from ..sbom import Component, go_components
+from ...paths import COLLECTION
+from ..build.context import Context
+from ..build.sbom import Component, go_components
+from ..lock.model import Entry
 
-_SOURCES = Path(__file__).parents[1] / "go"
+_SOURCES = COLLECTION / "supply/go"
 
 
 class GoPrograms:

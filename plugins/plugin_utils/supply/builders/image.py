@@ -9,11 +9,11 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from ..context import Context
-from ..lock import Entry
-from ..oci import ImageConfig, write_layer, write_tree
-from ..sbom import components_of
-from ..unpack import unpacked
+from ..build.context import Context
+from ..build.oci import ImageConfig, write_layer, write_tree
+from ..build.sbom import components_of
+from ..cache.unpack import unpacked
+from ..lock.model import Entry
 
 
 class ProgramImage:

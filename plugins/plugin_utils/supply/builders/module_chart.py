@@ -14,9 +14,9 @@ import tarfile
 from pathlib import Path, PurePosixPath
 
 from ...errors import GroundupError
-from ..context import Context
-from ..lock import Entry
-from ..sbom import Component
+from ..build.context import Context
+from ..build.sbom import Component
+from ..lock.model import Entry
 from .go import go_binds, go_environment
 
 _FETCH = 'go mod download -json "$1" > module.json'

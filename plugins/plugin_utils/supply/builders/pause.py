@@ -8,9 +8,9 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from ..context import Context
-from ..lock import Entry
-from ..sbom import Component
+from ..build.context import Context
+from ..build.sbom import Component
+from ..lock.model import Entry
 from .go import BUILDER as GO
 from .go import go_binds, go_environment
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ..context import Context
-from ..lock import Entry
-from ..upstream import obtain
+from ..build.context import Context
+from ..lock.model import Entry
+from ..lock.upstream import obtain
 
 
 class Published:

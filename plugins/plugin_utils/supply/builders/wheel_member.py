@@ -14,11 +14,11 @@ import zipfile
 from pathlib import Path
 
 from ...errors import GroundupError
-from .. import machine
-from ..artifact import file_digest
-from ..context import Context
-from ..lock import Entry
-from ..sbom import Component
+from ..build import machine
+from ..build.context import Context
+from ..build.sbom import Component
+from ..cache.artifact import file_digest
+from ..lock.model import Entry
 
 
 class WheelMember:

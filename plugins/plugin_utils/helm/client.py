@@ -1,0 +1,121 @@
+"""The one place that calls helm. Values travel on standard input: never on disk, never in an argument."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from ..plan.types import ReleasePlan
+from ..rollout.apply.process import Finished, Processes
+from ..rollout.types import ChartError
+
+RENDER_LABEL = "groundup.cloud/render"  # on Helm's own record of a release: what it was rendered from
+
+
+class Helm:
+    """helm 4 against one cluster.
+
+    ``binary``: path of helm. ``kubeconfig``: path of the cluster's kubeconfig. ``charts``: where charts come from, as
+    in the site file: a directory, a repository URL or ``oci://``. ``lock``: file descriptor each helm keeps open.
+    """
+
+    def __init__(
+        self, *, binary: Path, kubeconfig: Path, charts: str, processes: Processes, lock: int | None = None
+    ) -> None:
+        self._binary = binary
+        self._kubeconfig = kubeconfig
+        self._charts = charts
+        self._processes = processes
+        self._inherit = () if lock is None else (lock,)
+
+    def template(
+        self, release: ReleasePlan, values: Mapping[str, Any], *, kube_version: str, api_versions: Iterable[str]
+    ) -> str:
+        """Return the manifest of ``release`` with its hooks, as this cluster would get it. Raises ChartError."""
+        argv = [
+            "template", release.name, *self._chart(release), "--namespace", release.namespace,
+            "--values", "-", "--skip-tests", "--kube-version", kube_version,
+            *(f"--api-versions={version}" for version in api_versions),
+        ]  # fmt: skip
+        done = self._run(argv, stdin=_dump(values), timeout=120)
+        if done.code:
+            raise ChartError(
+                f"chart {release.chart} {release.version} does not render: {why(done)}",
+                where=f"release {release.name}, charts from {self._charts}",
+                why="what cannot be rendered cannot be installed",
+                remedy="correct the value or the template it names; the plan's values are in plan.json",
+            )
+        return done.stdout
+
+    def upgrade(
+        self, release: ReleasePlan, values: Mapping[str, Any], *, digest: str, timeout: int, cancel: Any = None
+    ) -> Finished:
+        """Install or upgrade ``release`` and return when its hooks are done; readiness is not waited for.
+
+        `--wait` would deadlock: pods wait for jobs, and the jobs are hooks that Helm starts only after the pods.
+        ``timeout``: seconds one hook may take. ``cancel``: an event that ends it.
+        """
+        argv = [
+            "upgrade", "--install", release.name, *self._chart(release), "--namespace", release.namespace,
+            "--create-namespace", "--values", "-", "--reset-values", "--timeout", f"{timeout}s", "--history-max", "10",
+            "--labels", f"{RENDER_LABEL}={digest}", "--force-conflicts", "--server-side=true", "--hide-notes",
+        ]  # fmt: skip
+        return self._run(argv, stdin=_dump(values), cancel=cancel)
+
+    def uninstall(self, name: str, *, namespace: str) -> Finished:
+        """Finish an uninstall that was interrupted. Volume claims of StatefulSets stay."""
+        return self._run(["uninstall", name, "--namespace", namespace, "--ignore-not-found"], timeout=300)
+
+    def _run(
+        self, argv: Sequence[str], *, stdin: str = "", timeout: float | None = None, cancel: Any = None
+    ) -> Finished:
+        env = {**os.environ, "KUBECONFIG": str(self._kubeconfig), "HELM_DRIVER": "secret"}
+        return self._processes.run(
+            [str(self._binary), *argv], stdin=stdin, env=env, inherit=self._inherit, timeout=timeout, cancel=cancel
+        )
+
+    def _chart(self, release: ReleasePlan) -> list[str]:
+        return chart_arguments(self._charts, release.chart, release.version)
+
+
+def chart_arguments(charts: str, chart: str, version: str) -> list[str]:
+    """Return how helm is told which chart to take from ``charts``. Raises ChartError when it is not there."""
+    if charts.startswith("oci://"):
+        return [f"{charts.rstrip('/')}/{chart}", "--version", version]
+    if charts.startswith(("http://", "https://")):
+        return [chart, "--repo", charts, "--version", version]
+    directory = Path(charts)
+    archives = sorted(directory.glob(f"{chart}-{version}.tgz")) or sorted(directory.glob(f"{chart}-{version}+*.tgz"))
+    if archives:
+        return [str(archives[-1])]
+    if _is_version(directory / chart / "Chart.yaml", version):
+        return [str(directory / chart)]
+    raise ChartError(
+        f"chart {chart} {version} is not there: neither {chart}-{version}.tgz nor a folder {chart}/ of that version",
+        where=str(directory),
+        why="the release is made from it",
+        remedy="correct openstack.charts or the chart's version in the site file",
+    )
+
+
+def _is_version(chart: Path, version: str) -> bool:
+    try:
+        said = yaml.safe_load(chart.read_bytes())
+    except (FileNotFoundError, NotADirectoryError, yaml.YAMLError):
+        return False
+    return isinstance(said, dict) and str(said.get("version")).partition("+")[0] == version.partition("+")[0]
+
+
+def _dump(values: Mapping[str, Any]) -> str:
+    return yaml.dump(dict(values), Dumper=getattr(yaml, "CSafeDumper", yaml.SafeDumper), default_flow_style=False)
+
+
+def why(done: Finished) -> str:
+    """Return helm's own reason for failing, on one line."""
+    lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
+    errors = [line for line in lines if line.lower().startswith("error")]
+    return " ".join((errors or lines)[-3:]) or f"helm ended with code {done.code} and said nothing"

@@ -1,0 +1,102 @@
+"""Charts that the cluster itself needs before any release of the cloud: its pod network's.
+
+One after another, because one may bring the kinds another uses, and without waiting for pods: there may be no node yet
+that could run them. Rendering, diff, healing and Helm are the rollout's own.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ..helm.client import Helm, why
+from ..plan.types import ReleasePlan
+from ..rollout.apply.heal import heal
+from ..rollout.gate.preview import Survey, predict
+from ..rollout.graph.limits import Limits
+from ..rollout.types import ReleaseDiff, RolloutError
+from .client import Api
+
+HOOK_TIMEOUT = 300  # seconds one hook may take
+_ESTABLISHED = 60.0  # seconds until the API server serves a new kind
+_KINDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+
+
+def converge(
+    releases: Sequence[ReleasePlan], *, version: str, api: Api | None, helm: Helm, say: Callable[[str], None],
+    check: bool = False,
+) -> list[ReleaseDiff]:  # fmt: skip
+    """Bring ``releases`` to the cluster in their order and return what changed, or with ``check`` what would.
+
+    Args:
+        releases: what is to be there.
+        version: of Kubernetes, for charts rendered before there is a cluster.
+        api: the cluster; None before there is one, then everything would be made (``check`` only).
+        helm: with the charts.
+        say: gets what had to be healed, a line at a time.
+        check: change nothing.
+
+    Raises RolloutError for a chart that does not render, an object that belongs to somebody else or that the API server
+    refuses, and for what Helm says; ApiError when the cluster does not answer.
+    """
+    changed = []
+    for release in releases:
+        found = predict((release,), version=version, api=api, helm=helm, resolve=dict, limits=Limits({}))
+        for error in found.broken.values():
+            raise error
+        if found.unchanged(release.name):
+            continue
+        diff = found.diffs[release.name]
+        _refuse(diff)
+        changed.append(diff)
+        if not check and api is not None:
+            _bring(release, found, api=api, helm=helm, say=say)
+    return changed
+
+
+def _bring(release: ReleasePlan, found: Survey, *, api: Api, helm: Helm, say: Callable[[str], None]) -> None:
+    healed = heal(api, helm, found.live.get(release.name))
+    if healed:
+        say(f"{release.name}: {healed}")
+    rendered = found.rendered[release.name]
+    done = helm.upgrade(release, release.values, digest=rendered.digest, timeout=HOOK_TIMEOUT)
+    if done.code:
+        raise RolloutError(
+            f"release {release.name}: {why(done)}",
+            where=f"chart {release.chart} {release.version}, namespace {release.namespace}",
+            why="without a pod network no node becomes Ready",
+            remedy="put right what Helm names and run the playbook groundup.cloud.kubernetes again",
+        )
+    for item in rendered.objects:
+        if item["kind"] == "CustomResourceDefinition":
+            _wait_until_served(api, item["metadata"]["name"])
+
+
+def _wait_until_served(api: Api, name: str) -> None:
+    end = time.monotonic() + _ESTABLISHED
+    while not _is_established(api.get(f"{_KINDS}/{name}")):
+        if time.monotonic() > end:
+            raise RolloutError(
+                f"the API server does not serve {name} within {_ESTABLISHED:g} s",
+                where=f"CustomResourceDefinition/{name}",
+                why="the next chart has objects of that kind",
+                remedy=f"kubectl describe crd {name}",
+            )
+        time.sleep(0.2)
+
+
+def _is_established(kind: Mapping[str, Any]) -> bool:
+    conditions = (kind.get("status") or {}).get("conditions") or ()
+    return any(one["type"] == "Established" and one["status"] == "True" for one in conditions)
+
+
+def _refuse(diff: ReleaseDiff) -> None:
+    for change in diff.changes:
+        if change.kind == "refused":
+            raise RolloutError(
+                f"release {diff.release}: {change.ref} cannot be applied: {change.message}",
+                where=str(change.ref),
+                why="Helm would stop there, with the rest half applied",
+                remedy="remove it, or whatever else installed this pod network; then run the playbook again",
+            )

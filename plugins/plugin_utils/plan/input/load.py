@@ -1,0 +1,181 @@
+"""From a file, or from plain data, to the site model: every fault with its key path, its reason and its remedy."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import types
+from datetime import date
+from pathlib import Path
+from typing import Annotated, Any, Union, get_args, get_origin
+
+from pydantic import BaseModel, ValidationError
+
+from ..errors import Problem, SiteError
+from ..model import Site
+from .reader import parse_yaml, read_file
+
+MAX_PROBLEMS = 20  # more than anyone corrects in one go
+
+
+def load_site(path: str | Path) -> Site:
+    """Return the site in the file at ``path``.
+
+    Raises:
+        SiteError: whatever is wrong with the file; nothing else is raised for any content.
+    """
+    return parse_site(read_file(path), file=str(path))
+
+
+def parse_site(content: bytes, *, file: str = "<site>") -> Site:
+    """Return the site in ``content``, YAML text. Raises as `load_site`."""
+    return build_site(parse_yaml(content, file=file), file=file, content=content)
+
+
+def build_site(data: dict[str, Any], *, file: str = "<site>", content: bytes = b"") -> Site:
+    """Return the site that plain ``data`` describes. Raises as `load_site`.
+
+    ``file`` names it in errors, and ``content``, the text ``data`` was read from, gives them their lines.
+    """
+    try:
+        site = Site.model_validate(data)
+    except ValidationError as error:
+        problems: dict[str, Problem] = {}
+        for detail in error.errors(include_url=False):
+            problem = _problem(dict(detail), data)
+            problems.setdefault(problem.key, problem)  # each choice of a union has its word: the first is kept
+        raise SiteError(*list(problems.values())[:MAX_PROBLEMS], file=file, content=content) from error
+    site._file, site._content = file, content
+    return site
+
+
+def _problem(detail: dict[str, Any], data: dict[str, Any]) -> Problem:
+    location: tuple[str | int, ...] = detail["loc"]
+    kind: str = detail["type"]
+    if kind == "extra_forbidden":
+        known = _fields_at(location[:-1])
+        close = difflib.get_close_matches(str(location[-1]), known, n=1, cutoff=0.6)
+        remedy = f"did you mean '{close[0]}'?" if close else f"keys here: {', '.join(known)}"
+        return Problem(key=_key(location), reason="unknown key", remedy=remedy)
+    if kind == "missing":
+        reason = "required, and not written"
+        return Problem(key=_key(location), reason=reason, remedy=f"write it: {_description(location)}")
+    location = _written(location, data)
+    key, value = _key(location), detail["input"]
+    if kind == "literal_error":
+        expected = str(detail.get("ctx", {}).get("expected", ""))
+        choices = [word.strip("'") for word in expected.replace(" or ", ", ").split(", ")]
+        close = difflib.get_close_matches(str(value), choices, n=1, cutoff=0.6)
+        hint = f"did you mean '{close[0]}'? One of" if close else "write one of"
+        remedy = f"{hint}: {', '.join(choices)}"
+        return Problem(key=key, reason=f"{_shown(value)} is not one of the choices", remedy=remedy)
+    if kind == "string_type" and isinstance(value, bool | int | float | date):
+        return Problem(key=key, reason=_misread(value), remedy="write it in quotes")
+    described = f"what belongs here: {_description(location)}"
+    if value is None:
+        return Problem(
+            key=key, reason="nothing is written under it", remedy=f"leave the key out, or fill it; {described}"
+        )
+    if kind == "value_error":
+        reason, _colon, remedy = str(detail["msg"]).removeprefix("Value error, ").partition(": ")
+    else:
+        must = _MUST.get(kind)
+        reason, remedy = must or _SHOULD.sub("must ", str(detail["msg"])), described
+    shown = "" if value is data else f"{_shown(value)}: "
+    return Problem(key=key, reason=f"{shown}{reason}", remedy=remedy or described)
+
+
+# Where the words of the validator are those of a programmer.
+_MUST = {
+    "string_type": "must be text",
+    "int_type": "must be a whole number",
+    "bool_type": "must be true or false, without quotes",
+    "list_type": "must be a list, [a, b]",
+    "dict_type": "must be a mapping of keys to values",
+    "model_type": "must be a mapping of keys to values",
+}
+_SHOULD = re.compile(r"^(Input|String|Dictionary|List|Value) should ")
+
+
+def _misread(value: bool | float | date) -> str:
+    """Say what YAML made of a word that was meant as text."""
+    if isinstance(value, bool):
+        return "YAML takes on, yes, true, off, no and false for answers, not for words"
+    if isinstance(value, date):
+        return f"YAML reads {value} as a date"
+    return f"YAML reads {value} as a number"
+
+
+def _key(location: tuple[str | int, ...]) -> str:
+    return ".".join(str(part) for part in location if part != "[key]")
+
+
+def _written(location: tuple[str | int, ...], data: Any) -> tuple[str | int, ...]:
+    """Return ``location`` without what the validator added to it: the name of the choice it tried."""
+    for depth, part in enumerate(location):
+        known = range(len(data)) if isinstance(data, list) else data if isinstance(data, dict) else ()
+        if part not in known:
+            return location[:depth]
+        data = data[part]
+    return location
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, dict | list):
+        return "a mapping" if isinstance(value, dict) else "a list"
+    if isinstance(value, bool):
+        return str(value).lower()
+    text = str(value) if isinstance(value, date) else ascii(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _models_at(location: tuple[str | int, ...]) -> list[Any]:
+    """Return the annotations that the key path ``location`` may lead to."""
+    found: list[Any] = [Site]
+    for part in location:
+        found = [inner for outer in found for inner in _step(outer, part)]
+    return found
+
+
+def _step(annotation: Any, part: str | int) -> list[Any]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        info = annotation.model_fields.get(str(part))
+        return [info.annotation] if info else []
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        return _step(arguments[0], part)
+    if origin in (Union, types.UnionType):
+        return [inner for argument in arguments for inner in _step(argument, part)]
+    if origin is dict:
+        return [arguments[1]] if part != "[key]" else [arguments[0]]
+    return [arguments[0]] if origin is list else []
+
+
+def _unwrapped(annotation: Any) -> list[Any]:
+    if get_origin(annotation) in (Annotated, Union, types.UnionType):
+        arguments = get_args(annotation)
+        return [
+            inner
+            for a in (arguments[:1] if get_origin(annotation) is Annotated else arguments)
+            for inner in _unwrapped(a)
+        ]
+    return [annotation]
+
+
+def _fields_at(location: tuple[str | int, ...]) -> list[str]:
+    models = [
+        m for a in _models_at(location) for m in _unwrapped(a) if isinstance(m, type) and issubclass(m, BaseModel)
+    ]
+    return sorted({name for model in models for name in model.model_fields})
+
+
+def _description(location: tuple[str | int, ...]) -> str:
+    """Return what the model says of the field at ``location``, or of the nearest one above it."""
+    for length in range(len(location), 0, -1):
+        owners = [m for a in _models_at(location[: length - 1]) for m in _unwrapped(a)]
+        for owner in owners:
+            if isinstance(owner, type) and issubclass(owner, BaseModel):
+                info = owner.model_fields.get(str(location[length - 1]))
+                if info and info.description:
+                    return info.description
+    return "what docs/site-file.md describes"

@@ -1,0 +1,148 @@
+"""Reads a site file: YAML 1.1 of plain mappings, lists and scalars, and nothing that could hurt the reader.
+
+PyYAML's safe loader still accepts duplicate keys (the last one wins in silence) and aliases (a few lines that expand to
+gigabytes), and tags (`!!bool x`, which ends it in a KeyError). None belongs in a site file: all are refused where they
+stand.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from ..errors import Problem, SiteError
+
+MAX_BYTES = (
+    4 * 1024 * 1024
+)  # a named machine takes about 100 bytes: room for ten thousand of them with every field written
+MAX_DEPTH = 32  # the model is at most 8 levels deep outside free-form chart values
+
+_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class _SiteLoader(_Loader):  # type: ignore[misc]  # CSafeLoader exists only where libyaml does
+    """The safe loader without duplicate keys, merge keys and keys that are not text."""
+
+    def construct_mapping(self, node: yaml.Node, deep: bool = False) -> dict[Any, Any]:
+        seen: dict[Any, yaml.Mark] = {}
+        for key_node, _value in node.value:
+            if key_node.tag == "tag:yaml.org,2002:merge":
+                raise _Refused(key_node.start_mark, "the merge key << is not accepted", "write the keys out")
+            if not isinstance(key_node, yaml.ScalarNode):
+                raise _Refused(key_node.start_mark, "a key must be text", "write a plain word before the colon")
+            if key_node.value in seen:
+                first = seen[key_node.value].line + 1
+                reason = f"the key '{key_node.value}' is written twice, first on line {first}"
+                raise _Refused(key_node.start_mark, reason, "keep one of them")
+            seen[key_node.value] = key_node.start_mark
+        # Keys are names: `on:` or `1:` mean the words, not a boolean or a number.
+        return {key.value: self.construct_object(value, deep=deep) for key, value in node.value}
+
+    def construct_number(self, node: yaml.ScalarNode) -> int:
+        """Return a whole number. YAML 1.1 knows more ways to write one than an operator means: 010 is 8, 1:30 is 90."""
+        number = int(self.construct_yaml_int(node))
+        if not _DECIMAL.fullmatch(node.value):
+            raise _Refused(
+                node.start_mark,
+                f"YAML reads {node.value} as the number {number}",
+                "put it in quotes, or write the number with plain digits",
+            )
+        return number
+
+
+_DECIMAL = re.compile(r"[-+]?(0|[1-9][0-9]*)")
+_SiteLoader.add_constructor("tag:yaml.org,2002:int", _SiteLoader.construct_number)
+
+
+class _Refused(yaml.MarkedYAMLError):
+    def __init__(self, mark: Any, reason: str, remedy: str) -> None:
+        super().__init__(problem=reason, problem_mark=mark)
+        self.remedy = remedy
+
+
+def _refuse_aliases_tags_and_depth(content: bytes) -> None:
+    """Look at the events alone, which costs the same whatever they would expand to."""
+    depth = 0
+    for event in yaml.parse(content, Loader=_Loader):
+        if isinstance(event, yaml.AliasEvent):
+            raise _Refused(event.start_mark, f"the alias *{event.anchor} is not accepted", "write the value out")
+        # Only a tag that is written is here. Also YAML's own: the loader has no words for one its value does not fit.
+        if tag := getattr(event, "tag", None):
+            name = str(tag).removeprefix("tag:yaml.org,2002:")
+            remedy = "leave it out, with text in quotes; secrets are named in a site file, never written"
+            raise _Refused(event.start_mark, f"the tag {name!a} is not accepted", remedy)
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+            if depth > MAX_DEPTH:
+                raise _Refused(
+                    event.start_mark, f"nested deeper than {MAX_DEPTH} levels", "check the indentation and brackets"
+                )
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+
+
+def read_file(path: str | Path) -> bytes:
+    """Return the content of the site file at ``path``.
+
+    Raises:
+        SiteError: the file cannot be read, or is too large to be one.
+    """
+    file = str(path)
+    try:
+        with Path(path).open("rb") as stream:
+            content = stream.read(MAX_BYTES + 1)
+    except OSError as error:
+        problem = Problem(
+            key="", reason=f"cannot be read: {error.strerror or error}", remedy="check the path and its permissions"
+        )
+        raise SiteError(problem, file=file) from error
+    if len(content) > MAX_BYTES:
+        problem = Problem(
+            key="",
+            reason=f"larger than {MAX_BYTES // 1024**2} MiB, which no site of 10,000 machines needs",
+            remedy="give machines as counts or ranges (`per_rack: 40`) instead of one by one",
+        )
+        raise SiteError(problem, file=file)
+    return content
+
+
+def parse_yaml(content: bytes, *, file: str) -> dict[str, Any]:
+    """Return the mapping in ``content``; ``file`` names it in errors.
+
+    Raises:
+        SiteError: the text is empty, is no YAML, or uses YAML a site file has no use for.
+    """
+    try:
+        content.decode("utf-8")
+        _refuse_aliases_tags_and_depth(content)
+        data = yaml.load(content, Loader=_SiteLoader)  # noqa: S506 - a subclass of the safe loader
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        problem = Problem(key=f"line {line}", reason="not UTF-8 text", remedy="save the file as UTF-8")
+        raise SiteError(problem, file=file) from error
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        key = f"line {mark.line + 1}, column {mark.column + 1}" if mark else ""
+        reason = " ".join(filter(None, (error.context, error.problem))) or "not YAML"
+        remedy = error.remedy if isinstance(error, _Refused) else "correct the YAML there"
+        if mark and b"\t" in b"".join(content.splitlines()[mark.line : mark.line + 1]):
+            remedy = "there is a tab on that line: YAML is indented with spaces"
+        raise SiteError(Problem(key=key, reason=reason, remedy=remedy), file=file) from error
+    except yaml.reader.ReaderError as error:
+        line = content[: error.position].count(b"\n") + 1
+        reason = f"a character that YAML does not take: {error.reason}"
+        raise SiteError(Problem(key=f"line {line}", reason=reason, remedy="remove it"), file=file) from error
+    except (yaml.YAMLError, ValueError) as error:  # ValueError: a date such as 2026-13-45
+        problem = Problem(key="", reason=f"not YAML: {' '.join(str(error).split())}", remedy="correct the YAML")
+        raise SiteError(problem, file=file) from error
+    if data is None:
+        raise SiteError(
+            Problem(key="", reason="the file is empty", remedy="start from inventories/lab/site.yml"), file=file
+        )
+    if not isinstance(data, dict):
+        reason = f"holds a {type(data).__name__}, not a mapping of keys"
+        raise SiteError(Problem(key="", reason=reason, remedy="start from inventories/lab/site.yml"), file=file)
+    return data

@@ -1,0 +1,78 @@
+"""What a site file must say before a plan can be made at all, where two of its parts together say it."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+
+from ..errors import Problem
+from ..layout.context import size_of
+from ..layout.names import MAX_NAMES
+from ..layout.profiles import INTERFACES, PROFILES
+from ..model import Site
+from ..model.machines import ROLES, MachineGroup
+
+MAX_LABEL = 63  # characters of a host name
+MAX_HOSTS = 50_000  # beyond any site seen; keeps a typing error (count: 20000, in many groups) from filling the memory
+
+
+def problems(site: Site) -> Iterator[Problem]:
+    """Yield every reason why no plan can be made from ``site``."""
+    purposes = {network.purpose or name for name, network in site.networks.items()}
+    for name, network in site.networks.items():
+        if network.purpose is None and name not in INTERFACES:
+            reason = f"'{name}' is not a purpose, and none is written"
+            yield Problem(key=f"networks.{name}.purpose", reason=reason, remedy=_choose(name, tuple(INTERFACES)))
+    if "management" not in purposes and "management" not in PROFILES[site.profile].networks:
+        reason = f"the profile {site.profile} has no network of its own to manage hosts on"
+        yield Problem(key="networks.management", reason=reason, remedy="write `networks: {management: {cidr: ...}}`")
+    total = 0
+    for name, group in site.machines.items():
+        if not group.roles and name not in ROLES:
+            yield Problem(
+                key=f"machines.{name}.roles",
+                reason=f"'{name}' is not a role, and none is written",
+                remedy=_choose(name, ROLES),
+            )
+        if group.per_rack and not (group.racks or site.racks):
+            yield Problem(
+                key=f"machines.{name}.per_rack",
+                reason=f"{group.per_rack} in each of no racks stand for no machine",
+                remedy=f"write the site's `racks`, or machines.{name}.racks",
+            )
+        if (longest := _longest(site, name, group)) > MAX_LABEL:
+            yield Problem(
+                key=f"machines.{name}",
+                reason=f"gives its machines names of {longest} characters",
+                remedy=f"shorten the group's name, or its racks': a host name has at most {MAX_LABEL} (RFC 1123)",
+            )
+        size = size_of(site, group)
+        total += size
+        if size > MAX_NAMES:
+            reason = f"stands for {size} machines"
+            yield Problem(
+                key=f"machines.{name}", reason=reason, remedy=f"at most {MAX_NAMES} in one group: check the numbers"
+            )
+    if total == 0:
+        yield Problem(key="machines", reason="stand for no machine", remedy="write machines.control: {count: 1}")
+    if total > MAX_HOSTS:
+        yield Problem(
+            key="machines",
+            reason=f"stand for {total} machines",
+            remedy=f"at most {MAX_HOSTS} in one site: check the numbers",
+        )
+
+
+def _longest(site: Site, name: str, group: MachineGroup) -> int:
+    """Return the length of the longest name that is made for a machine of the group, 0 where they are written."""
+    if group.count:
+        return len(f"{name}-{group.count}")
+    racks = (group.racks or site.racks) if group.per_rack else ()
+    return max((len(f"{name}-{rack}-{group.per_rack}") for rack in racks), default=0)
+
+
+def _choose(name: str, choices: tuple[str, ...]) -> str:
+    close = difflib.get_close_matches(name, choices, n=1)
+    return (
+        f"did you mean '{close[0]}'? One of: {', '.join(choices)}" if close else f"write one of: {', '.join(choices)}"
+    )

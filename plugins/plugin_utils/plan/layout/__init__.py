@@ -1,0 +1,1 @@
+"""Networks, machines and addresses."""

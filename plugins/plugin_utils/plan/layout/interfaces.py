@@ -1,0 +1,132 @@
+"""Which networks a machine is on, by its roles, and its address on each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ..model.machines import MachineGroup, Port
+from ..types import Finding, InterfacePlan, NetworkPlan, Purpose, Role
+from .addresses import Share, text
+from .context import Layout, Member
+from .notes import range_full
+from .profiles import INTERFACES
+
+# Provider networks end on hypervisors only (N7): OVN's gateways are there, and a wire that strangers can reach has no
+# business on a control host. The out-of-band network ends on management controllers, not on hosts.
+ATTACHED: dict[Purpose, frozenset[Role]] = {
+    "management": frozenset(("seed", "control", "storage", "worker", "hypervisor")),
+    "cluster": frozenset(("control", "worker")),
+    "storage": frozenset(("control", "storage", "worker", "hypervisor")),
+    "tunnel": frozenset(("control", "hypervisor")),
+    "provider": frozenset(("hypervisor",)),
+    "provisioning": frozenset(("seed",)),
+    "oob": frozenset(),
+}
+
+
+@dataclass(slots=True)
+class _Lane:
+    """One network as a group's machines see it."""
+
+    network: NetworkPlan
+    share: Share
+    interface: str
+    prefix: int
+    boots: bool
+    addressed: bool
+    full: list[str] = field(default_factory=list)  # machines that found no address
+
+
+class GroupPorts:
+    """Hands out the interfaces of one group's machines."""
+
+    def __init__(self, lanes: list[_Lane], oob: _Lane | None, management: str, role: Role, group_key: str) -> None:
+        self._lanes, self._oob, self._management, self._role, self._key = lanes, oob, management, role, group_key
+
+    def of_member(self, member: Member) -> tuple[str, tuple[InterfacePlan, ...], str | None]:
+        """Return the management address ("" without one), the interfaces, and the address of the controller, if any."""
+        own = member.own
+        interfaces = []
+        main = ""
+        for lane in self._lanes:
+            port = own.ports.get(lane.network.name) if own else None
+            address = self._address(lane, member, port) if lane.addressed else None
+            if lane.network.name == self._management:
+                main = address or ""
+            mac = (port.mac if port else None) or (own.mac if own and lane.boots else None)
+            interfaces.append(
+                InterfacePlan(
+                    name=(port.interface if port else None) or lane.interface,
+                    network=lane.network.name,
+                    address=address,
+                    prefix=lane.prefix,
+                    mtu=lane.network.mtu,
+                    mac=mac,
+                )
+            )
+        controller = self._allot(self._oob, member) if self._oob and not (own and own.bmc and own.bmc.address) else None
+        return main, tuple(interfaces), controller
+
+    def _address(self, lane: _Lane, member: Member, port: Port | None) -> str | None:
+        if port and port.address:
+            return port.address
+        if lane.network.name == self._management and member.own and member.own.address:
+            return member.own.address
+        return self._allot(lane, member)
+
+    def _allot(self, lane: _Lane, member: Member) -> str | None:
+        if member.number is None:
+            return None
+        address = lane.share.nth(member.number)
+        if address is None:
+            lane.full.append(member.name)
+            return None
+        return text(address)
+
+    def findings(self) -> list[Finding]:
+        """Return one finding for each network whose share is too small for the group."""
+        lanes = [*self._lanes, *([self._oob] if self._oob else [])]
+        return [range_full(self._key, lane.network, self._role, lane.share, lane.full) for lane in lanes if lane.full]
+
+
+class Ports:
+    """Knows the networks of a site, and which of them a group's machines are on."""
+
+    def __init__(self, layout: Layout) -> None:
+        self._layout = layout
+        self._names: dict[str, str] = {}
+        counted: dict[Purpose, int] = {}
+        for name, network in layout.networks.items():
+            position = counted.get(network.purpose, 0)
+            counted[network.purpose] = position + 1
+            self._names[name] = layout.written[name].interface or f"{INTERFACES[network.purpose]}{position}"
+
+    def of_group(self, key: str, roles: tuple[Role, ...], group: MachineGroup) -> GroupPorts:
+        """Return what hands out the interfaces of ``group``, whose key path is ``key``."""
+        layout, role = self._layout, roles[0]
+        with_bmc = group.bmc is not None or any(machine.bmc for machine in group.machines.values())
+        networks = [
+            n
+            for n in layout.networks.values()
+            if ATTACHED[n.purpose].intersection(roles) or (n.purpose == "provisioning" and with_bmc)
+        ]
+        boot = next((n.name for n in networks if n.purpose == "provisioning"), layout.management.name)
+        lanes = [self._lane(n, role, boots=n.name == boot) for n in networks]
+        oob = layout.by_purpose("oob")
+        return GroupPorts(
+            lanes,
+            self._lane(oob[0], role, boots=False) if oob and with_bmc else None,
+            layout.management.name,
+            role,
+            key,
+        )
+
+    def _lane(self, network: NetworkPlan, role: Role, *, boots: bool) -> _Lane:
+        return _Lane(
+            network=network,
+            share=self._layout.shares[network.name][role],
+            interface=self._names[network.name],
+            prefix=int(network.cidr.partition("/")[2]),
+            boots=boots,
+            addressed=network.purpose != "provider",
+        )

@@ -1,0 +1,147 @@
+"""From the site model to networks and hosts with addresses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..model import Site
+from ..model.machines import Bmc, MachineGroup
+from ..model.networks import Network
+from ..types import HostPlan, NetworkPlan, Purpose
+from .addresses import nth_of, shares
+from .context import Layout, Member, roles_of
+from .interfaces import Ports
+from .names import expand_names, number_in
+from .nodes import NodeRules
+from .notes import machine_without_number, name_twice, rack_full
+from .profiles import HARDWARE, PROFILES
+
+NO_RACK = "default"  # the rack of machines whose site file names none
+
+
+def lay_out(site: Site) -> Layout:
+    """Return the networks and hosts of ``site``. What does not fit is left out of the host and noted as a finding."""
+    profile = PROFILES[site.profile]
+    written = _networks(site)
+    layout = Layout(
+        site=site,
+        profile=profile,
+        written=written,
+        networks={name: _network_plan(name, network) for name, network in written.items()},
+        shares={name: shares(network) for name, network in written.items()},
+        racks={name: rack.number or number_in(name) for name, rack in site.racks.items()},
+        hardware={**HARDWARE, **site.hardware},
+    )
+    ports, nodes = Ports(layout), NodeRules(site)
+    for group_name, group in site.machines.items():
+        roles = roles_of(group_name, group)
+        labels, taints = nodes.labels(roles, group), nodes.taints(roles, group)
+        group_ports = ports.of_group(f"machines.{group_name}", roles, group)
+        hardware = group.hardware or profile.hardware[roles[0]]
+        beyond: list[str] = []  # machines their rack's block of addresses has no place for
+        for member in _members(site, group_name, group, layout.racks):
+            if member.name in layout.hosts:
+                first = next(known.key for known in layout.members if known.name == member.name)
+                layout.findings.append(name_twice(member.key, member.name, first))
+                continue
+            layout.members.append(member)
+            own = member.own
+            address, interfaces, bmc_address = group_ports.of_member(member)
+            bmc = _bmc(group.bmc, own.bmc if own else None, bmc_address)
+            layout.hosts[member.name] = HostPlan(
+                name=member.name,
+                fqdn=f"{member.name}.{site.domain}",
+                roles=roles,
+                rack=member.rack,
+                hardware=(own.hardware if own else None) or hardware,
+                provisioner=group.provisioner or ("ironic" if bmc else profile.provisioner),
+                address=address,
+                interfaces=interfaces,
+                bmc=bmc,
+                serial=own.serial if own else None,
+                host_key=site.access.host_keys.get(member.name),
+                node_labels={**labels, "topology.kubernetes.io/zone": member.rack} if labels else {},
+                node_taints=taints,
+            )
+            if member.number is None and not address:
+                if group.per_rack is not None and (number_in(member.name) or 0) > group.slots_per_rack:
+                    beyond.append(member.name)
+                else:
+                    layout.findings.append(machine_without_number(member.key, member.name))
+        if beyond:
+            layout.findings.append(rack_full(f"machines.{group_name}", group.slots_per_rack, beyond))
+        layout.findings += group_ports.findings()
+    return layout
+
+
+def _networks(site: Site) -> dict[str, Network]:
+    """Return the networks written, and the profile's own for purposes the site has machines or services for."""
+    found = dict(site.networks)
+    have = {network.purpose or name for name, network in found.items()}
+    roles = {role for name, group in site.machines.items() for role in roles_of(name, group)}
+    needed = {"management"}
+    if "hypervisor" in roles or "neutron" in site.openstack.services:
+        needed |= {"tunnel", "provider"}
+    if site.storage.backend != "none" or "storage" in roles:
+        needed.add("storage")
+    if any(group.bmc or any(machine.bmc for machine in group.machines.values()) for group in site.machines.values()):
+        needed |= {"provisioning", "oob"}
+    for purpose, network in PROFILES[site.profile].networks.items():
+        if purpose in needed - have and purpose not in found:
+            found[purpose] = network
+    return found
+
+
+def _network_plan(name: str, network: Network) -> NetworkPlan:
+    purpose: Purpose = network.purpose or name  # type: ignore[assignment]  # `coherence` has made sure
+    routed = purpose in ("management", "provider", "oob", "provisioning")
+    return NetworkPlan(
+        name=name,
+        purpose=purpose,
+        cidr=network.cidr,
+        gateway=network.gateway or (nth_of(network.cidr, 1) if routed else None),
+        vlan=network.vlan,
+        mtu=network.mtu or 1500,
+    )
+
+
+def _members(site: Site, group_name: str, group: MachineGroup, racks: dict[str, int | None]) -> Iterator[Member]:
+    base = f"machines.{group_name}"
+    for name, rack, number in _places(site, group_name, group, racks):
+        own = group.machines.get(name)
+        if own is None:
+            yield Member(name, group_name, rack, number, None, base)
+        else:
+            key = f"{base}.machines.{name}"
+            yield Member(name, group_name, own.rack or rack, own.number or number, own, key)
+
+
+def _places(
+    site: Site, group_name: str, group: MachineGroup, racks: dict[str, int | None]
+) -> Iterator[tuple[str, str, int | None]]:
+    """Yield each machine's name, rack, and place in its role's share (None: nothing says it, or its block is full)."""
+    if group.per_rack is not None:
+        for rack in dict.fromkeys(group.racks or site.racks):
+            place = racks.get(rack) or number_in(rack)
+            start = None if place is None else group.offset + (place - 1) * group.slots_per_rack
+            for number in range(1, group.per_rack + 1):
+                fits = start is not None and number <= group.slots_per_rack
+                yield f"{group_name}-{rack}-{number}", rack, start + number if fits and start is not None else None
+        return
+    spread = group.racks or [group.rack or NO_RACK]
+    if group.count is not None:
+        for number in range(1, group.count + 1):
+            yield f"{group_name}-{number}", spread[(number - 1) % len(spread)], number + group.offset
+        return
+    for expression in group.names or ():
+        for name in expand_names(expression):
+            found = number_in(name)
+            yield name, spread[((found or 1) - 1) % len(spread)], None if found is None else found + group.offset
+
+
+def _bmc(common: Bmc | None, own: Bmc | None, allotted: str | None) -> dict[str, object] | None:
+    if not common and not own:
+        return None
+    merged = {**(common.model_dump() if common else {}), **(own.model_dump(exclude_unset=bool(common)) if own else {})}
+    merged["address"] = merged.get("address") or allotted
+    return merged

@@ -1,0 +1,130 @@
+"""What follows from a profile where the site file says nothing. Everything here can be written in the site file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from ..model.machines import Hardware
+from ..model.networks import Network
+from ..types import Purpose, Role
+
+# Requirement A2: the machines of a region, and the smaller ones the other profiles stand for.
+HARDWARE: dict[str, Hardware] = {
+    "region-control": Hardware(cores=32, memory_gb=256, nic_gbps=25, nvme=True),
+    "region-hypervisor": Hardware(cores=64, memory_gb=512, nic_gbps=25, nvme=True),
+    "region-storage": Hardware(cores=32, memory_gb=256, nic_gbps=25, nvme=True),
+    "region-seed": Hardware(cores=8, memory_gb=32, nic_gbps=10, nvme=False),
+    "edge-node": Hardware(cores=16, memory_gb=64, nic_gbps=10, nvme=True),
+    "edge-seed": Hardware(cores=4, memory_gb=16, nic_gbps=1, nvme=False),
+    "lab-container": Hardware(cores=1, memory_gb=2, nic_gbps=1, nvme=False),
+    "lab-vm": Hardware(cores=1, memory_gb=2, nic_gbps=1, nvme=False),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profile:
+    """Defaults and expectations of one kind of site."""
+
+    provisioner: Literal["existing", "container", "ironic"]
+    networks: dict[str, Network]  # used for a purpose the site needs and has no network for
+    hardware: dict[Role, str]  # hardware profile by role, and the least a machine of that role must have
+    cni: Literal["flannel", "cilium", "calico"]
+    kubelet: dict[str, Any]
+    ignore_preflight: tuple[str, ...]
+    sysctl: dict[str, str]
+    kernel_modules: tuple[str, ...]
+    ntp_servers: tuple[str, ...]
+    failure_domain: Literal["host", "rack"]
+    production: bool  # findings about quorums, planes and local volumes are errors or warnings here, notes elsewhere
+    control_taint: bool  # control hosts take nothing but the control plane
+
+
+_KUBELET = {"cgroupDriver": "systemd"}
+# Hosts that share one disk with everything else on the machine: a percentage of it says nothing about what is theirs.
+_SHARED_DISK = {
+    "evictionHard": {"memory.available": "100Mi", "nodefs.available": "1Gi", "imagefs.available": "1Gi"},
+    "imageGCHighThresholdPercent": 100,  # never: 100 turns the collection of unused images off
+}
+_FORWARDING = {
+    "net.ipv4.ip_forward": "1",
+    "net.bridge.bridge-nf-call-iptables": "1",
+    "net.bridge.bridge-nf-call-ip6tables": "1",
+}
+_MODULES = ("br_netfilter", "overlay")
+
+PROFILES: dict[str, Profile] = {
+    # One machine stands for a site: hosts are system containers. They share the machine's kernel, so that no module is
+    # loaded and only parameters of a network namespace are set; that kernel may still account by cgroup v1, and swap.
+    "lab": Profile(
+        provisioner="container",
+        networks={
+            "management": Network(cidr="10.90.0.0/24"),
+            "tunnel": Network(cidr="10.90.1.0/24"),
+            "storage": Network(cidr="10.90.2.0/24"),
+            "provisioning": Network(cidr="10.90.3.0/24"),
+            "oob": Network(cidr="10.90.4.0/24"),
+            "provider": Network(cidr="10.90.128.0/24"),
+        },
+        hardware=dict.fromkeys(("seed", "control", "storage", "worker", "hypervisor"), "lab-container"),
+        cni="flannel",
+        kubelet={**_KUBELET, **_SHARED_DISK, "failSwapOn": False, "failCgroupV1": False},
+        ignore_preflight=("SystemVerification",),
+        sysctl=_FORWARDING,
+        kernel_modules=(),
+        ntp_servers=(),
+        failure_domain="host",
+        production=False,
+        control_taint=False,
+    ),
+    "edge": Profile(
+        provisioner="existing",
+        networks={},
+        hardware={
+            "seed": "edge-seed",
+            "control": "edge-node",
+            "storage": "edge-node",
+            "worker": "edge-node",
+            "hypervisor": "edge-node",
+        },
+        cni="flannel",
+        kubelet=_KUBELET,
+        ignore_preflight=(),
+        sysctl=_FORWARDING,
+        kernel_modules=_MODULES,
+        ntp_servers=("pool.ntp.org",),
+        failure_domain="host",
+        production=False,
+        control_taint=False,
+    ),
+    "region": Profile(
+        provisioner="existing",
+        networks={},
+        hardware={
+            "seed": "region-seed",
+            "control": "region-control",
+            "storage": "region-storage",
+            "worker": "region-control",
+            "hypervisor": "region-hypervisor",
+        },
+        cni="cilium",
+        kubelet=_KUBELET,
+        ignore_preflight=(),
+        sysctl=_FORWARDING,
+        kernel_modules=_MODULES,
+        ntp_servers=("pool.ntp.org",),
+        failure_domain="rack",
+        production=True,
+        control_taint=True,
+    ),
+}
+
+INTERFACES: dict[Purpose, str] = {
+    "oob": "oob",
+    "provisioning": "prov",
+    "management": "mgmt",
+    "cluster": "clus",
+    "storage": "stor",
+    "tunnel": "tnl",
+    "provider": "ext",
+}

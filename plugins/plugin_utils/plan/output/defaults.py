@@ -1,0 +1,40 @@
+"""What the site file leaves out and the plan filled in: every such value, at the key where it can be written."""
+
+from __future__ import annotations
+
+from ...services.sizes import sizes
+from ..findings.quorum import monitors
+from ..layout.machines import lay_out
+from ..model import Site
+from ..types import Plan
+
+
+def assumed(site: Site, plan: Plan) -> dict[str, str]:
+    """Return key path -> value for what ``site`` does not say and ``plan``, made of it, decided."""
+    layout, size = lay_out(site), sizes(plan)
+    cloud, cluster = site.openstack.replicas, site.kubernetes
+    found: dict[str, tuple[bool, object]] = {
+        **{f"networks.{name}.cidr": (name in site.networks, network.cidr) for name, network in plan.networks.items()},
+        "edge.address": (site.edge.address is not None, plan.edge.address),
+        "edge.router_id": (site.edge.router_id is not None, plan.edge.router_id),
+        "supply.registry": (site.supply.registry is not None, plan.supply.registry),
+        "kubernetes.version": ("version" in cluster.model_fields_set, plan.kubernetes.version),
+        "kubernetes.cni": (cluster.cni is not None, plan.kubernetes.cni.name),
+        "kubernetes.pod_cidr": ("pod_cidr" in cluster.model_fields_set, plan.kubernetes.pod_cidr),
+        "kubernetes.service_cidr": ("service_cidr" in cluster.model_fields_set, plan.kubernetes.service_cidr),
+        "storage.volumes": (site.storage.volumes is not None, plan.kubernetes.storage_backend),
+        "openstack.release": ("release" in site.openstack.model_fields_set, plan.openstack.release),
+        "openstack.replicas.mariadb": (cloud.mariadb is not None, size.mariadb),
+        "openstack.replicas.rabbitmq": (cloud.rabbitmq is not None, size.rabbitmq),
+        "openstack.replicas.memcached": (cloud.memcached is not None, size.memcached),
+        "openstack.replicas.api": (cloud.api is not None, size.api),
+        "hosts.ntp_servers": (bool(site.hosts.ntp_servers), ", ".join(plan.host.ntp_servers) or "the host's own"),
+    }
+    for name, group, roles in layout.groups():
+        hardware = layout.profile.hardware[roles[0]]
+        found[f"machines.{name}.hardware"] = (group.hardware is not None, hardware)
+    if site.storage.backend in ("cephadm", "rook"):
+        domain = layout.profile.failure_domain
+        found["storage.failure_domain"] = (site.storage.failure_domain is not None, domain)
+        found["storage.monitors"] = (site.storage.monitors is not None, monitors(layout))
+    return {key: str(value) for key, (written, value) in found.items() if not written}

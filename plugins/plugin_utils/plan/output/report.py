@@ -1,0 +1,56 @@
+"""Findings as a table for people."""
+
+from __future__ import annotations
+
+import textwrap
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from ..types import Finding, Severity
+
+_NAME, _WHERE = 34, 36  # characters; the longest name of a finding has 32
+
+
+def table(findings: Sequence[Finding], *, width: int = 132) -> str:
+    """Return ``findings`` as lines of at most ``width`` characters: severity and name, where, and what, why, remedy."""
+    if not findings:
+        return "no findings"
+    text = max(40, width - _NAME - _WHERE - 4)
+    lines = [f"{'FINDING':<{_NAME}}  {'WHERE':<{_WHERE}}  WHAT, WHY, REMEDY", "-" * width]
+    for finding in findings:
+        columns = (
+            _wrapped([finding.severity.upper(), finding.name], _NAME),
+            _wrapped(finding.where, _WHERE),
+            _wrapped([finding.what, finding.why, f"-> {finding.remedy}"], text),
+        )
+        lines += [""] if len(lines) > 2 else []
+        for row in range(max(map(len, columns))):
+            cells = [column[row] if row < len(column) else "" for column in columns]
+            lines.append(f"{cells[0]:<{_NAME}}  {cells[1]:<{_WHERE}}  {cells[2]}".rstrip())
+    lines += ["-" * width, summary(findings)]
+    return "\n".join(lines)
+
+
+def filled_in(values: Mapping[str, str]) -> str:
+    """Return what the site file leaves out and the plan decided, a line each."""
+    width = max(map(len, values), default=0)
+    lines = [f"  {key:<{width}}  {value}" for key, value in values.items()]
+    return (
+        "\n".join(["not written, and therefore (each can be written):", *lines]) if lines else "everything is written"
+    )
+
+
+def summary(findings: Sequence[Finding]) -> str:
+    """Return how many findings there are of each severity."""
+    counted = count(findings)
+    return ", ".join(f"{number} {severity}{'s' if number != 1 else ''}" for severity, number in counted.items())
+
+
+def count(findings: Sequence[Finding]) -> dict[Severity, int]:
+    """Return the number of findings by severity, worst first."""
+    counted = Counter(finding.severity for finding in findings)
+    return {"error": counted["error"], "warning": counted["warning"], "info": counted["info"]}
+
+
+def _wrapped(paragraphs: Sequence[str], width: int) -> list[str]:
+    return [line for words in paragraphs for line in textwrap.wrap(words, width, break_on_hyphens=False) or [""]]

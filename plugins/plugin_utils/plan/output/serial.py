@@ -1,0 +1,54 @@
+"""The plan as plain data: what Ansible templates, what `plan.json` holds."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, fields, replace
+from typing import Any
+
+from ..types import HostPlan, InterfacePlan, Plan
+
+_HOST_FIELDS = tuple(
+    field.name for field in fields(HostPlan) if field.name not in ("interfaces", "roles", "node_taints")
+)
+_INTERFACE_FIELDS = tuple(field.name for field in fields(InterfacePlan))
+
+
+def host_vars(host: HostPlan) -> dict[str, Any]:
+    """Return one host as plain data. By hand: `dataclasses.asdict` copies every leaf of maybe ten thousand hosts."""
+    found: dict[str, Any] = {name: getattr(host, name) for name in _HOST_FIELDS}
+    found["roles"] = list(host.roles)
+    found["node_taints"] = list(host.node_taints)
+    found["interfaces"] = [{name: getattr(port, name) for name in _INTERFACE_FIELDS} for port in host.interfaces]
+    return found
+
+
+def site_vars(plan: Plan) -> dict[str, Any]:
+    """Return the plan without hosts and chart values as plain data: small, because Ansible templates it often."""
+    releases = tuple(replace(release, values={}) for release in plan.openstack.releases)
+    small = asdict(replace(plan, hosts={}, openstack=replace(plan.openstack, releases=releases)))
+    del small["hosts"]
+    for release in small["openstack"]["releases"]:
+        del release["values"]
+    plain: dict[str, Any] = _lists(small)
+    return plain
+
+
+def to_plain(plan: Plan) -> dict[str, Any]:
+    """Return the whole plan as plain data."""
+    found: dict[str, Any] = _lists(asdict(replace(plan, hosts={})))
+    found["hosts"] = {name: host_vars(host) for name, host in plan.hosts.items()}
+    return found
+
+
+def to_json(plan: Plan) -> str:
+    """Return the whole plan as JSON text that changes only where the plan does."""
+    return json.dumps(to_plain(plan), indent=1, sort_keys=True) + "\n"
+
+
+def _lists(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _lists(inner) for key, inner in value.items()}
+    if isinstance(value, tuple | list):
+        return [_lists(inner) for inner in value]
+    return value

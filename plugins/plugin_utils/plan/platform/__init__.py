@@ -1,0 +1,1 @@
+"""What runs on the machines: supply, cluster, edge, cloud."""

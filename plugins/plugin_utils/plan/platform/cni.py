@@ -1,0 +1,139 @@
+"""The pod network: what it takes from each packet, and the chart it is installed by.
+
+Overheads and ports are those its project's own code uses: Cilium 1.20 `pkg/mtu/mtu.go` (TunnelOverheadIPv4) and
+`pkg/defaults`; Calico 3.32 `felix/dataplane/linux/int_dataplane.go` (vxlanMTUOverhead) and VXLANPort in
+`felix/config`; flannel's VXLAN backend on Linux. A Geneve header without options is as long as a VXLAN header.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from ..types import CniName, CniPlan, ReleasePlan
+from . import versions
+
+# Outer Ethernet 14 + IPv4 20 + UDP 8 + VXLAN or Geneve 8 bytes.
+TUNNEL_OVERHEAD = 50
+# UDP ports of the tunnels; a pair that is not here does not exist.
+TUNNEL_PORTS: dict[tuple[CniName, str], int] = {
+    ("flannel", "vxlan"): 8472,
+    ("cilium", "vxlan"): 8472,
+    ("cilium", "geneve"): 6081,
+    ("calico", "vxlan"): 4789,
+}
+CALICO_NAMESPACE = "tigera-operator"
+
+
+def cni(
+    *, name: CniName, backend: str, underlay_mtu: int, pod_cidr: str, api: tuple[str, int], images: dict[str, str],
+    nodes: int,
+) -> CniPlan:  # fmt: skip
+    """Return the pod network.
+
+    Args:
+        name: which one.
+        backend: how pods' packets cross hosts: a tunnel, or ``host-gw`` for plain routes.
+        underlay_mtu: of the network between hosts.
+        pod_cidr: addresses of pods.
+        api: address and port of the API servers; the pod network cannot be reached through itself.
+        images: references by logical name.
+        nodes: how many nodes the cluster has.
+    """
+    overhead = 0 if backend == "host-gw" else TUNNEL_OVERHEAD
+    mtu = underlay_mtu - overhead
+    chart = versions.CNI_CHARTS.get(name)
+    found = CniPlan(
+        name=name,
+        mtu=mtu,
+        overhead=overhead,
+        backend=backend,
+        port=TUNNEL_PORTS.get((name, backend)),
+        charts=chart.artifact if chart else None,
+        images=versions.CNI_NODE_IMAGES[name],
+        releases=(),
+    )
+    if chart is None:
+        return found
+    replicas = min(2, max(1, nodes))
+    made = _cilium if name == "cilium" else _calico
+    releases = made(found, version=chart.version, pod_cidr=pod_cidr, api=api, images=images, replicas=replicas)
+    return replace(found, releases=releases)
+
+
+def _cilium(
+    plan: CniPlan, *, version: str, pod_cidr: str, api: tuple[str, int], images: dict[str, str], replicas: int
+) -> tuple[ReleasePlan, ...]:
+    tunnel: dict[str, Any] = {
+        "routingMode": "tunnel", "tunnelProtocol": plan.backend, "tunnelPort": plan.port,
+    }  # fmt: skip
+    routes: dict[str, Any] = {
+        "routingMode": "native", "autoDirectNodeRoutes": True, "ipv4NativeRoutingCIDR": pod_cidr,
+    }  # fmt: skip
+    values: dict[str, Any] = {
+        "k8sServiceHost": api[0],
+        "k8sServicePort": str(api[1]),
+        **(routes if plan.backend == "host-gw" else tunnel),
+        "MTU": plan.mtu + plan.overhead,  # the wire's: the agent takes the tunnel off by itself
+        "ipam": {"mode": "kubernetes"},  # each node's share of the pod network, as the controller manager gave it
+        "k8s": {"requireIPv4PodCIDR": True},
+        "kubeProxyReplacement": "false",
+        "image": {"override": images["cilium"]},
+        "operator": {"image": {"override": images["cilium-operator"]}, "replicas": replicas, "rollOutPods": True},
+        "rollOutCiliumPods": True,
+        # Each would need further images, and none of them makes pods reach each other.
+        "envoy": {"enabled": False},
+        "l7Proxy": False,
+        "hubble": {"enabled": False},
+    }
+    return (_release("cilium", "cilium", version, "kube-system", values),)
+
+
+def _calico(
+    plan: CniPlan, *, version: str, pod_cidr: str, api: tuple[str, int], images: dict[str, str], replicas: int
+) -> tuple[ReleasePlan, ...]:
+    registry, _, operator = images["calico-operator"].partition("/")
+    image, _, tag = operator.rpartition(":")
+    routed = plan.backend == "host-gw"
+    values: dict[str, Any] = {
+        "tigeraOperator": {"registry": registry, "image": image, "version": tag},
+        "kubernetesServiceEndpoint": {"host": api[0], "port": str(api[1])},
+        "installation": {
+            # The operator knows the names and versions of its images; they are below the site's registry.
+            "registry": f"{registry}/",
+            "imagePath": versions.CALICO_PATH,
+            "cni": {"type": "Calico", "ipam": {"type": "Calico"}},
+            "calicoNetwork": {
+                "bgp": "Enabled" if routed else "Disabled",
+                "linuxDataplane": "Nftables",  # as kube-proxy: the two must use one
+                "mtu": plan.mtu,
+                "nodeAddressAutodetectionV4": {"kubernetes": "NodeInternalIP"},
+                "ipPools": [
+                    {
+                        "name": "default-ipv4-ippool",
+                        "cidr": pod_cidr,
+                        "encapsulation": "None" if routed else "VXLAN",
+                        "natOutgoing": "Enabled",
+                        "nodeSelector": "all()",
+                    }
+                ],
+            },
+            "controlPlaneReplicas": replicas,
+            "flexVolumePath": "None",
+            "kubeletVolumePluginPath": "None",
+        },
+        "apiServer": {"enabled": False},
+        "goldmane": {"enabled": False},
+        "whisker": {"enabled": False},
+    }
+    # The kinds come first, by a chart of their own: Helm never upgrades what is in a chart's crds/.
+    return (
+        _release("calico-crds", "crd.projectcalico.org.v1", version, CALICO_NAMESPACE, {}),
+        _release("calico", "tigera-operator", version, CALICO_NAMESPACE, values, "calico-crds"),
+    )
+
+
+def _release(name: str, chart: str, version: str, namespace: str, values: dict[str, Any], *needs: str) -> ReleasePlan:
+    return ReleasePlan(
+        name=name, chart=chart, version=version, namespace=namespace, needs=needs, verify="workloads", values=values
+    )

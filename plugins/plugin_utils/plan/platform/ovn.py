@@ -1,0 +1,38 @@
+"""The network of the tenants: what is written, and what follows from it."""
+
+from __future__ import annotations
+
+from ..layout.context import Layout
+from ..types import NetworkPlan, OvnPlan
+
+IPV4_HEADER = 20
+# Geneve with OVN's options, the UDP header and the inner Ethernet header: what Neutron's OVN driver needs.
+OVN_HEADER = 38
+
+
+def ovn(layout: Layout) -> OvnPlan:
+    """Return the tenants' network."""
+    written = layout.site.ovn
+    providers = [network.name for network in layout.by_purpose("provider")]
+    in_tunnels = written.tenant_network == "geneve"
+    fits = min(room(one, written.max_header_size) if in_tunnels else one.mtu for one in carriers(layout))
+    return OvnPlan(
+        tenant_network=written.tenant_network,
+        tunnel_ids=written.tunnel_ids,
+        vlan_range=written.vlan_range,
+        max_header_size=written.max_header_size,
+        tenant_mtu=written.tenant_mtu or fits,
+        distributed_floating_ip=written.distributed_floating_ip,
+        bridge_mappings=dict(written.bridge_mappings)
+        or {f"physnet{number}": name for number, name in enumerate(providers, 1)},
+    )
+
+
+def carriers(layout: Layout) -> list[NetworkPlan]:
+    """Return the networks tenants' tunnels cross hosts on."""
+    return layout.by_purpose("tunnel") or [layout.management]
+
+
+def room(network: NetworkPlan, header: int) -> int:
+    """Return how many bytes of a tenant's packet fit into a tunnel with Geneve headers of ``header`` bytes."""
+    return network.mtu - IPV4_HEADER - max(header, OVN_HEADER)

@@ -1,0 +1,175 @@
+"""What runs on the machines: supply, cluster, edge and cloud, from the site model and the layout."""
+
+from __future__ import annotations
+
+from ipaddress import IPv4Network
+
+from ..layout.addresses import nth_of
+from ..layout.context import Layout
+from ..model.platform import Hosts
+from ..services import SERVICES
+from ..types import AccessPlan, EdgePlan, EndpointPlan, HostSettings, KubernetesPlan, OpenStackPlan, SupplyPlan
+from . import hardening, versions
+from .cni import cni
+
+REGISTRY_PORT, FILES_PORT, API_PORT = 5000, 8080, 6443
+REGISTRY_INSIDE = "127.0.0.1:5001"  # where the seed's registry takes images; the site reads it through the web server
+
+
+def access(layout: Layout) -> AccessPlan:
+    """Return who may log in."""
+    written = layout.site.access
+    return AccessPlan(user=written.user, authorized_keys=tuple(written.authorized_keys), port=written.port)
+
+
+def supply(layout: Layout) -> SupplyPlan:
+    """Return where artifacts come from: the seed serves them unless the site names a registry of its own."""
+    site = layout.site
+    seeds = layout.with_role("seed")
+    registry = site.supply.registry or f"registry.{site.domain}:{REGISTRY_PORT}"
+    pod_network = site.kubernetes.cni or layout.profile.cni
+    found = versions.images(
+        registry=registry, kubernetes=site.kubernetes.version, openstack=site.openstack.release, cni=pod_network
+    )
+    charts = versions.CNI_CHARTS.get(pod_network)
+    chosen = "" if charts is None else charts.artifact if site.supply.source == "registry" else f"cni-{pod_network}"
+    return SupplyPlan(
+        source=site.supply.source,
+        registry=registry,
+        registry_inside=REGISTRY_INSIDE,
+        registry_tls=bool(site.supply.registry) and site.supply.registry_tls,
+        files_url=site.supply.files_url or f"http://registry.{site.domain}:{FILES_PORT}",
+        seed=seeds[0].name if seeds and not site.supply.registry else None,
+        images={**found, **site.supply.images},
+        chosen=(chosen,) if chosen else (),
+    )
+
+
+def kubernetes(layout: Layout, edge_plan: EdgePlan, supply_plan: SupplyPlan) -> KubernetesPlan:
+    """Return the infrastructure's cluster."""
+    site, written, profile = layout.site, layout.site.kubernetes, layout.profile
+    by_backend = (
+        "local" if site.storage.backend == "none" else "external" if site.storage.backend == "external" else "ceph-rbd"
+    )
+    return KubernetesPlan(
+        version=written.version,
+        endpoint_name=f"kubernetes.{site.domain}",
+        endpoint_address=edge_plan.address,
+        endpoint_port=API_PORT,
+        pod_cidr=written.pod_cidr,
+        service_cidr=written.service_cidr,
+        dns_domain=written.dns_domain,
+        # kubeadm's own rule: the tenth address of the Service network.
+        dns_address=nth_of(written.service_cidr, min(10, IPv4Network(written.service_cidr).num_addresses - 2)),
+        cni=cni(
+            name=written.cni or profile.cni,
+            backend=written.cni_backend,
+            underlay_mtu=layout.underlay.mtu,
+            pod_cidr=written.pod_cidr,
+            api=(edge_plan.address, API_PORT),
+            images=supply_plan.images,
+            nodes=sum(bool(host.node_labels) for host in layout.hosts.values()),
+        ),
+        first_control=edge_plan.hosts[0] if edge_plan.hosts else "",
+        etcd_members=len(edge_plan.hosts),
+        storage_class="general",
+        storage_backend=site.storage.volumes or by_backend,
+        audit=written.audit,
+        encrypt_secrets=written.encrypt_secrets,
+        kubelet={**profile.kubelet, **written.kubelet},
+        ignore_preflight=tuple(
+            profile.ignore_preflight if written.ignore_preflight is None else written.ignore_preflight
+        ),
+        image_repository=f"{supply_plan.registry}/kubernetes",
+    )
+
+
+def edge(layout: Layout) -> EdgePlan:
+    """Return the virtual IP, and the public APIs of the services the site lists."""
+    site, network = layout.site, layout.management
+    address = site.edge.address or nth_of(network.cidr, 2)
+    numbers = {member.name: member.number or 0 for member in layout.members}
+    control = sorted(layout.with_role("control"), key=lambda host: (numbers[host.name], host.name))
+    endpoints = []
+    for name in dict.fromkeys(site.openstack.services):
+        api = SERVICES[name].api if name in SERVICES else None
+        if api:
+            fqdn = f"{api.host}.{site.domain}"
+            endpoints.append(
+                EndpointPlan(
+                    service=name,
+                    type=api.type,
+                    name=fqdn,
+                    url=f"https://{fqdn}{api.path}",
+                    node_port=api.node_port,
+                    health_path=api.health,
+                )
+            )
+    return EdgePlan(
+        kind=site.edge.kind,
+        address=address,
+        network=network.name,
+        prefix=int(network.cidr.partition("/")[2]),
+        router_id=site.edge.router_id or int(address.rpartition(".")[2]) or 1,
+        hosts=tuple(host.name for host in control),
+        endpoints=tuple(endpoints),
+    )
+
+
+def host_settings(layout: Layout, edge_plan: EdgePlan, supply_plan: SupplyPlan) -> HostSettings:
+    """Return what every host gets. Names are those a host must resolve without a DNS server: no more than needed."""
+    written: Hosts = layout.site.hosts
+    names = {f"kubernetes.{layout.site.domain}": edge_plan.address}
+    names |= {endpoint.name: edge_plan.address for endpoint in edge_plan.endpoints}
+    if supply_plan.seed:
+        names[f"registry.{layout.site.domain}"] = layout.hosts[supply_plan.seed].address
+    names |= {
+        host.fqdn: host.address
+        for host in layout.hosts.values()
+        if host.address and {"seed", "control"}.intersection(host.roles)
+    }
+    own_kernel = not any(host.provisioner == "container" for host in layout.hosts.values())
+    kernel_modules = layout.profile.kernel_modules if written.kernel_modules is None else written.kernel_modules
+    blocked = hardening.BLOCKED_MODULES if written.hardening else ()
+    units = hardening.DISABLED_UNITS if written.hardening else ()
+    sysctl = {
+        **(hardening.parameters(own_kernel=own_kernel) if written.hardening else {}),
+        **layout.profile.sysctl,
+        **written.sysctl,
+    }
+    return HostSettings(
+        timezone=written.timezone,
+        ntp_servers=tuple(written.ntp_servers or layout.profile.ntp_servers),
+        dns_servers=tuple(written.dns_servers),
+        names=names,
+        sysctl={name: str(value) for name, value in sysctl.items() if value is not None},
+        kernel_modules=tuple(kernel_modules),
+        packages_url=written.packages_url,
+        packages_suites=tuple(written.packages_suites),
+        packages_components=tuple(written.packages_components),
+        packages_key=written.packages_key,
+        hardening=written.hardening,
+        disabled_units=tuple(units if written.disabled_units is None else written.disabled_units),
+        # A module the site wants loaded is not one it wants blocked.
+        blocked_modules=tuple(
+            name
+            for name in (blocked if written.blocked_modules is None else written.blocked_modules)
+            if name not in kernel_modules
+        ),
+    )
+
+
+def openstack(layout: Layout) -> OpenStackPlan:
+    """Return the cloud, still without releases: those are made from the rest of the plan."""
+    written = layout.site.openstack
+    return OpenStackPlan(
+        release=written.release,
+        region=written.region,
+        namespace=written.namespace,
+        services=tuple(dict.fromkeys(written.services)),
+        charts=written.charts,
+        releases=(),
+        replicas={name: size for name, size in written.replicas.model_dump().items() if size is not None},
+        chart_versions={**versions.nearest_openstack(written.release).charts, **written.chart_versions},
+        overrides={name: override.values for name, override in written.overrides.items()},
+    )

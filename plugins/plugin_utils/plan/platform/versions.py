@@ -1,0 +1,124 @@
+"""The version matrix: which versions of what were built and tested together, and nothing else decides one.
+
+Sources: kubeadm's own constants of each Kubernetes release (etcd, CoreDNS, pause); the ``Chart.yaml`` files and image
+defaults of each OpenStack-Helm release; the package versions of Debian trixie for what comes from the OS.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..types import CniName
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KubernetesRelease:
+    """A Kubernetes version and what kubeadm of that version expects beside it."""
+
+    etcd: str
+    coredns: str
+    pause: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenStackRelease:
+    """An OpenStack release: chart versions, and the versions of the images those charts are run with here."""
+
+    charts: dict[str, str]
+    images: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CniCharts:
+    """The charts of a pod network's project."""
+
+    artifact: str  # of supply.lock
+    version: str
+
+
+KUBERNETES: dict[str, KubernetesRelease] = {
+    "1.36.3": KubernetesRelease(etcd="3.6.8-0", coredns="v1.14.2", pause="3.10.2"),
+}
+
+# Charts of OpenStack-Helm carry the release's own number.
+_CHARTS_2026_1 = (
+    "mariadb", "rabbitmq", "memcached", "keystone", "glance", "placement", "neutron", "nova", "cinder", "heat",
+    "horizon", "barbican", "octavia", "designate", "manila", "magnum", "ovn", "skyline",
+)  # fmt: skip
+
+OPENSTACK: dict[str, OpenStackRelease] = {
+    "2026.1": OpenStackRelease(
+        charts=dict.fromkeys(_CHARTS_2026_1, "2026.1.0"),
+        images={
+            "openstack": "2026.1",
+            "openstack-client": "2026.1",
+            "mariadb": "11.8",
+            "rabbitmq": "4.0",
+            "memcached": "1.6",
+            "dep-check": "1.0",
+        },
+    ),
+}
+
+# Of the cluster, whatever the OpenStack release: image name -> version.
+CLUSTER_IMAGES: dict[str, str] = {
+    "flannel": "0.28.4",
+    "flannel-cni-plugin": "0.9.1",
+    "local-path-provisioner": "0.0.30",
+}
+
+# Of the pod network, each below the registry as its project names it: image name -> path and tag. What flannel needs is
+# among the cluster's images, for it is built here like them.
+CALICO_PATH = "calico"
+CNI_IMAGES: dict[CniName, dict[str, str]] = {
+    "flannel": {},
+    "cilium": {"cilium": "cilium/cilium:v1.20.2", "cilium-operator": "cilium/operator-generic:v1.20.2"},
+    "calico": {
+        # The operator holds the versions of all others: 1.42.3 is the one of Calico 3.32.1.
+        "calico-operator": "tigera/operator:v1.42.3",
+        "calico-node": f"{CALICO_PATH}/node:v3.32.1",
+        "calico-cni": f"{CALICO_PATH}/cni:v3.32.1",
+        "calico-typha": f"{CALICO_PATH}/typha:v3.32.1",
+        "calico-kube-controllers": f"{CALICO_PATH}/kube-controllers:v3.32.1",
+    },
+}
+# What has to run on a node before it is Ready.
+CNI_NODE_IMAGES: dict[CniName, tuple[str, ...]] = {
+    "flannel": ("flannel",),
+    "cilium": ("cilium",),
+    "calico": ("calico-node", "calico-cni"),
+}
+CNI_CHARTS: dict[CniName, CniCharts] = {
+    "cilium": CniCharts(artifact="cilium-charts", version="1.20.2"),
+    "calico": CniCharts(artifact="calico-charts", version="v3.32.1"),
+}
+
+KUBEADM_IMAGES = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kube-proxy")
+
+
+def nearest_kubernetes(version: str) -> KubernetesRelease:
+    """Return the matrix entry of ``version``; for one it does not hold (a finding), that of the newest it does."""
+    return KUBERNETES.get(version) or KUBERNETES[max(KUBERNETES, key=_order)]
+
+
+def nearest_openstack(release: str) -> OpenStackRelease:
+    """Return the matrix entry of ``release``; for one it does not hold (a finding), that of the newest it does."""
+    return OPENSTACK.get(release) or OPENSTACK[max(OPENSTACK, key=_order)]
+
+
+def images(*, registry: str, kubernetes: str, openstack: str, cni: CniName) -> dict[str, str]:
+    """Return every image of a site: logical name -> full reference below ``registry`` (``host:port``)."""
+    cluster, cloud = nearest_kubernetes(kubernetes), nearest_openstack(openstack)
+    found = {name: f"{registry}/kubernetes/{name}:v{kubernetes}" for name in KUBEADM_IMAGES}
+    found["etcd"] = f"{registry}/kubernetes/etcd:{cluster.etcd}"
+    found["coredns"] = f"{registry}/kubernetes/coredns:{cluster.coredns}"
+    found["pause"] = f"{registry}/kubernetes/pause:{cluster.pause}"
+    for name, version in {**CLUSTER_IMAGES, **cloud.images}.items():
+        found[name] = f"{registry}/groundup/{name}:{version}"
+    if cni != "flannel":
+        found = {name: reference for name, reference in found.items() if not name.startswith("flannel")}
+    return found | {name: f"{registry}/{path}" for name, path in CNI_IMAGES[cni].items()}
+
+
+def _order(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split("."))

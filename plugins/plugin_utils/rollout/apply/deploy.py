@@ -1,0 +1,252 @@
+"""Brings one release up: heal, upgrade, watch until it is ready, ask the service. Runs in a thread of its own."""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ...helm.client import Helm, why
+from ...helm.records import read
+from ...kube.client import Api, ApiError, resource_path
+from ...plan.types import ReleasePlan
+from ..diagnose.evidence import BlackBox, collect
+from ..diagnose.rules import diagnose, explains, runs, waits_for_image
+from ..gate.preview import Survey
+from ..options import Options
+from ..types import (
+    Check,
+    Evidence,
+    InterruptedRolloutError,
+    LiveRelease,
+    Ref,
+    Rendered,
+    RolloutError,
+    Verification,
+    ref_of,
+)
+from .heal import heal, needs_healing
+from .process import Finished, Processes
+from .progress import Board
+from .readiness import progress, workloads
+from .snapshot import Snapshot
+from .watch import ClusterView
+
+_GLANCE = 1.0  # seconds between two looks at a picture that keeps changing
+_PAUSE = 3.0  # seconds between two questions to a service that does not answer as it should
+_PASSING = re.compile(r"connection refused|etcdserver|TLS handshake timeout|unexpected EOF|leader changed|i/o timeout")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """How it ended: well without evidence, badly with."""
+
+    changed: bool
+    verification: Verification = field(default_factory=lambda: Verification(checks=()))
+    healed: str = ""
+    evidence: Evidence | None = None
+
+
+class _GivenUpError(Exception):
+    def __init__(self, evidence: Evidence) -> None:
+        super().__init__(evidence.object)
+        self.evidence = evidence
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tools:
+    """What every release is brought up with."""
+
+    api: Api
+    helm: Helm
+    view: ClusterView
+    board: Board
+    processes: Processes
+    options: Options
+    resolve: Callable[[Mapping[str, Any]], dict[str, Any]]
+    ask: Callable[[ReleasePlan], Verification]
+
+
+def bring_up(release: ReleasePlan, rendered: Rendered, survey: Survey, tools: Tools) -> Outcome:
+    """Bring ``release`` up and return how it ended. Raises InterruptedRolloutError when the run is told to stop."""
+    return _BringUp(release, rendered, survey, tools).run()
+
+
+class _BringUp:
+    def __init__(self, release: ReleasePlan, rendered: Rendered, survey: Survey, tools: Tools) -> None:
+        self.release, self.rendered, self.survey, self.tools = release, rendered, survey, tools
+        self.box = BlackBox(tools.api)
+        self.deadline = time.monotonic() + tools.options.start_timeout
+        self.first_seen: dict[tuple[str, str], float] = {}
+        self.before: set[str] = set()  # hook jobs that were there before helm ran, by uid
+
+    def run(self) -> Outcome:
+        healed, changed = "", not self.survey.unchanged(self.release.name)
+        without_image = self._without_image()
+        try:
+            if changed:
+                healed = self._heal(self.survey.live.get(self.release.name))
+                self._upgrade()
+            self._pull_again(without_image)
+            self._wait_until(lambda: progress(self.rendered, self.tools.view.snapshot(), hooks_done=True).complete)
+            return Outcome(changed=changed, healed=healed, verification=self._verify())
+        except _GivenUpError as given_up:
+            return Outcome(changed=changed, healed=healed, evidence=given_up.evidence)
+        except InterruptedRolloutError:
+            raise
+        except RolloutError as error:  # of this release; to let it out would end the helm of every other
+            return Outcome(changed=changed, healed=healed, evidence=self._plain("apply", str(error)))
+
+    def _heal(self, live: LiveRelease | None) -> str:
+        self._show("healing" if needs_healing(live) else "applying")
+        healed = heal(self.tools.api, self.tools.helm, live)
+        if healed:
+            self.tools.board.say(f"{self.release.name}: {healed}")
+        return healed
+
+    def _upgrade(self) -> None:
+        """Run helm and watch its hooks meanwhile. An API server that is just restarting gets a second chance."""
+        done = self._helm_once()
+        if done.code and _PASSING.search(done.stderr):
+            self.tools.board.say(f"{self.release.name}: {why(done)}; once more")
+            time.sleep(_PAUSE)
+            # What the first left behind: helm refuses to go on from it, or upgrades without the hooks of an install.
+            found = read(self.tools.api, [self.release.namespace])
+            self._heal(found.get((self.release.namespace, self.release.name)))
+            done = self._helm_once()
+        if done.code:
+            # A pod that is just on its way explains nothing: then helm knows better.
+            seen = map(self.box.complete, self._found(self.tools.view.snapshot()))
+            explained = next((evidence for evidence in seen if explains(evidence)), None)
+            raise _GivenUpError(explained or self.box.complete(self._plain("apply", why(done))))
+        self.tools.view.refresh(self.release.namespace)
+
+    def _without_image(self) -> dict[str, Ref]:
+        snapshot = self.tools.view.snapshot()
+        owners = [ref for ref in workloads(self.rendered, hooks=False) if ref.kind != "Job"]
+        pods = [pod for owner in owners for pod in snapshot.pods(owner) if waits_for_image(pod) and not runs(pod)]
+        return {str(pod["metadata"]["uid"]): ref_of(pod) for pod in pods}
+
+    def _pull_again(self, before: Mapping[str, Ref]) -> None:
+        """Have pods of which nothing runs, because an earlier run left them without an image, made anew.
+
+        The kubelet itself tries again only every five minutes, and a StatefulSet replaces them one by one, each when
+        the one before is ready: members of a cluster never are, as long as they wait for each other.
+        """
+        still = self._without_image()
+        for uid, ref in before.items():
+            if uid not in still:
+                continue
+            path = resource_path("v1", "pods", namespace=ref.namespace, name=ref.name)
+            try:
+                self.tools.api.request("DELETE", path, body={"preconditions": {"uid": uid}})
+            except ApiError as error:
+                if error.status not in (404, 409):  # gone, or another of its name by now
+                    raise
+            self.tools.board.say(f"{self.release.name}: {ref.name} had no image: made anew")
+
+    def _helm_once(self) -> Finished:
+        cancel = threading.Event()
+        self.before = set(self._hooks(self.tools.view.snapshot()).values())
+        with ThreadPoolExecutor(max_workers=1, thread_name_prefix=f"helm-{self.release.name}") as pool:
+            running: Future[Finished] = pool.submit(
+                self.tools.helm.upgrade,
+                self.release,
+                self.tools.resolve(self.release.values),
+                digest=self.rendered.digest,
+                timeout=self.tools.options.hook_timeout,
+                cancel=cancel,
+            )
+            running.add_done_callback(lambda _: self.tools.view.wake())
+            try:
+                self._wait_until(running.done, hooks=True)
+            finally:
+                cancel.set()
+            return running.result()
+
+    def _wait_until(self, done: Callable[[], bool], *, hooks: bool = False) -> None:
+        seen = -1
+        while not done():
+            if self.tools.processes.stopped:
+                raise InterruptedRolloutError
+            seen = self.tools.view.wait(seen, timeout=5.0)
+            self._look(hooks=hooks)
+            if time.monotonic() > self.deadline:
+                raise _GivenUpError(self._worst("it did not become ready in time"))
+            # Many changes come at once; one look at all of them is enough.
+            time.sleep(_GLANCE if not done() else 0)
+
+    def _look(self, *, hooks: bool) -> None:
+        snapshot = self.tools.view.snapshot()
+        now = progress(self.rendered, snapshot, hooks_done=not hooks)
+        trouble = f"the API cannot be watched: {self.tools.view.trouble}" if self.tools.view.trouble else ""
+        self._show("applying" if hooks else "starting", now.ready, now.total, trouble or now.waiting_for)
+        found = self._found(snapshot)
+        self.box.record(found)
+        self._lose_patience(found)
+
+    def _found(self, snapshot: Snapshot) -> list[Evidence]:
+        """Return what is wrong, without jobs an earlier run left: helm makes each anew when its turn comes."""
+        jobs = self._hooks(snapshot)
+        return [
+            evidence
+            for evidence in collect(self.rendered, snapshot)
+            if jobs.get((evidence.namespace, evidence.owner)) not in self.before
+        ]
+
+    def _hooks(self, snapshot: Snapshot) -> dict[tuple[str, str], str]:
+        """Return the jobs that are hooks of this release, with their uid."""
+        refs = [ref_of(hook, namespace=self.release.namespace) for hook in self.rendered.hooks]
+        jobs = {ref: snapshot.objects[ref] for ref in refs if ref.kind == "Job" and ref in snapshot.objects}
+        return {(ref.namespace, str(ref)): str(item["metadata"]["uid"]) for ref, item in jobs.items()}
+
+    def _lose_patience(self, found: list[Evidence]) -> None:
+        """Give up on what will not come right by itself, once it was seen for as long as its rule allows."""
+        current: dict[tuple[str, str], float] = {}
+        for evidence in found:
+            full = self.box.complete(evidence) if evidence.exit_code else evidence
+            diagnosis = diagnose(full)
+            if diagnosis.patience is None:
+                continue
+            key = (diagnosis.rule, diagnosis.object)
+            current[key] = self.first_seen.get(key, time.monotonic())
+            if time.monotonic() - current[key] >= diagnosis.patience * self.tools.options.patience:
+                raise _GivenUpError(self.box.complete(evidence))
+        self.first_seen = current
+
+    def _verify(self) -> Verification:
+        end = time.monotonic() + self.tools.options.verify_timeout
+        while True:
+            self._show("verifying")
+            verification = self.tools.ask(self.release)
+            if verification.ok:
+                return verification
+            failed = next((check for check in verification.checks if not check.ok), None)
+            self._show("verifying", waiting=f"{failed.name}: {failed.detail}" if failed else "")
+            # A refused password does not come right by itself, and a service locks an account that goes on trying.
+            refused = failed is not None and failed.layer == "credentials"
+            if refused or time.monotonic() > end:
+                raise _GivenUpError(self._plain("verify", "", checks=verification.checks))
+            if self.tools.processes.stopped:
+                raise InterruptedRolloutError
+            time.sleep(_PAUSE)
+
+    def _worst(self, message: str) -> Evidence:
+        found = self._found(self.tools.view.snapshot())
+        if not found:
+            return self._plain("start", message)
+        worst = self.box.complete(found[0])
+        return replace(worst, message=worst.message or message)
+
+    def _plain(self, stage: Any, message: str, *, checks: tuple[Check, ...] = ()) -> Evidence:
+        return Evidence(
+            release=self.release.name, namespace=self.release.namespace, object=f"release {self.release.name}",
+            stage=stage, message=message, checks=checks, facts=self.tools.view.snapshot().facts,
+        )  # fmt: skip
+
+    def _show(self, state: Any, ready: int = 0, total: int = 0, waiting: str = "") -> None:
+        self.tools.board.update(self.release.name, state, ready=ready, total=total, waiting_for=waiting)

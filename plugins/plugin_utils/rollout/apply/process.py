@@ -1,0 +1,162 @@
+"""Runs command-line tools in process groups of their own and ends whole groups.
+
+Every child is a session leader, so that one signal reaches all it started. `setpriv --pdeathsig` has the kernel send
+the child SIGTERM when this process dies in a way that leaves no time for anything (SIGKILL, out of memory).
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import FrameType
+
+from ..types import InterruptedRolloutError, RolloutError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finished:
+    """How a child ended."""
+
+    code: int
+    stdout: str
+    stderr: str
+
+
+class Processes:
+    """All children of one run. After `stop` no new one starts."""
+
+    def __init__(self, *, grace: float = 10.0) -> None:
+        self._grace = grace  # seconds between SIGTERM and SIGKILL
+        self._running: dict[int, subprocess.Popen[str]] = {}
+        self._lock = threading.Lock()
+        self._stopped = threading.Event()
+
+    @property
+    def stopped(self) -> bool:
+        """Return whether the run was told to stop."""
+        return self._stopped.is_set()
+
+    def run(
+        self,
+        argv: Sequence[str],
+        *,
+        stdin: str = "",
+        env: Mapping[str, str] | None = None,
+        inherit: Sequence[int] = (),
+        timeout: float | None = None,
+        cancel: threading.Event | None = None,
+    ) -> Finished:
+        """Run ``argv`` without a shell, ``stdin`` on its standard input, and return how it ended.
+
+        ``inherit``: file descriptors the child keeps open (a lock held until the last child is gone).
+        ``timeout`` in seconds and ``cancel`` end the whole process group. Raises InterruptedRolloutError after `stop`,
+        RolloutError when the program does not exist.
+        """
+        with self._lock:
+            if self.stopped:
+                raise InterruptedRolloutError()
+            try:
+                process = subprocess.Popen(
+                    ["setpriv", "--pdeathsig", "TERM", "--", *argv],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    text=True,
+                    start_new_session=True,
+                    pass_fds=tuple(inherit),
+                    env=dict(env) if env is not None else None,
+                )
+            except FileNotFoundError as error:
+                raise RolloutError(
+                    f"{error.filename} is not installed",
+                    where="this machine",
+                    why="it ends a child process when the rollout dies",
+                    remedy="install the OS package util-linux",
+                ) from error
+            self._running[process.pid] = process
+        try:
+            return self._wait(process, stdin=stdin, timeout=timeout, cancel=cancel)
+        finally:
+            self._end(process)
+            with self._lock:
+                self._running.pop(process.pid, None)
+
+    def stop(self) -> None:
+        """End every child with its group: SIGTERM, and SIGKILL for what is still there after the grace period."""
+        self._stopped.set()
+        with self._lock:
+            running = list(self._running.values())
+        for process in running:
+            _signal_group(process.pid, signal.SIGTERM)
+        for process in running:
+            self._end(process, asked=True)
+
+    def _wait(
+        self, process: subprocess.Popen[str], *, stdin: str, timeout: float | None, cancel: threading.Event | None
+    ) -> Finished:
+        deadline = None if timeout is None else time.monotonic() + timeout
+        fed: str | None = stdin
+        while True:
+            try:
+                stdout, stderr = process.communicate(fed, timeout=0.5)
+            except subprocess.TimeoutExpired:
+                fed = None  # the first call has it in hand; further ones only read
+                late = deadline is not None and time.monotonic() > deadline
+                if late or self.stopped or (cancel is not None and cancel.is_set()):
+                    self._end(process)
+                    stdout, stderr = process.communicate()
+                    if self.stopped:
+                        raise InterruptedRolloutError() from None
+                    return Finished(code=process.returncode, stdout=stdout, stderr=stderr)
+            else:
+                if self.stopped:
+                    raise InterruptedRolloutError()
+                return Finished(code=process.returncode, stdout=stdout, stderr=stderr)
+
+    def _end(self, process: subprocess.Popen[str], *, asked: bool = False) -> None:
+        if not asked and process.poll() is None:
+            _signal_group(process.pid, signal.SIGTERM)
+        end = time.monotonic() + self._grace
+        while process.poll() is None and time.monotonic() < end:
+            time.sleep(0.05)
+        # The leader may be gone while a grandchild lives on in its group.
+        _signal_group(process.pid, signal.SIGKILL)
+
+
+def _signal_group(group: int, number: signal.Signals) -> None:
+    try:
+        os.killpg(group, number)
+    except (ProcessLookupError, PermissionError):
+        return
+
+
+@contextmanager
+def stop_on_signals(processes: Processes) -> Iterator[None]:
+    """End all children when this process gets SIGINT or SIGTERM, and raise InterruptedRolloutError.
+
+    Outside the main thread signals cannot be caught; there it changes nothing.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+
+    def handle(number: int, _frame: FrameType | None) -> None:
+        # The children go first and in a thread of their own: a handler must not wait for a lock its own thread holds.
+        stopper = threading.Thread(target=processes.stop, name="stop")
+        stopper.start()
+        raise InterruptedRolloutError(signal.Signals(number).name)
+
+    for number in before:
+        signal.signal(number, handle)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,67 @@
+"""The failure card: one release, one object, one layer, and the next command. Secrets are taken out here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Protocol
+
+from ..types import Card, Diagnosis, EventLine, Evidence
+from .rules import SITE, diagnose
+
+_LOG_SHOWN = 12
+_WIDTH = 100
+
+
+class TextFilter(Protocol):
+    """Takes secrets out of a text."""
+
+    def text(self, text: str) -> str:
+        """Return ``text`` without secrets."""
+        ...
+
+
+def make(evidence: Evidence, redactor: TextFilter, *, affected: Iterable[str] = (), site_file: str = SITE) -> Card:
+    """Return the card of what was seen; the next command names ``site_file``."""
+    diagnosis = diagnose(evidence)
+    diagnosis = replace(diagnosis, next=diagnosis.next.replace(SITE, site_file))
+    return _card(evidence, diagnosis, redactor, tuple(affected))
+
+
+def _card(evidence: Evidence, diagnosis: Diagnosis, redactor: TextFilter, affected: tuple[str, ...]) -> Card:
+    clean = redactor.text
+    return Card(
+        release=evidence.release,
+        layer=diagnosis.layer,
+        object=clean(diagnosis.object),
+        rule=diagnosis.rule,
+        what=clean(diagnosis.what),
+        seen_at=evidence.object,
+        events=tuple(
+            EventLine(reason=event.reason, object=event.object, message=clean(event.message), count=event.count)
+            for event in evidence.events
+        ),
+        container=f"{evidence.container} (init)" if evidence.init and evidence.container else evidence.container,
+        log=tuple(clean(line) for line in evidence.log[-_LOG_SHOWN:]),
+        next=clean(diagnosis.next),
+        affected=affected,
+    )
+
+
+def text(card: Card) -> str:
+    """Return the card as it is printed."""
+    head = f"FAILED {card.release}: {card.layer}: {card.object}"
+    lines = [f"┌─ {head} " + "─" * max(3, _WIDTH - len(head) - 4), f"│ {card.what}"]
+    if card.seen_at != card.object:
+        lines.append(f"│ seen at     {card.seen_at}")
+    for number, event in enumerate(card.events):
+        times = f" (x{event.count})" if event.count > 1 else ""
+        lines.append(f"│ {'events' if number == 0 else '':<12}{event.reason}{times}: {event.message}")
+    if card.log:
+        lines.append(f"│ log of {card.container}:")
+        lines.extend(f"│   {line}" for line in card.log)
+    if card.affected:
+        lines.append(f"│ not started {', '.join(card.affected)}")
+    lines.append(f"│ next        {card.next}")
+    lines.append("└─ rule " + card.rule)
+    return "\n".join(lines)

@@ -1,0 +1,204 @@
+"""Finds what does not come up, the most telling first: failed containers and jobs, then volumes, then the rest (D5)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from ...helm.manifests import images
+from ...kube.client import Api, ApiError
+from ..apply.readiness import unready, workloads
+from ..apply.snapshot import Snapshot, condition
+from ..types import EventLine, Evidence, Object, Ref, Rendered, ref_of
+from .rules import runs, waits_for_image
+
+_STUCK = (
+    "CrashLoopBackOff", "ImagePullBackOff", "ErrImagePull", "ErrImageNeverPull", "InvalidImageName",
+    "CreateContainerConfigError", "CreateContainerError", "RunContainerError", "ImageInspectError",
+    "RegistryUnavailable",
+)  # fmt: skip
+_BEFORE_CONTAINERS = ("FailedMount", "FailedAttachVolume", "FailedCreatePodSandBox", "NetworkNotReady")
+_PULLING = ("Failed", "BackOff")  # reasons of events about images, among others
+_LOG_LINES = 30
+Ranked = tuple[int, Evidence]
+
+
+def collect(rendered: Rendered, snapshot: Snapshot) -> list[Evidence]:
+    """Return what is wrong with a release, without logs, the most telling first."""
+    found: list[Ranked] = []
+    for owner in workloads(rendered):
+        item = snapshot.objects.get(owner)
+        if item is None or not unready(item):
+            continue
+        base = Evidence(
+            release=rendered.release, namespace=owner.namespace, object=str(owner), owner=str(owner), stage="start",
+            facts=snapshot.facts,
+        )  # fmt: skip
+        found.extend(_of_workload(base, owner, item, snapshot))
+    return [evidence for _, evidence in sorted(found, key=lambda pair: pair[0])]
+
+
+def _of_workload(base: Evidence, owner: Ref, item: Object, snapshot: Snapshot) -> Iterator[Ranked]:
+    pods = _present(item, snapshot.pods(owner))
+    for pod in pods:
+        yield from _of_pod(base, pod, snapshot)
+    for entry in (item.get("status") or {}).get("conditions") or ():
+        if item["kind"] == "Job" and entry.get("type") == "Failed" and entry.get("status") == "True":
+            yield 1, replace(
+                base, reason=str(entry.get("reason", "")), message=str(entry.get("message", "")),
+                events=snapshot.about(owner),
+            )  # fmt: skip
+    if not pods:
+        yield 3, replace(base, message="it has no pods", events=snapshot.about(owner))
+
+
+def _present(item: Object, pods: list[Object]) -> list[Object]:
+    """Return the pods of a Deployment's present template, all of them while there are none.
+
+    Those of the one before, broken as they may be, stay until a new one is ready: an update is not judged by them.
+    """
+    if item["kind"] != "Deployment":
+        return pods
+    template = (item.get("spec") or {}).get("template") or {}
+    notes = ((template.get("metadata") or {}).get("annotations") or {}).items()
+    return [
+        pod
+        for pod in pods
+        if images(pod) == images(item) and notes <= (pod["metadata"].get("annotations") or {}).items()
+    ] or pods
+
+
+def _of_pod(base: Evidence, pod: Object, snapshot: Snapshot) -> Iterator[Ranked]:
+    ref = ref_of(pod)
+    spec, status = pod.get("spec") or {}, pod.get("status") or {}
+    if status.get("phase") == "Succeeded" or condition(pod, "Ready") == "True":
+        return
+    claims = tuple(
+        str(volume["persistentVolumeClaim"]["claimName"])
+        for volume in spec.get("volumes") or ()
+        if volume.get("persistentVolumeClaim")
+    )
+    base = replace(
+        base, object=str(ref), node=str(spec.get("nodeName", "")), claims=claims, events=_unsettled(pod, snapshot),
+        reason=str(status.get("reason", "")), message=str(status.get("message", "")), facts=snapshot.facts_for(pod),
+    )  # fmt: skip
+    yield from _of_claims(base, ref, snapshot)
+    if base.node in base.facts.not_ready_nodes:
+        yield 0, replace(base, reason="NodeNotReady")
+    seen = False
+    for init, key in ((True, "initContainerStatuses"), (False, "containerStatuses")):
+        for entry in status.get(key) or ():
+            ranked = _of_container(replace(base, init=init), entry)
+            if ranked is not None:
+                seen = True
+                yield ranked
+    if not seen:
+        unscheduled = condition(pod, "PodScheduled") == "False"
+        yield 2 if unscheduled or base.reason else 4, base
+
+
+def _unsettled(pod: Object, snapshot: Snapshot) -> tuple[EventLine, ...]:
+    """Return the events about a pod but for what it has overcome since: they stay for an hour."""
+    status = pod.get("status") or {}
+    containers = [*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())]
+    over: tuple[str, ...] = ("FailedScheduling",) if (pod.get("spec") or {}).get("nodeName") else ()
+    # What ran once proves nothing: after its node's restart a pod is mounted and started anew.
+    present = runs(pod) or any(_crashes(entry) for entry in containers)
+    if present:
+        over += _BEFORE_CONTAINERS
+    pulled = present and not waits_for_image(pod)
+    return tuple(
+        event
+        for event in snapshot.about(ref_of(pod))
+        if event.reason not in over and not (pulled and event.reason in _PULLING and "pull" in event.message.lower())
+    )
+
+
+def _crashes(entry: Object) -> bool:
+    return ((entry.get("state") or {}).get("waiting") or {}).get("reason") == "CrashLoopBackOff"
+
+
+def _of_claims(base: Evidence, pod: Ref, snapshot: Snapshot) -> Iterator[Ranked]:
+    for claim in base.claims:
+        ref = Ref("PersistentVolumeClaim", pod.namespace, claim)
+        item = snapshot.objects.get(ref)
+        if item is None or (item.get("status") or {}).get("phase") in ("Pending", "Lost"):
+            state = "missing" if item is None else str(item["status"]["phase"])
+            storage_class = ((item or {}).get("spec") or {}).get("storageClassName")
+            message = f"claim {claim} is {state}, storage class {storage_class or '(none)'}"
+            yield 1, replace(base, object=str(ref), reason="ClaimUnbound", message=message, events=snapshot.about(ref))
+
+
+def _of_container(base: Evidence, entry: Object) -> Ranked | None:
+    state, last = entry.get("state") or {}, (entry.get("lastState") or {}).get("terminated") or {}
+    waiting, ended = state.get("waiting") or {}, state.get("terminated") or {}
+    evidence = replace(
+        base,
+        container=str(entry.get("name", "")),
+        image=str(entry.get("image", "")),
+        restarts=int(entry.get("restartCount") or 0),
+        exit_code=ended.get("exitCode", last.get("exitCode")),
+    )
+    if waiting.get("reason") in _STUCK or (ended and ended.get("exitCode") != 0):
+        reason = str(ended.get("reason") or last.get("reason") or waiting.get("reason", ""))
+        if waiting.get("reason") in _STUCK and waiting["reason"] != "CrashLoopBackOff":
+            reason = str(waiting["reason"])
+        message = " ".join(filter(None, [waiting.get("message"), ended.get("message"), last.get("message")]))
+        return 0, replace(evidence, reason=reason, message=message or base.message)
+    if "running" in state and not entry.get("ready"):
+        reason = str(last.get("reason", "")) if last else "NotReady"
+        return (2 if last.get("exitCode") else 4) + (1 if base.init else 0), replace(evidence, reason=reason)
+    return None
+
+
+def log_of(api: Api, evidence: Evidence) -> tuple[str, ...]:
+    """Return the last log lines of the container at fault: of its present run, or of the one before when that ended."""
+    if not evidence.container or not evidence.object.startswith("Pod/"):
+        return ()
+    pod = evidence.object.removeprefix("Pod/")
+    for previous in (False, True):
+        try:
+            text = api.logs(evidence.namespace, pod, evidence.container, lines=_LOG_LINES, previous=previous)
+        except ApiError as error:
+            text = ""
+            if error.status not in (400, 404):  # not started, or gone: there is no log to have
+                return (f"(the log cannot be read: {error.message})",)
+        lines = tuple(line.rstrip() for line in text.splitlines() if line.strip())
+        if lines:
+            return lines
+    return ()
+
+
+class BlackBox:
+    """Remembers the last words of containers that failed: their pods may be gone when somebody asks."""
+
+    def __init__(self, api: Api) -> None:
+        self._api = api
+        self._read: set[tuple[str, str, str, int]] = set()
+        self._by_owner: dict[tuple[str, str], Evidence] = {}
+
+    def record(self, found: list[Evidence]) -> None:
+        """Read the log of every failure that was not read yet."""
+        for evidence in found:
+            if not evidence.container or evidence.exit_code in (None, 0):
+                continue
+            key = (evidence.namespace, evidence.object, evidence.container, evidence.restarts)
+            if key not in self._read:
+                self._read.add(key)
+                log = log_of(self._api, evidence)
+                if log:
+                    self._by_owner[(evidence.namespace, evidence.owner)] = replace(evidence, log=log)
+
+    def complete(self, evidence: Evidence) -> Evidence:
+        """Return ``evidence`` with a log: its own, or the last words of the same workload."""
+        own = log_of(self._api, evidence)
+        if own:
+            return replace(evidence, log=own)
+        kept = self._by_owner.get((evidence.namespace, evidence.owner))
+        if kept is None:
+            return evidence
+        if evidence.container or not kept.log:
+            return replace(evidence, log=evidence.log or kept.log)
+        return replace(
+            evidence, log=kept.log, container=kept.container, init=kept.init, exit_code=kept.exit_code, image=kept.image
+        )

@@ -1,0 +1,1 @@
+"""What would change, and every reason against it."""

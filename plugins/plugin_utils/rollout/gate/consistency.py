@@ -1,0 +1,95 @@
+"""What releases must agree on: an endpoint, an account or a count that two of them set is one and the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from ...plan.types import ReleasePlan
+from ..types import GateReason
+
+# Below `endpoints.<name>`: what belongs to one release only.
+_OWN = ("path",)  # of oslo_db and oslo_messaging: each service has a database and a virtual host of its own
+_OWN_IN = ("oslo_db", "oslo_db_api", "oslo_db_cell0", "oslo_messaging")
+_SAME: tuple[tuple[str, str, str, str], ...] = (
+    ("nova", "conf.nova.neutron.metadata_proxy_shared_secret",
+     "neutron", "conf.metadata_agent.DEFAULT.metadata_proxy_shared_secret"),
+    ("nova", "conf.nova.neutron.metadata_proxy_shared_secret",
+     "neutron", "conf.ovn_metadata_agent.DEFAULT.metadata_proxy_shared_secret"),
+)  # fmt: skip
+
+
+def disagreements(releases: Iterable[ReleasePlan]) -> Iterator[GateReason]:
+    """Yield a reason for every value two releases set differently. Secrets are compared, and shown, by name."""
+    named = {release.name: release for release in releases}
+    first: dict[str, tuple[str, Any]] = {}
+    for release in named.values():
+        endpoints = release.values.get("endpoints")
+        for path, value in leaves(endpoints if isinstance(endpoints, Mapping) else {}, "endpoints"):
+            if _is_own(path):
+                continue
+            who, before = first.setdefault(path, (release.name, value))
+            if before != value:
+                yield _reason((release.name, path, value), (who, path, before))
+    yield from _members(named)
+    for left, left_path, right, right_path in _SAME:
+        if left in named and right in named:
+            one, other = at(named[left].values, left_path), at(named[right].values, right_path)
+            if one is not None and other is not None and one != other:
+                yield _reason((left, left_path, one), (right, right_path, other))
+
+
+def leaves(values: Mapping[str, Any], path: str) -> Iterator[tuple[str, Any]]:
+    """Yield ``(path, value)`` for every leaf; a reference to a secret is a leaf."""
+    for key, value in values.items():
+        here = f"{path}.{key}"
+        if isinstance(value, Mapping) and set(value) != {"$secret"}:
+            yield from leaves(value, here)
+        elif value is not None:
+            yield here, dict(value) if isinstance(value, Mapping) else value
+
+
+def at(values: Mapping[str, Any], path: str) -> Any:
+    """Return the value at a dotted path, None when there is none."""
+    current: Any = values
+    for part in path.split("."):
+        if not isinstance(current, Mapping):
+            return None
+        current = current.get(part)
+    return current
+
+
+def _is_own(path: str) -> bool:
+    parts = path.split(".")
+    return len(parts) > 2 and parts[1] in _OWN_IN and parts[2] in _OWN
+
+
+def _members(named: Mapping[str, ReleasePlan]) -> Iterator[GateReason]:
+    """The transport URL lists RabbitMQ's pods by name, so every client must know how many there are."""
+    queue = named.get("rabbitmq")
+    members = at(queue.values, "pod.replicas.server") if queue else None
+    path = "endpoints.oslo_messaging.statefulset.replicas"
+    for release in named.values():
+        told = at(release.values, path)
+        if members is not None and told is not None and told != members:
+            yield _reason((release.name, path, told), ("rabbitmq", "pod.replicas.server", members))
+
+
+_Place = tuple[str, str, Any]  # release, path, value
+
+
+def _reason(one: _Place, other: _Place) -> GateReason:
+    release, path, value = one
+    return GateReason(
+        code="disagreement",
+        release=release,
+        what=f"{path} is {_shown(value)}, but {other[0]} has {_shown(other[2])} at {other[1]}",
+        why="one of the two would look for the other in the wrong place, or with the wrong password",
+        remedy="set it once: drop the override in openstack.overrides",
+    )
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return f"the secret {value['$secret']}"
+    return repr(value)

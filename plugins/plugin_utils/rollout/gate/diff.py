@@ -1,0 +1,192 @@
+"""Compares what a chart renders with what the cluster holds, field by field.
+
+The API server predicts: a server-side apply as dry run, under the name helm applies with, gives the object as it would
+be stored. So defaults the server fills in are on both sides, and what it would refuse is known before anything changes.
+Hooks are compared with the hooks of the last release: Helm deletes and makes them anew at every upgrade.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from typing import Any
+
+from ...helm.manifests import hook_events
+from ...kube.client import Api, ApiError, Discovery
+from ..types import FieldChange, LiveRelease, Object, ObjectChange, ReleaseDiff, Rendered, ref_of
+
+# Kept by the API server, or bookkeeping of helm itself: never a change anybody asked for.
+_IGNORED_META = (
+    "managedFields",
+    "resourceVersion",
+    "uid",
+    "generation",
+    "creationTimestamp",
+    "selfLink",
+    "ownerReferences",
+)
+_KEYED_BY = ("name", "containerPort", "port", "mountPath", "key", "ip", "topologyKey")
+
+
+def against_cluster(api: Api, discovery: Discovery, rendered: Rendered, live: LiveRelease | None) -> ReleaseDiff:
+    """Return what an upgrade to ``rendered`` would change. Reads only."""
+    changes: list[ObjectChange] = []
+    wanted = {ref_of(item, namespace=rendered.namespace) for item in rendered.objects}
+    for item in rendered.objects:
+        change = _one(api, discovery, item, release=rendered.release, namespace=rendered.namespace)
+        if change is not None:
+            changes.append(change)
+    if live is not None:
+        for item in live.objects:
+            ref = ref_of(item, namespace=live.namespace)
+            keep = ((item.get("metadata") or {}).get("annotations") or {}).get("helm.sh/resource-policy") == "keep"
+            if ref not in wanted and not keep:
+                changes.append(ObjectChange(ref=ref, kind="remove"))
+    changes.extend(hook_changes(rendered, live))
+    return ReleaseDiff(release=rendered.release, changes=tuple(changes))
+
+
+def hook_changes(rendered: Rendered, live: LiveRelease | None) -> Iterator[ObjectChange]:
+    """Yield the hooks that differ from those of the last release, of those that an upgrade of it would run.
+
+    A hook of the install alone is left out once the release was deployed: a chart may render it or not by what the
+    cluster holds (a Secret that jobs fill), and nothing would come of it.
+    """
+    upgrade = live is not None and live.deployed_before
+    hooks = [hook for hook in rendered.hooks if not upgrade or _runs_on_upgrade(hook)]
+    olds = [hook for hook in (live.hooks if live else ()) if not upgrade or _runs_on_upgrade(hook)]
+    before = {ref_of(hook, namespace=rendered.namespace): hook for hook in olds}
+    for hook in hooks:
+        ref = ref_of(hook, namespace=rendered.namespace)
+        old = before.pop(ref, None)
+        if old is None:
+            yield ObjectChange(ref=ref, kind="create", hook=True)
+        else:
+            fields = tuple(fields_of(old, hook))
+            if fields:
+                yield ObjectChange(ref=ref, kind="change", fields=fields, hook=True)
+    for ref in before:
+        yield ObjectChange(ref=ref, kind="remove", hook=True)
+
+
+def _runs_on_upgrade(hook: Object) -> bool:
+    return any(event.endswith("-upgrade") for event in hook_events(hook))
+
+
+def fields_of(before: Object, after: Object) -> list[FieldChange]:
+    """Return the fields in which two states of one object differ; a Secret's values appear as digests."""
+    secret = after.get("kind") == "Secret" or before.get("kind") == "Secret"
+    changes = []
+    for path, old, new in _walk(_comparable(before), _comparable(after), ""):
+        if secret and path.split(".", 1)[0] in ("data", "stringData"):
+            changes.append(FieldChange(path=path, before=_print(old), after=_print(new)))
+        else:
+            changes.append(FieldChange(path=path, before=old, after=new))
+    return changes
+
+
+def _one(api: Api, discovery: Discovery, item: Object, *, release: str, namespace: str) -> ObjectChange | None:
+    ref = ref_of(item, namespace=namespace)
+    path = discovery.path(item, namespace=namespace)
+    live = api.find(path) if path is not None else None
+    if path is None or live is None:
+        return ObjectChange(ref=ref, kind="create")
+    other = foreign_owner(live, release=release)
+    if other:
+        return ObjectChange(ref=ref, kind="refused", message=f"it exists and belongs to {other}")
+    try:
+        predicted = api.dry_run(path, marked(item, release=release, namespace=namespace))
+    except ApiError as error:
+        if error.status in (400, 403, 409, 422):
+            return ObjectChange(ref=ref, kind="refused", message=error.message, fields=tuple(_asked_for(live, item)))
+        raise
+    fields = fields_of(live, predicted)
+    return ObjectChange(ref=ref, kind="change", fields=tuple(fields)) if fields else None
+
+
+def marked(item: Object, *, release: str, namespace: str) -> Object:
+    """Return ``item`` with the marks helm puts on everything it applies."""
+    meta = item.get("metadata") or {}
+    labels = {**(meta.get("labels") or {}), "app.kubernetes.io/managed-by": "Helm"}
+    marks = {"meta.helm.sh/release-name": release, "meta.helm.sh/release-namespace": namespace}
+    return {**item, "metadata": {**meta, "labels": labels, "annotations": {**(meta.get("annotations") or {}), **marks}}}
+
+
+def foreign_owner(live: Object, *, release: str) -> str:
+    """Return whose a live object is when it is not the release's, else ``""``. Helm does not take those over."""
+    annotations = (live.get("metadata") or {}).get("annotations") or {}
+    owner = annotations.get("meta.helm.sh/release-name")
+    if owner == release:
+        return ""
+    return f"release {owner}" if owner else "nobody helm knows"
+
+
+def _asked_for(live: Object, item: Object) -> Iterator[FieldChange]:
+    """Yield the fields ``item`` sets otherwise than ``live`` holds: what the API server must have refused."""
+    for change in fields_of(live, item):
+        if change.after is not None:
+            yield change
+
+
+def _comparable(item: Object) -> Object:
+    meta = {key: value for key, value in (item.get("metadata") or {}).items() if key not in _IGNORED_META}
+    return {**{key: value for key, value in item.items() if key != "status"}, "metadata": meta}
+
+
+def _walk(before: Any, after: Any, path: str) -> Iterator[tuple[str, Any, Any]]:
+    if isinstance(before, dict) and isinstance(after, dict):
+        for key in sorted({*before, *after}, key=str):
+            yield from _walk(before.get(key), after.get(key), f"{path}.{key}" if path else str(key))
+    elif isinstance(before, list) and isinstance(after, list):
+        yield from _walk_lists(before, after, path)
+    elif before != after and not (_empty(before) and _empty(after)):
+        yield path, before, after
+
+
+def _walk_lists(before: list[Any], after: list[Any], path: str) -> Iterator[tuple[str, Any, Any]]:
+    key = _list_key(before, after)
+    if key is None:
+        for index in range(max(len(before), len(after))):
+            old = before[index] if index < len(before) else None
+            new = after[index] if index < len(after) else None
+            yield from _walk(old, new, f"{path}[{index}]")
+        return
+    olds = {item[key]: item for item in before}
+    news = {item[key]: item for item in after}
+    for name in dict.fromkeys([*olds, *news]):
+        yield from _walk(olds.get(name), news.get(name), f"{path}[{name}]")
+
+
+def _list_key(*lists: list[Any]) -> str | None:
+    items = [item for group in lists for item in group]
+    for key in _KEYED_BY:
+        if items and all(isinstance(item, dict) and key in item for item in items):
+            unique = all(len({str(item[key]) for item in group}) == len(group) for group in lists)
+            if unique:
+                return key
+    return None
+
+
+def _empty(value: Any) -> bool:
+    return value is None or value in ({}, [])
+
+
+def _print(value: Any) -> str | None:
+    return None if value is None else f"sha256:{hashlib.sha256(str(value).encode()).hexdigest()[:12]}"
+
+
+def lines(diff: ReleaseDiff) -> list[str]:
+    """Return the diff as text: one line an object, one a field."""
+    marks = {"create": "+", "change": "~", "remove": "-", "refused": "!"}
+    text: list[str] = []
+    for change in diff.changes:
+        hook = " (hook)" if change.hook else ""
+        said = f": {change.message}" if change.message else ""
+        text.append(f"{marks[change.kind]} {diff.release}: {change.ref}{hook}{said}")
+        text.extend(f"    {field.path}: {_short(field.before)} -> {_short(field.after)}" for field in change.fields)
+    return text
+
+
+def _short(value: Any, width: int = 120) -> str:
+    text = "(absent)" if value is None else repr(value)
+    return text if len(text) <= width else f"{text[: width - 1]}…"

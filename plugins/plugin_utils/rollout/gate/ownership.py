@@ -1,0 +1,74 @@
+"""Whose secrets a cluster runs on: a ConfigMap beside the releases holds fingerprints of those it was deployed with.
+
+Another laptop's store, one made anew, or one from an old backup has other passwords than the databases know. It is
+refused before anything changes. The ConfigMap holds nothing secret.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from ...kube.client import Api, resource_path
+from ..types import Object, RolloutError
+
+NAME = "groundup-secrets-store"
+_SHOWN = 5  # names in an error
+
+
+def claim(
+    api: Api, *, namespace: str, identity: str, prints: Mapping[str, str], store: str, write: bool
+) -> tuple[str, ...]:
+    """Return the names of secrets the cluster did not know of yet; with ``write`` it knows them now.
+
+    ``identity`` and ``prints`` are those of the store in the file ``store``. Raises RolloutError when the cluster was
+    deployed with other secrets.
+    """
+    path = resource_path("v1", "configmaps", namespace=namespace, name=NAME)
+    found = api.find(path)
+    data: dict[str, str] = (found or {}).get("data") or {}
+    known = _known(data)
+    differing = sorted(name for name, value in known.items() if prints.get(name, value) != value)
+    if data.get("identity", identity) != identity or differing:
+        raise _refusal(namespace, store, differing, other=data.get("identity") != identity)
+    new = tuple(sorted(set(prints) - set(known)))
+    if write and new:
+        api.request(
+            "PATCH", path, query={"fieldManager": "groundup", "force": "true"},
+            body=_config_map(namespace, identity, {**known, **prints}), content_type="application/apply-patch+yaml",
+        )  # fmt: skip
+    return new
+
+
+def _config_map(namespace: str, identity: str, prints: Mapping[str, str]) -> Object:
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": NAME, "namespace": namespace},
+        "data": {"identity": identity, "fingerprints": json.dumps(prints, sort_keys=True)},
+    }
+
+
+def _known(data: Mapping[str, str]) -> dict[str, str]:
+    try:
+        known = json.loads(data.get("fingerprints", "{}"))
+        return {str(name): str(value) for name, value in known.items()}
+    except (ValueError, AttributeError) as error:
+        raise RolloutError(
+            f"the fingerprints of the site's secrets cannot be read: {error}",
+            where=f"ConfigMap/{NAME}",
+            why="they tell whether this is the store the cluster was deployed with",
+            remedy="somebody has edited it: restore it, or remove it when you know that the store is the right one",
+        ) from error
+
+
+def _refusal(namespace: str, store: str, differing: list[str], *, other: bool) -> RolloutError:
+    names = ", ".join(differing[:_SHOWN]) + (", ..." if len(differing) > _SHOWN else "")
+    what = "is another one" if other else f"is older, or was changed ({names})"
+    return RolloutError(
+        f"the cluster was deployed with the secrets of another store: this one {what}",
+        where=f"ConfigMap/{NAME} in {namespace}, and {store}",
+        why="the databases and services know the old passwords: with these, none would let the other in",
+        remedy="restore the store and its password from the newest backup, or run from where the site was deployed; "
+        f"when this one is right all the same: kubectl -n {namespace} delete configmap {NAME}",
+    )

@@ -1,0 +1,224 @@
+"""One decision for the whole change: every reason against it, or none.
+
+A reason is accepted by naming its code, or ``code:release``, in ``rollout_force``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from ...helm.manifests import images, node_ports
+from ...plan.types import Plan, ReleasePlan
+from ..types import (
+    FieldChange,
+    GateReason,
+    GateRefusedError,
+    LiveRelease,
+    Object,
+    ObjectChange,
+    Ref,
+    ReleaseDiff,
+    Rendered,
+    ref_of,
+)
+from .consistency import disagreements
+from .quantity import in_bytes
+
+QUORUMS = ("mariadb", "rabbitmq")
+_SPREAD = "podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution"
+
+
+def reasons(
+    plan: Plan,
+    rendered: Mapping[str, Rendered],
+    diffs: Mapping[str, ReleaseDiff],
+    live: Mapping[str, LiveRelease],
+    held: Mapping[int, Ref] | None = None,
+) -> tuple[GateReason, ...]:
+    """Return everything that speaks against the change. Mappings are by release name.
+
+    ``held`` are the node ports of the Services in the cluster.
+    """
+    found: list[GateReason] = list(disagreements(plan.openstack.releases))
+    for release in plan.openstack.releases:
+        found.extend(_versions(plan, release, live.get(release.name)))
+        if release.name in rendered:
+            found.extend(_images(plan, release, rendered[release.name].objects + rendered[release.name].hooks))
+            found.extend(_quorum_size(release, rendered[release.name].objects))
+            found.extend(_node_ports(rendered[release.name], held or {}))
+        if release.name in diffs:
+            for change in diffs[release.name].changes:
+                found.extend(_change(release, change))
+    return tuple(dict.fromkeys(found))
+
+
+def decide(found: Iterable[GateReason], *, force: Iterable[str] = ()) -> tuple[GateReason, ...]:
+    """Return the reasons that were accepted. Raises GateRefusedError with the table of the others, if any."""
+    accepted = set(force)
+    kept: list[GateReason] = []
+    taken: list[GateReason] = []
+    for reason in found:
+        known = reason.code in accepted or f"{reason.code}:{reason.release}" in accepted
+        (taken if known else kept).append(reason)
+    if kept:
+        raise GateRefusedError(
+            table(kept),
+            where="the change as a whole; nothing was changed",
+            why="each of these breaks a cloud or cannot be taken back",
+            remedy="change the site file, or accept by name: rollout_force="
+            + ",".join(sorted({f"{reason.code}:{reason.release}" for reason in kept})),
+        )
+    return tuple(taken)
+
+
+def table(found: Iterable[GateReason]) -> str:
+    """Return the reasons as lines of text."""
+    lines = []
+    for reason in found:
+        lines.append(f"{reason.code:<18} {reason.release}: {reason.what}")
+        lines.append(f"{'':<18}   {reason.why}; {reason.remedy}")
+    return "\n".join(lines)
+
+
+def _versions(plan: Plan, release: ReleasePlan, live: LiveRelease | None) -> Iterator[GateReason]:
+    if not release.version.startswith(f"{plan.openstack.release}."):
+        yield GateReason(
+            code="version-matrix",
+            release=release.name,
+            what=f"chart {release.chart} {release.version} is not of OpenStack {plan.openstack.release}",
+            why="charts, images and release are tested together",
+            remedy=f"use a chart version {plan.openstack.release}.x",
+        )
+    if live is not None and _number(live.chart_version) > _number(release.version):
+        yield GateReason(
+            code="downgrade",
+            release=release.name,
+            what=f"chart {live.chart_version} is live, {release.version} is older",
+            why="databases are migrated forward only",
+            remedy="keep the live version, or restore a backup beside it",
+        )
+
+
+def _images(plan: Plan, release: ReleasePlan, items: Iterable[Object]) -> Iterator[GateReason]:
+    # With the digest of what is published, and by the plain name as a site file may repeat it.
+    known = {name for image in plan.supply.images.values() for name in (image, image.partition("@")[0])}
+    for image in sorted({image for item in items for image in images(item)}):
+        tag = image.rpartition("/")[2].partition("@")[0].partition(":")[2]
+        pinned = "@sha256:" in image
+        if not pinned and tag in ("", "latest"):
+            yield GateReason(
+                code="image-latest",
+                release=release.name,
+                what=f"image {image or '(none)'} has no fixed version",
+                why="two pods of one release could run different code",
+                remedy="name a tag or a digest in images.tags",
+            )
+        elif known and image not in known:
+            yield GateReason(
+                code="image-unknown",
+                release=release.name,
+                what=f"image {image} is not in the site's supply",
+                why="its registry may not be reachable, and nothing says what is in it",
+                remedy="set images.tags to an image of supply.lock",
+            )
+
+
+def _quorum_size(release: ReleasePlan, items: Iterable[Object]) -> Iterator[GateReason]:
+    if release.verify not in QUORUMS:
+        return
+    for item in items:
+        count = (item.get("spec") or {}).get("replicas")
+        if item.get("kind") == "StatefulSet" and isinstance(count, int) and count % 2 == 0:
+            yield GateReason(
+                code="quorum-even",
+                release=release.name,
+                what=f"{ref_of(item)} would have {count} members",
+                why="an even quorum survives no more failures than one member less, and can split in halves",
+                remedy=f"use {count + 1} or {max(count - 1, 1)}",
+            )
+
+
+def _node_ports(rendered: Rendered, held: Mapping[int, Ref]) -> Iterator[GateReason]:
+    """Yield the Services that the API server will refuse; what does not exist yet is in no comparison with it."""
+    for item in rendered.objects:
+        ref = ref_of(item, namespace=rendered.namespace)
+        for port in node_ports(item) if item.get("kind") == "Service" else ():
+            if (holder := held.get(port, ref)) != ref:
+                yield GateReason(
+                    code="node-port-taken",
+                    release=rendered.release,
+                    what=f"{ref} is to have node port {port}, which {holder} of namespace {holder.namespace} has",
+                    why="a node port is one Service's: the release would stop halfway",
+                    remedy="keep openstack.namespace as the cloud was made with, or remove that Service deliberately",
+                )
+
+
+def _change(release: ReleasePlan, change: ObjectChange) -> Iterator[GateReason]:
+    if change.kind == "refused":
+        immutable = "immutable" in change.message or "updates to statefulset spec" in change.message
+        yield GateReason(
+            code="immutable" if immutable else "refused",
+            release=release.name,
+            what=f"{change.ref}: {change.message}",
+            why="the API server will refuse the upgrade halfway",
+            remedy="keep those fields, or delete the object deliberately (its volume claims stay) and roll out again",
+        )
+    if change.kind == "remove" and change.ref.kind in ("StatefulSet", "PersistentVolumeClaim"):
+        yield GateReason(
+            code="removes-data",
+            release=release.name,
+            what=f"{change.ref} would be removed",
+            why="it holds state",
+            remedy="back it up and remove it deliberately",
+        )
+    for field in change.fields:
+        yield from _field(release, change, field)
+
+
+def _field(release: ReleasePlan, change: ObjectChange, field: FieldChange) -> Iterator[GateReason]:
+    storage = field.path.endswith("resources.requests.storage") and None not in (field.before, field.after)
+    if storage and _less(field.after, field.before):
+        yield GateReason(
+            code="volume-shrink",
+            release=release.name,
+            what=f"{change.ref}: {field.path} from {field.before} to {field.after}",
+            why="a volume cannot shrink",
+            remedy=f"keep at least {field.before}",
+        )
+    quorum = release.verify in QUORUMS and change.ref.kind == "StatefulSet"
+    if quorum:
+        yield from _spread(release, change, field)
+    if quorum and field.path == "spec.replicas" and isinstance(field.before, int):
+        after = field.after if isinstance(field.after, int) else 0
+        if after < field.before:
+            yield GateReason(
+                code="quorum-loss",
+                release=release.name,
+                what=f"{change.ref} from {field.before} to {after} members",
+                why=f"a quorum of {field.before} needs {field.before // 2 + 1}; members that vanish count as failed",
+                remedy="take members out one at a time, by the service's own means",
+            )
+
+
+def _spread(release: ReleasePlan, change: ObjectChange, field: FieldChange) -> Iterator[GateReason]:
+    if _SPREAD in field.path and field.after is not None:
+        yield GateReason(
+            code="spread",
+            release=release.name,
+            what=f"{change.ref}: {field.path} from {field.before} to {field.after}",
+            why="a member stays where its volume is: two of them on what is now one place could not both run",
+            remedy="move the members first, or accept it when each has a place of its own",
+        )
+
+
+def _less(after: Any, before: Any) -> bool:
+    try:
+        return in_bytes(after) < in_bytes(before)
+    except ValueError:
+        return False  # no quantity: the API server refuses it, and its words are a reason of their own
+
+
+def _number(version: str) -> tuple[int, ...]:
+    core = version.lstrip("v").partition("+")[0].partition("-")[0]
+    return tuple(int(part) for part in core.split(".") if part.isdigit())

@@ -1,0 +1,1 @@
+"""Which release may start now, and what releases share."""

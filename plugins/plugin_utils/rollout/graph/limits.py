@@ -1,0 +1,54 @@
+"""Named limits for what releases share: the controller's cores, the database during migrations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from threading import BoundedSemaphore
+
+from ...plan.types import ReleasePlan
+from ..types import RolloutError
+
+DEFAULTS: dict[str, int] = {
+    "render": 4,  # `helm template` processes at once: each keeps a core busy
+    "apply": 12,  # releases on their way at once
+    "database": 4,  # releases that create schemas at once
+}
+
+
+class Limits:
+    """Semaphores by name; ``values`` overrides DEFAULTS. Raises RolloutError for an unknown name or a limit below 1."""
+
+    def __init__(self, values: Mapping[str, int] | None = None) -> None:
+        merged = {**DEFAULTS, **(values or {})}
+        unknown = sorted(set(merged) - set(DEFAULTS))
+        if unknown:
+            raise RolloutError(
+                f"unknown limit {', '.join(unknown)}",
+                where="rollout_limits",
+                why="it would limit nothing",
+                remedy=f"the limits are {', '.join(sorted(DEFAULTS))}",
+            )
+        low = sorted(name for name, value in merged.items() if value < 1)
+        if low:
+            raise RolloutError(
+                f"limit {', '.join(low)} is below 1",
+                where="rollout_limits",
+                why="nothing could ever run",
+                remedy="write 1 or more",
+            )
+        self.values = merged
+        self._semaphores = {name: BoundedSemaphore(value) for name, value in merged.items()}
+
+    @contextmanager
+    def hold(self, *names: str) -> Iterator[None]:
+        """Hold one place of each named limit, taken in one order so that two holders cannot block each other."""
+        with ExitStack() as stack:
+            for name in sorted(set(names)):
+                stack.enter_context(self._semaphores[name])
+            yield
+
+
+def claims(release: ReleasePlan) -> tuple[str, ...]:
+    """Return the limits a release falls under while it is applied."""
+    return ("apply", "database") if "mariadb" in release.needs else ("apply",)

@@ -1,0 +1,1 @@
+"""Building one artifact, and all that are missing."""

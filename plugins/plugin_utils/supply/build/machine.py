@@ -1,0 +1,142 @@
+"""What this machine is told about reaching package registries: apt mirrors, Go proxy, pip configuration, CA bundle.
+
+Read at build time and handed to the build through its environment; never part of an artifact, its key or its manifest.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...errors import GroundupError
+
+CA_BUNDLE = "/etc/ssl/certs/ca-certificates.crt"
+_PASSED_ON = re.compile(
+    r"^(GOPROXY|GOSUMDB|GONOSUMDB|GONOPROXY|GONOSUMCHECK|GOPRIVATE|GOINSECURE|GOAUTH"
+    r"|PIP_(INDEX_URL|EXTRA_INDEX_URL|TRUSTED_HOST|DEFAULT_TIMEOUT|PROXY|RETRIES)"
+    r"|UV_(INDEX_URL|DEFAULT_INDEX|EXTRA_INDEX_URL|INDEX|INSECURE_HOST|HTTP_TIMEOUT)"
+    r"|(https?|no|all)_proxy|(HTTPS?|NO|ALL)_PROXY)$"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class AptSource:
+    """One ``deb`` line of the machine: where, which suite, which components, which key ring."""
+
+    uri: str
+    suite: str
+    components: tuple[str, ...]
+    signed_by: str | None
+
+    def line(self, suite: str) -> str:
+        """Return this source's line for another ``suite``."""
+        options = f"[signed-by={self.signed_by}] " if self.signed_by else ""
+        return f"deb {options}{self.uri} {suite} main"
+
+
+def apt_lines(suite: str, *, etc: Path = Path("/etc")) -> tuple[str, ...]:
+    """Return source lines of ``suite``, its updates and its security fixes, on the mirrors this machine uses.
+
+    The machine's own release tells which of its sources is Debian's archive and which the security archive.
+    Raises GroundupError when there is no source of the archive.
+    """
+    codename = _codename(etc)
+    sources = list(_sources(etc / "apt"))
+    archive = next((s for s in sources if s.suite == codename and "main" in s.components), None)
+    if archive is None:
+        raise GroundupError(
+            f"no apt source of {codename or 'this release'} with component main",
+            where=str(etc / "apt"),
+            why="build roots are made from the Debian mirror this machine uses",
+            remedy="give the machine an apt source of its own Debian release",
+        )
+    security = next((s for s in sources if s.suite == f"{codename}-security"), None)
+    lines = [archive.line(suite)]
+    if any(s.suite == f"{codename}-updates" for s in sources):
+        lines.append(archive.line(f"{suite}-updates"))
+    if security is not None:
+        lines.append(security.line(f"{suite}-security"))
+    return tuple(lines)
+
+
+def apt_options() -> tuple[str, ...]:
+    """Return the proxy and certificate settings of the machine's apt, in the form of apt.conf lines."""
+    try:
+        dump = subprocess.run(["apt-config", "dump"], check=True, capture_output=True, text=True).stdout
+    except (OSError, subprocess.CalledProcessError) as error:
+        said = error.stderr.strip() if isinstance(error, subprocess.CalledProcessError) else str(error)
+        raise GroundupError(
+            f"apt's settings cannot be read: {said}",
+            where="apt-config dump",
+            why="root file systems and images are made from this machine's package mirrors",
+            remedy="run `apt-config dump` and correct what it says; the machine must be a Debian",
+        ) from error
+    wanted = re.compile(r"^Acquire::(https?|Retries|ForceIPv[46])\b.*\"[^\"]+\";$")
+    return tuple(line for line in dump.splitlines() if wanted.match(line))
+
+
+def environment() -> dict[str, str]:
+    """Return the variables a build needs to reach the registries as this machine does."""
+    found = {**_go_settings(), **{key: value for key, value in os.environ.items() if _PASSED_ON.match(key)}}
+    for variable in ("SSL_CERT_FILE", "PIP_CERT", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"):
+        found[variable] = CA_BUNDLE
+    return found
+
+
+def pip_configuration() -> Path | None:
+    """Return the machine's pip configuration file, which build roots see as ``/etc/pip.conf``; None: it has none."""
+    candidates = (
+        os.environ.get("PIP_CONFIG_FILE"),
+        Path.home() / ".config/pip/pip.conf",
+        Path.home() / ".pip/pip.conf",
+        "/etc/pip.conf",
+    )
+    return next((Path(path) for path in candidates if path and Path(path).is_file()), None)
+
+
+def _go_settings() -> dict[str, str]:
+    file = Path(os.environ.get("GOENV") or Path.home() / ".config/go/env")
+    if not file.is_file():
+        return {}
+    pairs = (line.split("=", 1) for line in file.read_text(encoding="utf-8").splitlines() if "=" in line)
+    return {key: value for key, value in pairs if _PASSED_ON.match(key)}
+
+
+def _codename(etc: Path) -> str:
+    release = etc / "os-release"
+    text = release.read_text(encoding="utf-8") if release.exists() else ""
+    found = re.search(r"^VERSION_CODENAME=\"?(\w+)", text, re.MULTILINE)
+    return found.group(1) if found else ""
+
+
+def _sources(apt: Path) -> Iterator[AptSource]:
+    for file in [apt / "sources.list", *sorted((apt / "sources.list.d").glob("*"))]:
+        if file.suffix == ".sources":
+            yield from _deb822(file.read_text(encoding="utf-8"))
+        elif file.suffix == ".list" and file.is_file():
+            yield from _one_line(file.read_text(encoding="utf-8"))
+
+
+def _one_line(text: str) -> Iterator[AptSource]:
+    for line in text.splitlines():
+        found = re.match(r"deb\s+(?:\[(?P<options>[^]]*)\]\s+)?(?P<uri>\S+)\s+(?P<suite>\S+)\s+(?P<rest>[^#]+)", line)
+        if found:
+            options = dict(o.split("=", 1) for o in shlex.split(found["options"] or "") if "=" in o)
+            yield AptSource(found["uri"], found["suite"], tuple(found["rest"].split()), options.get("signed-by"))
+
+
+def _deb822(text: str) -> Iterator[AptSource]:
+    for paragraph in re.split(r"\n\s*\n", text):
+        fields = dict(re.findall(r"^([A-Za-z-]+):[ \t]*(.*)$", paragraph, re.MULTILINE))
+        if "deb" not in fields.get("Types", "").split() or fields.get("Enabled", "yes").lower() == "no":
+            continue
+        written = fields.get("Signed-By", "").strip()
+        signed_by = written if written.startswith("/") else None  # else a key in the file itself
+        for uri in fields.get("URIs", "").split():
+            for suite in fields.get("Suites", "").split():
+                yield AptSource(uri, suite, tuple(fields.get("Components", "").split()), signed_by)

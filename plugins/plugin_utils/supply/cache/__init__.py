@@ -1,0 +1,1 @@
+"""Artifacts kept by content."""

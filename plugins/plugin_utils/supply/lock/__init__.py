@@ -1,0 +1,1 @@
+"""supply.lock: what every artifact is, and the key of its content."""

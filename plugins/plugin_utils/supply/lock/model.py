@@ -1,0 +1,220 @@
+"""The model of ``supply.lock``: every artifact by name, what it is made of, and where it could be had ready made.
+
+The lock holds names, versions and digests, never a package mirror: mirrors are this machine's own business
+(``machine.py``). Builders read only their entry's ``inputs`` and the artifacts it ``needs``, so that the entry, the
+builder's version and its source files say everything about an artifact (``keys.py``).
+"""
+
+from __future__ import annotations
+
+import graphlib
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from ...errors import GroundupError
+from ...paths import COLLECTION
+
+DEFAULT_PATH = COLLECTION / "supply.lock"
+
+Digest = Annotated[str, Field(pattern=r"^sha256:[0-9a-f]{64}$")]
+Kind = Literal["root", "files", "image"]
+Source = Literal["build", "upstream"]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class UpstreamFile(_Strict):
+    """A file published by its project. ``digest`` is of what the URL serves; None: nobody recorded it yet."""
+
+    url: str
+    digest: Digest | None
+    member: str | None = None  # path inside the .tar.gz that the URL serves; None: the URL serves the file itself
+
+
+class Upstream(_Strict):
+    """Where the same artifact is published: files by URL, or an image by reference."""
+
+    files: dict[str, UpstreamFile] = {}  # file name in the artifact -> where it is published
+    reference: str | None = None  # OCI reference without a digest: "host/repository:tag"
+    digest: Digest | None = None  # of the reference's manifest
+
+    @model_validator(mode="after")
+    def _files_or_reference(self) -> Upstream:
+        if bool(self.files) == bool(self.reference):
+            raise ValueError("give either files or a reference")
+        return self
+
+
+class Entry(_Strict):
+    """One artifact of the lock.
+
+    Attributes:
+        kind: ``root`` a root file system (tar.zst); ``files`` a directory of files; ``image`` an OCI image archive.
+        version: the version of what is inside.
+        builder: name of the module in ``builders/`` that makes it.
+        needs: artifacts that must exist first.
+        groups: names by which several artifacts are asked for together.
+        inputs: what the builder reads; its meaning is the builder's.
+        provides: executables in a ``files`` artifact that the controller itself may run (``supply.tool``).
+        image: repository path and tag below the site's registry, of kind ``image``.
+        sha256: digest that a build must have, for artifacts that are reproducible bit for bit.
+        cost: CPU seconds of a build without caches: the order of the first run, before anything was measured.
+        upstream: where the same artifact is published.
+        optional: only sites that choose it need it; it is asked for by name or group, never as one of all.
+    """
+
+    name: str
+    kind: Kind
+    version: str
+    builder: str
+    needs: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
+    inputs: dict[str, Any] = {}
+    provides: tuple[str, ...] = ()
+    image: str | None = None
+    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
+    cost: float = 1.0
+    upstream: Upstream | None = None
+    optional: bool = False
+
+    @model_validator(mode="after")
+    def _fetched_has_an_address(self) -> Entry:
+        if self.builder == "upstream" and self.upstream is None:
+            raise ValueError("what is not built here needs `upstream`: where it is published")
+        return self
+
+    @model_validator(mode="after")
+    def _image_has_a_name(self) -> Entry:
+        if (self.kind == "image") != bool(self.image):
+            raise ValueError("an artifact of kind image, and no other, has `image: repository:tag`")
+        if self.image and self.image.rpartition(":")[2] in ("", "latest", self.image):
+            raise ValueError(f"image {self.image} needs a tag, and not `latest`")
+        return self
+
+
+class Pins(_Strict):
+    """Versions that several builders share."""
+
+    suite: str  # Debian suite of every build root and image
+    go: str  # Go toolchain, obtained as a module by the suite's own Go: "go1.26.8"
+    epoch: int  # seconds since 1970: the time stamp of every file and image made here
+
+
+class Lock(_Strict):
+    """The whole file."""
+
+    format: Literal[1]
+    pins: Pins
+    artifacts: dict[str, Entry]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _names_into_entries(cls, data: Any) -> Any:
+        if isinstance(data, dict) and isinstance(data.get("artifacts"), dict):
+            named = {
+                name: {"name": name, **entry} if isinstance(entry, dict) else entry
+                for name, entry in data["artifacts"].items()
+            }
+            return {**data, "artifacts": named}
+        return data
+
+    @model_validator(mode="after")
+    def _graph_is_sound(self) -> Lock:
+        for name, entry in self.artifacts.items():
+            for need in entry.needs:
+                if need not in self.artifacts:
+                    raise ValueError(f"{name} needs {need}, which is not in the lock")
+        try:
+            graphlib.TopologicalSorter({name: entry.needs for name, entry in self.artifacts.items()}).prepare()
+        except graphlib.CycleError as error:
+            raise ValueError("artifacts need each other in a circle: " + " > ".join(error.args[1])) from error
+        for group in self.groups:
+            if group in self.artifacts:
+                raise ValueError(f"{group} names both a group and an artifact")
+        return self
+
+    @cached_property
+    def groups(self) -> dict[str, tuple[str, ...]]:
+        """Group name -> the artifacts in it, in the order of the file."""
+        found: dict[str, list[str]] = {}
+        for name, entry in self.artifacts.items():
+            for group in entry.groups:
+                found.setdefault(group, []).append(name)
+        return {group: tuple(names) for group, names in found.items()}
+
+    def by(self, source: Source) -> Lock:
+        """Return the lock as ``source`` reads it.
+
+        ``upstream``: whatever is published is fetched, by the builder of that name. What nobody publishes (a root file
+        system of one's own) is built as ever. ``build``: fetched is only what cannot be built, whose builder is
+        ``upstream``. Either way the digests are part of the entry's inputs, and so of its key.
+        """
+        fetched = {
+            name: entry.model_copy(
+                update={"builder": "upstream", "needs": (), "inputs": entry.upstream.model_dump(), "sha256": None}
+            )
+            for name, entry in self.artifacts.items()
+            if entry.upstream is not None and (source == "upstream" or entry.builder == "upstream")
+        }
+        return self.model_copy(update={"artifacts": {**self.artifacts, **fetched}})
+
+    def select(self, names: str | list[str] | tuple[str, ...] | None) -> tuple[str, ...]:
+        """Return the artifacts meant by ``names``, without what they need: artifact or group names.
+
+        None: all that a site needs whatever it chooses.
+        """
+        if names is None:
+            return tuple(name for name, entry in self.artifacts.items() if not entry.optional)
+        chosen: dict[str, None] = {}
+        for name in [names] if isinstance(names, str) else names:
+            if name in self.artifacts:
+                chosen[name] = None
+            elif name in self.groups:
+                chosen.update(dict.fromkeys(self.groups[name]))
+            else:
+                known = ", ".join([*self.groups, *self.artifacts])
+                raise GroundupError(
+                    f"no artifact or group is called {name!r}",
+                    where="supply.lock",
+                    why="only what the lock names can be built or served",
+                    remedy=f"one of: {known}",
+                )
+        return tuple(chosen)
+
+    def closure(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """Return ``names`` and everything they need, needs first."""
+        graph: dict[str, tuple[str, ...]] = {}
+        waiting = list(names)
+        while waiting:
+            name = waiting.pop()
+            if name not in graph:
+                graph[name] = self.artifacts[name].needs
+                waiting.extend(graph[name])
+        return tuple(graphlib.TopologicalSorter(graph).static_order())
+
+
+def load_lock(path: Path = DEFAULT_PATH) -> Lock:
+    """Read and check the lock. Raises GroundupError naming the file and the key at fault."""
+    try:
+        return Lock.model_validate(yaml.safe_load(path.read_text(encoding="utf-8"))).by("build")
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise _unreadable(path, str(error)) from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(str(part) for part in first["loc"]) or "the file"
+        raise _unreadable(path, f"{key}: {first['msg']}") from error
+
+
+def _unreadable(path: Path, what: str) -> GroundupError:
+    return GroundupError(
+        f"the lock cannot be used: {' '.join(what.split())}",
+        where=str(path),
+        why="every artifact comes from what the lock says",
+        remedy="correct the file, or restore it from version control",
+    )

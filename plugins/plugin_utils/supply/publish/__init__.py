@@ -1,0 +1,1 @@
+"""Serving artifacts to a site."""

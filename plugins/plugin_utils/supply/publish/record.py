@@ -1,0 +1,124 @@
+"""What a site's seed serves, by content: the record that says what is behind the plan's names.
+
+The plan is pure and knows names and versions only, and an artifact made again under the same version is other content
+under the same name. So whoever publishes writes down what it was. Nodes are told the digest, and what they run is what
+was published. The record is kept with the site's state, not in the cache, which may be deleted at any time.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ...errors import GroundupError
+from ...files import write_atomic
+from ...paths import state_dir
+from ...verbs import predicts
+from ..build.oci import manifest_digest
+from ..cache.artifact import Artifact
+
+FILE = "published.json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """Digests of everything a seed serves."""
+
+    images: Mapping[str, str] = field(default_factory=dict)  # "groundup/mariadb:11.8" -> "sha256:..."
+    files: Mapping[str, str] = field(default_factory=dict)  # "kubernetes/1.36.3/kubeadm" -> sha256 in hexadecimal
+
+    @classmethod
+    def of(cls, images: Iterable[Artifact], places: Iterable[Path], *, root: Path) -> Record:
+        """Return the record of image artifacts and of the directories ``places`` of a file tree below ``root``."""
+        files = {}
+        for place in places:
+            for path in sorted(place.rglob("*.sha256")):
+                name = path.with_suffix("").relative_to(root).as_posix()
+                files[name] = path.read_text(encoding="utf-8").split()[0]
+        return cls(images={str(image.image): manifest_digest(image.path) for image in images}, files=files)
+
+    @classmethod
+    def from_plain(cls, data: Any) -> Record:
+        """Return the record in ``data``. Raises TypeError, KeyError or ValueError for anything else."""
+        return cls(
+            images={str(name): str(digest) for name, digest in data["images"].items()},
+            files={str(name): str(digest) for name, digest in data["files"].items()},
+        )
+
+    def plain(self) -> dict[str, Any]:
+        """Return the record as plain data."""
+        return asdict(self)
+
+    def under(self, newer: Record) -> Record:
+        """Return this record with all that ``newer`` knows laid over it: what is not published again stays served."""
+        return Record(images={**self.images, **newer.images}, files={**self.files, **newer.files})
+
+    def without(self, images: Iterable[str], files: Iterable[str]) -> Record:
+        """Return the record without these images (names as in it) and the files below these directories."""
+        gone, places = set(images), tuple(f"{place}/" for place in files)
+        return Record(
+            images={name: digest for name, digest in self.images.items() if name not in gone},
+            files={name: digest for name, digest in self.files.items() if not name.startswith(places)},
+        )
+
+    def pin(self, references: Mapping[str, str], *, registry: str) -> dict[str, str]:
+        """Return ``references`` with the digest behind each that names an image of the record in ``registry``.
+
+        A reference to another registry, or with a digest of its own, is what its author wrote.
+        """
+        pinned = {}
+        for name, reference in references.items():
+            digest = self.images.get(reference.removeprefix(f"{registry}/")) if "@" not in reference else None
+            pinned[name] = f"{reference}@{digest}" if digest else reference
+        return pinned
+
+
+def load(site: str) -> Record | None:
+    """Return the record of ``site``, None when nothing was published for it from here."""
+    path = state_dir(site) / FILE
+    try:
+        return Record.from_plain(json.loads(path.read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        return None
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise GroundupError(
+            f"the record of what is published cannot be read: {error}",
+            where=str(path),
+            why="nodes are told by it what they may run",
+            remedy="remove it and run the playbook groundup.cloud.seed, which writes it",
+        ) from error
+
+
+def save(site: str, record: Record) -> None:
+    """Write the record of ``site``."""
+    path = state_dir(site) / FILE
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    write_atomic(path, json.dumps(record.plain(), indent=1, sort_keys=True).encode() + b"\n", mode=0o644)
+
+
+def needed(site: str, *, seed: str | None, predicts: bool) -> Record:
+    """Return the record that nodes of ``site`` are told from.
+
+    Without a ``seed`` there is none: an existing registry answers for its own names. With ``predicts`` there may be
+    none yet, and names stay names. Otherwise raises GroundupError when it is missing.
+    """
+    record = load(site) if seed else Record()
+    if record is None and not predicts:
+        raise GroundupError(
+            f"nothing is recorded of what {seed} serves",
+            where=str(state_dir(site) / FILE),
+            why="nodes run what was published, by its digest; a name alone could be other content on each of them",
+            remedy="run the playbook groundup.cloud.seed, which publishes and writes it",
+        )
+    return record or Record()
+
+
+def foreseen(variables: Mapping[str, Any], *, seed: str | None) -> Record | None:
+    """Return what ``seed`` would serve, as its own layer said before in this run in check mode; None: it did not."""
+    if not seed or not predicts(variables) or seed not in variables.get("hostvars", {}):
+        return None
+    said = variables["hostvars"][seed].get("seed_published") or {}
+    return Record.from_plain(said["published"]) if "published" in said else None
