@@ -12,7 +12,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import (
     Plan,
     SiteError,
-    assumed,
+    defaults,
     load_site,
     make_plan,
     to_json,
@@ -50,12 +50,12 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
         refused = counted["error"] + (counted["warning"] if arguments["strict"] else 0)
         if plan.findings:
             self._display.display(table(plan.findings))
-        self._display.display(filled_in(assumed(site, plan)))
+        self._display.display(filled_in(defaults(site, plan)))
         result |= {
             "findings": [asdict(finding) for finding in plan.findings],
             "hosts": len(plan.hosts),
             "counts": counted,
-            "assumed": assumed(site, plan),
+            "defaults": defaults(site, plan),
             "changed": False,
             "files": [],
         }

@@ -17,7 +17,7 @@ description:
     the cluster, C(rack_<name>) and C(provisioner_<name>)."
   - "Variables: C(groundup_site_file), the path of the site file; C(groundup_site), the plan without its hosts and chart
     values; C(groundup_host), one host's part; and how to connect: C(ansible_host), C(ansible_user), C(ansible_port),
-    the site's ssh key, and the keys of hosts; C(groundup_predicts), whether this run only says what it would do
+    the site's ssh key, and the keys of hosts; C(groundup_dry_run), whether this run changes nothing
     (check mode, or C(--tags check))."
 notes:
   - Every key of the site file is described in the site file reference.
@@ -112,7 +112,7 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # ansible shi
             # A kept connection to a host that died must end by itself, not hold every later run for ever.
             "ansible_ssh_common_args": f'-o "UserKnownHostsFile={state}/ssh/known_hosts {state}/ssh/host_keys"'
             " -o ServerAliveInterval=10 -o ServerAliveCountMax=6",
-            "groundup_predicts": "{{ ansible_check_mode or 'check' in ansible_run_tags }}",
+            "groundup_dry_run": "{{ ansible_check_mode or 'check' in ansible_run_tags }}",
         }.items():
             everything.set_variable(name, _trusted(value, known))
         # "absent" stays empty but in check mode, where metal fills it with hosts that only a real run would make.

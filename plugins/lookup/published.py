@@ -50,6 +50,6 @@ class LookupModule(SiteLookup):
     def _served(self, site: dict[str, Any]) -> dict[str, Any]:
         supply = site["supply"]
         record = published.foreseen(self.variables, seed=supply["seed"]) or published.needed(
-            site["site"], seed=supply["seed"], predicts=self.predicts
+            site["site"], seed=supply["seed"], dry_run=self.dry_run
         )
         return {"images": record.pin(supply["images"], registry=supply["registry"]), "files": dict(record.files)}

@@ -12,7 +12,7 @@ short_description: A root file system of the lock, as a directory of the control
 description:
   - Returns the directory an artifact of kind C(root) is unpacked in. It is made when the cache lacks it, and never
     written to.
-  - When a run only predicts (check mode, C(--tags check)), nothing is made, and the answer is an empty string.
+  - In a dry run (check mode, C(--tags check)), nothing is made, and the answer is an empty string.
 options:
   _terms:
     description: Names of artifacts.
@@ -40,4 +40,4 @@ class LookupModule(SiteLookup):
 
     def look(self, terms: list[str]) -> list[str]:
         """Return the directories of the root file systems ``terms``."""
-        return ["" if self.predicts else str(unpacked(term, progress=Display().display)) for term in terms]
+        return ["" if self.dry_run else str(unpacked(term, progress=Display().display)) for term in terms]

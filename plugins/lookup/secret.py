@@ -11,7 +11,7 @@ short_description: A secret of the site, by name
 description:
   - Reads the encrypted store of the site on the controller. Use it only in tasks with C(no_log), or as an option of a
     module that hides that option.
-  - When a run only predicts (check mode, C(--tags check)), a name the store does not hold yet gives a value that is
+  - In a dry run (check mode, C(--tags check)), a name the store does not hold yet gives a value that is
     kept nowhere.
 options:
   _terms:
@@ -49,6 +49,6 @@ class LookupModule(SiteLookup):
     def look(self, terms: list[str]) -> list[str]:
         """Return the values of ``terms``."""
         store = open_store(self.site, write=False)
-        if self.predicts:
+        if self.dry_run:
             store.ensure(terms)
         return [store.get(name) for name in terms]

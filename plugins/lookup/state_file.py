@@ -14,7 +14,7 @@ short_description: A public file of the site's state directory
 description:
   - Returns the content of a certificate or a public key that the controller keeps for the site, without its
     last newline.
-  - When a run only predicts (check mode, C(--tags check)), a file that is not there yet gives an empty string.
+  - In a dry run (check mode, C(--tags check)), a file that is not there yet gives an empty string.
 options:
   _terms:
     description: Paths below the state directory. Each ends in C(.crt) or C(.pub).
@@ -61,7 +61,7 @@ class LookupModule(SiteLookup):
         try:
             return path.read_text(encoding="utf-8").rstrip("\n")
         except FileNotFoundError:
-            if self.predicts:
+            if self.dry_run:
                 return ""
             raise GroundupError(
                 f"{path} is missing",

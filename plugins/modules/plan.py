@@ -60,7 +60,7 @@ counts:
   description: Findings by severity.
   type: dict
   returned: when the site file can be planned
-assumed:
+defaults:
   description: What the site file leaves out and the plan filled in, by the key where it can be written.
   type: dict
   returned: when the site file can be planned

@@ -1,4 +1,4 @@
-"""What the collection's lookups share: which site, whether this is a prediction, and how an error is told."""
+"""What the collection's lookups share: the site, whether this is a dry run, and the form of errors."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ansible.errors import AnsibleLookupError
 from ansible.plugins.lookup import LookupBase
 
 from .errors import GroundupError
-from .verbs import predicts
+from .verbs import dry_run
 
 
 class SiteLookup(LookupBase):  # type: ignore[misc]  # ansible ships no types
@@ -44,6 +44,6 @@ class SiteLookup(LookupBase):  # type: ignore[misc]  # ansible ships no types
         return str(known)
 
     @property
-    def predicts(self) -> bool:
-        """Whether the run only predicts: then what is not there yet is no error."""
-        return predicts(self.variables)
+    def dry_run(self) -> bool:
+        """Whether this is a dry run: then what is not there yet is no error."""
+        return dry_run(self.variables)

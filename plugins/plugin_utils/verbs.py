@@ -1,4 +1,4 @@
-"""Which of the three verbs a run has: check, apply or verify."""
+"""Whether a run is a dry run."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 
-def predicts(variables: Mapping[str, Any]) -> bool:
-    """Say whether a run with these variables only says what it would do: in check mode, or with ``--tags check``.
+def dry_run(variables: Mapping[str, Any]) -> bool:
+    """Say whether a run with these variables changes nothing: check mode, or ``--tags check``.
 
-    The same as the inventory's ``groundup_predicts``, for lookups: a task's own check mode is no variable.
+    The inventory's ``groundup_dry_run`` for lookups, which do not see a task's own check mode.
     """
     return bool(variables.get("ansible_check_mode")) or "check" in (variables.get("ansible_run_tags") or ())

@@ -62,7 +62,7 @@ def made_again(plan: Plan, ssh_config: Path) -> Iterator[Record]:
     seed = plan.supply.seed
     assert seed is not None
     made = supply.ensure(list(ADDED), progress=silent, lock=changed(supply.load_lock()))
-    record = published.needed(plan.site, seed=seed, predicts=False)
+    record = published.needed(plan.site, seed=seed, dry_run=False)
     try:
         registry = f"{plan.hosts[seed].address}:{plan.supply.registry.rpartition(':')[2]}"
         with pytest.raises(GroundupError, match=r"403|denied|forbidden"):  # where the site reads nobody writes

@@ -55,7 +55,7 @@ def real(plan: Plan, state: Path) -> Iterator[Plan]:
         for endpoint in plan.edge.endpoints
     )
     cloud = replace(plan.openstack, namespace=namespace)
-    record = published.needed(plan.site, seed=plan.supply.seed, predicts=False)
+    record = published.needed(plan.site, seed=plan.supply.seed, dry_run=False)
     beside = with_images(
         replace(plan, openstack=cloud, edge=replace(plan.edge, endpoints=endpoints)),
         record.pin(plan.supply.images, registry=plan.supply.registry),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from .compile import make_plan
 from .errors import Problem, SiteError
 from .input.load import build_site, load_site, parse_site
-from .output.defaults import assumed
+from .output.defaults import defaults
 from .output.serial import host_vars, to_json, to_plain
 from .types import Plan
 
@@ -17,8 +17,8 @@ __all__ = [
     "Plan",
     "Problem",
     "SiteError",
-    "assumed",
     "build_site",
+    "defaults",
     "host_vars",
     "load_site",
     "make_plan",

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from .errors import SiteError
 from .findings import find
-from .input import validation as coherence
-from .layout.context import Draft
+from .input import validation
+from .layout.context import PlanContext
 from .layout.machines import lay_out
 from .model import Site
 from .platform import parts as platform
@@ -22,7 +22,7 @@ def make_plan(site: Site) -> Plan:
         SiteError: the site says too little, or contradicts itself, so that there is nothing to plan. What can be
             planned but should not be built is a finding of severity ``error`` in the plan instead.
     """
-    problems = tuple(coherence.problems(site))
+    problems = tuple(validation.problems(site))
     if problems:
         raise SiteError(*problems, file=site.file, content=site.content)
     layout = lay_out(site)
@@ -48,4 +48,4 @@ def make_plan(site: Site) -> Plan:
     from ..services import releases
 
     plan = replace(plan, openstack=replace(plan.openstack, releases=releases(plan)))
-    return replace(plan, findings=find(Draft(layout=layout, plan=plan)))
+    return replace(plan, findings=find(PlanContext(layout=layout, plan=plan)))

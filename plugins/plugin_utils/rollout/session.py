@@ -86,7 +86,7 @@ def session(
     """
     plan = make_plan(load_site(Path(site_file)))
     # The last step before values are rendered: names of images get the digest of what the seed serves under them.
-    record = foreseen(plan) or published.needed(plan.site, seed=plan.supply.seed, predicts=reads_only)
+    record = foreseen(plan) or published.needed(plan.site, seed=plan.supply.seed, dry_run=reads_only)
     plan = with_images(plan, record.pin(plan.supply.images, registry=plan.supply.registry))
     directory = state_dir(plan.site)
     kubeconfig = directory / "kubeconfig"

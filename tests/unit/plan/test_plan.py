@@ -11,8 +11,8 @@ import pytest
 import yaml
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import (
     Plan,
-    assumed,
     build_site,
+    defaults,
     make_plan,
     to_json,
 )
@@ -226,12 +226,12 @@ def test_the_same_site_gives_the_same_plan(plan_of: Callable[..., Plan]) -> None
 def test_what_is_not_written_is_listed_and_what_is_written_is_not() -> None:
     data = yaml.safe_load((ROOT / "inventories/lab/site.yml").read_text())
     site = build_site(data)
-    found = assumed(site, make_plan(site))
+    found = defaults(site, make_plan(site))
     assert found["edge.address"] == "10.90.0.2"
     assert found["openstack.replicas.mariadb"] == "1"
     assert "kubernetes.cni" not in found
     written = build_site({**data, "edge": {"address": "10.90.0.3", "router_id": 7}})
-    assert not {"edge.address", "edge.router_id"} & set(assumed(written, make_plan(written)))
+    assert not {"edge.address", "edge.router_id"} & set(defaults(written, make_plan(written)))
 
 
 def test_what_ansible_templates_often_is_small_and_has_no_hosts(plan_of: Callable[..., Plan]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..layout.context import Draft
+from ..layout.context import PlanContext
 from ..types import Finding
 from . import (
     access,
@@ -27,9 +27,9 @@ SUBJECTS = (
 _ORDER = {"error": 0, "warning": 1, "info": 2}
 
 
-def find(draft: Draft) -> tuple[Finding, ...]:
+def find(context: PlanContext) -> tuple[Finding, ...]:
     """Return all findings, errors first, then by name: the same site always gives the same list."""
-    found = list(draft.layout.findings)
+    found = list(context.layout.findings)
     for subject in SUBJECTS:
-        found += subject.check(draft)
+        found += subject.check(context)
     return tuple(sorted(found, key=lambda one: (_ORDER[one.severity], one.name, one.where, one.what)))

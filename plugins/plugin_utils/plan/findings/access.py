@@ -5,13 +5,13 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator
 
-from ..layout.context import Draft
+from ..layout.context import PlanContext
 from ..types import Finding
 
 
-def check(draft: Draft) -> Iterator[Finding]:
+def check(context: PlanContext) -> Iterator[Finding]:
     """Yield machines without a host key, and keys without a machine."""
-    keys, hosts = draft.site.access.host_keys, draft.plan.hosts
+    keys, hosts = context.site.access.host_keys, context.plan.hosts
     strangers = [host.name for host in hosts.values() if host.provisioner == "existing" and host.host_key is None]
     if strangers:
         yield Finding(

@@ -6,24 +6,24 @@ from collections.abc import Iterator
 from ipaddress import IPv4Address, IPv4Network
 from itertools import combinations
 
-from ..layout.context import Draft
+from ..layout.context import PlanContext
 from ..types import Finding
 
 _SHOWN = 5  # of many alike: enough to see the pattern
 
 
-def check(draft: Draft) -> Iterator[Finding]:
+def check(context: PlanContext) -> Iterator[Finding]:
     """Yield findings about CIDRs, ranges and single addresses."""
-    yield from _overlaps(draft)
-    yield from _ranges(draft)
-    yield from _outside(draft)
-    yield from _twice(draft)
+    yield from _overlaps(context)
+    yield from _ranges(context)
+    yield from _outside(context)
+    yield from _twice(context)
 
 
-def _overlaps(draft: Draft) -> Iterator[Finding]:
-    planes = {f"networks.{name}.cidr": network.cidr for name, network in draft.plan.networks.items()}
-    planes["kubernetes.pod_cidr"] = draft.plan.kubernetes.pod_cidr
-    planes["kubernetes.service_cidr"] = draft.plan.kubernetes.service_cidr
+def _overlaps(context: PlanContext) -> Iterator[Finding]:
+    planes = {f"networks.{name}.cidr": network.cidr for name, network in context.plan.networks.items()}
+    planes["kubernetes.pod_cidr"] = context.plan.kubernetes.pod_cidr
+    planes["kubernetes.service_cidr"] = context.plan.kubernetes.service_cidr
     parsed = sorted(((IPv4Network(cidr), key) for key, cidr in planes.items()), key=lambda pair: pair[1])
     for (one, one_key), (other, other_key) in combinations(parsed, 2):
         if one.overlaps(other):
@@ -37,10 +37,10 @@ def _overlaps(draft: Draft) -> Iterator[Finding]:
             )
 
 
-def _ranges(draft: Draft) -> Iterator[Finding]:
-    for name, network in draft.layout.written.items():
+def _ranges(context: PlanContext) -> Iterator[Finding]:
+    for name, network in context.layout.written.items():
         cidr = IPv4Network(network.cidr)
-        found = draft.layout.shares[name]
+        found = context.layout.shares[name]
         for role in network.ranges:
             share = found[role]
             if IPv4Address(share.first) not in cidr or IPv4Address(share.last) not in cidr:
@@ -65,19 +65,19 @@ def _ranges(draft: Draft) -> Iterator[Finding]:
                     )
 
 
-def _outside(draft: Draft) -> Iterator[Finding]:
-    parsed = {name: IPv4Network(network.cidr) for name, network in draft.plan.networks.items()}
-    for name, network in draft.layout.written.items():
+def _outside(context: PlanContext) -> Iterator[Finding]:
+    parsed = {name: IPv4Network(network.cidr) for name, network in context.plan.networks.items()}
+    for name, network in context.layout.written.items():
         if network.gateway and IPv4Address(network.gateway) not in parsed[name]:
             yield _stray(f"networks.{name}.gateway", network.gateway, parsed[name])
-    vip = draft.site.edge.address
-    if vip and IPv4Address(vip) not in parsed[draft.plan.edge.network]:
-        yield _stray("edge.address", vip, parsed[draft.plan.edge.network])
-    for member in draft.layout.members:
+    vip = context.site.edge.address
+    if vip and IPv4Address(vip) not in parsed[context.plan.edge.network]:
+        yield _stray("edge.address", vip, parsed[context.plan.edge.network])
+    for member in context.layout.members:
         if member.own is None:
             continue
-        if member.own.address and IPv4Address(member.own.address) not in parsed[draft.layout.management.name]:
-            yield _stray(f"{member.key}.address", member.own.address, parsed[draft.layout.management.name])
+        if member.own.address and IPv4Address(member.own.address) not in parsed[context.layout.management.name]:
+            yield _stray(f"{member.key}.address", member.own.address, parsed[context.layout.management.name])
         for network_name, port in member.own.ports.items():
             if network_name not in parsed:
                 yield Finding(
@@ -88,8 +88,8 @@ def _outside(draft: Draft) -> Iterator[Finding]:
                     why="what is written there would have no effect",
                     remedy=f"one of: {', '.join(parsed)}",
                 )
-            elif network_name not in {port.network for port in draft.plan.hosts[member.name].interfaces}:
-                roles = ", ".join(draft.plan.hosts[member.name].roles)
+            elif network_name not in {port.network for port in context.plan.hosts[member.name].interfaces}:
+                roles = ", ".join(context.plan.hosts[member.name].roles)
                 yield Finding(
                     name="port-without-network",
                     severity="error",
@@ -113,10 +113,10 @@ def _stray(key: str, address: str, network: IPv4Network) -> Finding:
     )
 
 
-def _twice(draft: Draft) -> Iterator[Finding]:
+def _twice(context: PlanContext) -> Iterator[Finding]:
     owners: dict[tuple[str, str], str] = {}
-    keys = {member.name: member.key for member in draft.layout.members}
-    for name, network in draft.plan.networks.items():
+    keys = {member.name: member.key for member in context.layout.members}
+    for name, network in context.plan.networks.items():
         if network.gateway:
             owners[name, network.gateway] = f"networks.{name}.gateway"
         cidr = IPv4Network(network.cidr)
@@ -130,9 +130,9 @@ def _twice(draft: Draft) -> Iterator[Finding]:
         if first is not key:
             clashes.append((network, address, first, key))
 
-    claim(draft.plan.edge.network, draft.plan.edge.address, "edge.address")
-    oob = next((network.name for network in draft.layout.by_purpose("oob")), "")
-    for host in draft.plan.hosts.values():
+    claim(context.plan.edge.network, context.plan.edge.address, "edge.address")
+    oob = next((network.name for network in context.layout.by_purpose("oob")), "")
+    for host in context.plan.hosts.values():
         key = f"{keys[host.name]} ({host.name})"
         for port in host.interfaces:
             claim(port.network, port.address, key)

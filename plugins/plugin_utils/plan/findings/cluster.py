@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from ipaddress import IPv4Network
 
-from ..layout.context import Draft
+from ..layout.context import PlanContext
 from ..platform.cni import TUNNEL_PORTS
 from ..platform.versions import CNI_IMAGES
 from ..types import Finding
@@ -14,10 +14,10 @@ _NODE_POD_PREFIX = 24  # what the controller manager hands each node
 _SERVICES = (12, 28)  # prefix lengths kubeadm takes: at most 20 bits, at least 10 addresses
 
 
-def check(draft: Draft) -> Iterator[Finding]:
+def check(context: PlanContext) -> Iterator[Finding]:
     """Yield findings about the cluster."""
-    written, plan = draft.site.kubernetes, draft.plan.kubernetes
-    production = draft.layout.profile.production
+    written, plan = context.site.kubernetes, context.plan.kubernetes
+    production = context.layout.profile.production
     if written.serves == "tenants":
         yield Finding(
             name="openstack-on-tenant-cluster",
@@ -27,7 +27,7 @@ def check(draft: Draft) -> Iterator[Finding]:
             why="who has a kubeconfig there has the cloud's database, its keys and every other tenant (A6, A7)",
             remedy="leave serves out; tenants' clusters are made on top of the cloud",
         )
-    yield from _pod_network(draft)
+    yield from _pod_network(context)
     services = IPv4Network(plan.service_cidr)
     if not _SERVICES[0] <= services.prefixlen <= _SERVICES[1]:
         yield Finding(
@@ -38,7 +38,7 @@ def check(draft: Draft) -> Iterator[Finding]:
             why="kubeadm refuses it, when the hosts are made already",
             remedy=f"write a network from /{_SERVICES[0]} to /{_SERVICES[1]}",
         )
-    nodes = sum(bool(host.node_labels) for host in draft.plan.hosts.values())
+    nodes = sum(bool(host.node_labels) for host in context.plan.hosts.values())
     pods = IPv4Network(plan.pod_cidr)
     room = max(0, 2 ** (_NODE_POD_PREFIX - pods.prefixlen)) if pods.prefixlen <= _NODE_POD_PREFIX else 0
     if nodes > room:
@@ -80,9 +80,9 @@ def check(draft: Draft) -> Iterator[Finding]:
             )
 
 
-def _pod_network(draft: Draft) -> Iterator[Finding]:
+def _pod_network(context: PlanContext) -> Iterator[Finding]:
     """Yield what the chosen pod network cannot do, or cannot be had from."""
-    site, cni = draft.site, draft.plan.kubernetes.cni
+    site, cni = context.site, context.plan.kubernetes.cni
     if cni.name != "flannel" and site.supply.source == "build":
         yield Finding(
             name="cni-not-built",

@@ -4,28 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..layout.context import Draft
+from ..layout.context import PlanContext
 from ..types import Finding, HostPlan
 
 
-def check(draft: Draft) -> Iterator[Finding]:
+def check(context: PlanContext) -> Iterator[Finding]:
     """Yield findings about copies that share a failure domain."""
-    yield from _storage(draft)
-    yield from _control(draft)
+    yield from _storage(context)
+    yield from _control(context)
 
 
-def _storage(draft: Draft) -> Iterator[Finding]:
-    written = draft.site.storage
-    hosts = draft.layout.with_role("storage")
+def _storage(context: PlanContext) -> Iterator[Finding]:
+    written = context.site.storage
+    hosts = context.layout.with_role("storage")
     if written.backend not in ("cephadm", "rook") or not hosts:
         return
-    common = written.failure_domain or draft.layout.profile.failure_domain
+    common = written.failure_domain or context.layout.profile.failure_domain
     wanted = {"storage.replicas": (written.replicas, common)}
     for name, pool in written.pools.items():
         if pool.replicas or pool.failure_domain:
             wanted[f"storage.pools.{name}"] = (pool.replicas or written.replicas, pool.failure_domain or common)
     for key, (replicas, domain) in wanted.items():
-        have = len({_domain(draft, host, domain) for host in hosts})
+        have = len({_domain(context, host, domain) for host in hosts})
         if replicas > have:
             yield Finding(
                 name="replicas-do-not-fit",
@@ -41,17 +41,17 @@ def _counted(number: int, noun: str) -> str:
     return f"{number} {noun}{'s' if number > 1 else ''}"
 
 
-def _domain(draft: Draft, host: HostPlan, domain: str) -> str:
+def _domain(context: PlanContext, host: HostPlan, domain: str) -> str:
     if domain == "host":
         return host.name
-    rack = draft.site.racks.get(host.rack)
+    rack = context.site.racks.get(host.rack)
     return (rack.room if rack and rack.room else "none") if domain == "room" else host.rack
 
 
-def _control(draft: Draft) -> Iterator[Finding]:
-    control = draft.layout.with_role("control")
+def _control(context: PlanContext) -> Iterator[Finding]:
+    control = context.layout.with_role("control")
     racks = {host.rack for host in control}
-    if len(control) >= 3 and len(racks) < 3 and draft.layout.profile.production:
+    if len(control) >= 3 and len(racks) < 3 and context.layout.profile.production:
         yield Finding(
             name="quorum-in-one-failure-domain",
             severity="error" if len(racks) == 1 else "warning",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import combinations
 
-from ..layout.context import Draft
+from ..layout.context import PlanContext
 from ..platform.ovn import OVN_HEADER, carriers, room
 from ..types import Finding
 
@@ -14,11 +14,11 @@ MAX_TUNNEL_ID = 2**24 - 1  # a VNI has 24 bits
 MIN_POD_MTU = 1280  # the least IPv6 allows, and what common software is tested with
 
 
-def check(draft: Draft) -> Iterator[Finding]:
+def check(context: PlanContext) -> Iterator[Finding]:
     """Yield findings about VLANs, tunnel ids and MTUs."""
-    yield from _vlans(draft)
-    yield from _tunnel_ids(draft)
-    yield from _mtus(draft)
+    yield from _vlans(context)
+    yield from _tunnel_ids(context)
+    yield from _mtus(context)
 
 
 def _bounds(text: str) -> tuple[int, int]:
@@ -26,8 +26,8 @@ def _bounds(text: str) -> tuple[int, int]:
     return int(low), int(high)
 
 
-def _vlans(draft: Draft) -> Iterator[Finding]:
-    tagged = [network for network in draft.plan.networks.values() if network.vlan is not None]
+def _vlans(context: PlanContext) -> Iterator[Finding]:
+    tagged = [network for network in context.plan.networks.values() if network.vlan is not None]
     for one, other in combinations(tagged, 2):
         if one.vlan == other.vlan:
             yield Finding(
@@ -40,11 +40,11 @@ def _vlans(draft: Draft) -> Iterator[Finding]:
             )
     ranges = {
         f"networks.{name}.vlan_range": network.vlan_range
-        for name, network in draft.layout.written.items()
+        for name, network in context.layout.written.items()
         if network.vlan_range
     }
-    if draft.site.ovn.vlan_range:
-        ranges["ovn.vlan_range"] = draft.site.ovn.vlan_range
+    if context.site.ovn.vlan_range:
+        ranges["ovn.vlan_range"] = context.site.ovn.vlan_range
     parsed = {key: _bounds(text) for key, text in ranges.items()}
     for key, (low, high) in parsed.items():
         if not 1 <= low <= high <= 4094:
@@ -76,7 +76,7 @@ def _vlans(draft: Draft) -> Iterator[Finding]:
                 why="two pools would hand out one VLAN to two networks",
                 remedy="write ranges that do not meet",
             )
-    if draft.site.ovn.tenant_network == "vlan" and not draft.site.ovn.vlan_range:
+    if context.site.ovn.tenant_network == "vlan" and not context.site.ovn.vlan_range:
         yield Finding(
             name="vlan-range-missing",
             severity="error",
@@ -87,8 +87,8 @@ def _vlans(draft: Draft) -> Iterator[Finding]:
         )
 
 
-def _tunnel_ids(draft: Draft) -> Iterator[Finding]:
-    low, high = _bounds(draft.site.ovn.tunnel_ids)
+def _tunnel_ids(context: PlanContext) -> Iterator[Finding]:
+    low, high = _bounds(context.site.ovn.tunnel_ids)
     if not 1 <= low <= high <= MAX_TUNNEL_ID:
         yield Finding(
             name="tunnel-id-range-invalid",
@@ -98,8 +98,8 @@ def _tunnel_ids(draft: Draft) -> Iterator[Finding]:
             why=f"a VNI has 24 bits: ids go from 1 to {MAX_TUNNEL_ID}, the lower end first",
             remedy="write a range such as 1-65535",
         )
-    cni = draft.plan.kubernetes.cni
-    if low <= 1 <= high and cni.backend == "vxlan" and cni.name == "flannel" and _cni_meets_tunnels(draft):
+    cni = context.plan.kubernetes.cni
+    if low <= 1 <= high and cni.backend == "vxlan" and cni.name == "flannel" and _cni_meets_tunnels(context):
         yield Finding(
             name="tunnel-id-collision",
             severity="info",
@@ -108,15 +108,15 @@ def _tunnel_ids(draft: Draft) -> Iterator[Finding]:
             why="their UDP ports differ (6081, 8472), so they do not meet; but a capture shows both as id 1",
             remedy="start ovn.tunnel_ids at 2 to tell them apart",
         )
-    yield from _tunnel_ports(draft)
+    yield from _tunnel_ports(context)
 
 
-def _tunnel_ports(draft: Draft) -> Iterator[Finding]:
+def _tunnel_ports(context: PlanContext) -> Iterator[Finding]:
     """Yield the hosts on which pods' and tenants' tunnels would want one UDP port."""
-    cni = draft.plan.kubernetes.cni
-    both = [host.name for host in draft.layout.with_role("hypervisor") if host.node_labels]
+    cni = context.plan.kubernetes.cni
+    both = [host.name for host in context.layout.with_role("hypervisor") if host.node_labels]
     shown = ", ".join(both[:3]) + (", ..." if len(both) > 3 else "")
-    if cni.port == OVN_PORT and draft.site.ovn.tenant_network == "geneve" and both:
+    if cni.port == OVN_PORT and context.site.ovn.tenant_network == "geneve" and both:
         yield Finding(
             name="tunnel-port-collision",
             severity="error",
@@ -127,13 +127,13 @@ def _tunnel_ports(draft: Draft) -> Iterator[Finding]:
         )
 
 
-def _cni_meets_tunnels(draft: Draft) -> bool:
+def _cni_meets_tunnels(context: PlanContext) -> bool:
     """Say whether pods' and tenants' tunnels share a plane: hypervisors without one of their own for tunnels."""
-    return bool(draft.layout.with_role("hypervisor")) and not draft.layout.by_purpose("tunnel")
+    return bool(context.layout.with_role("hypervisor")) and not context.layout.by_purpose("tunnel")
 
 
-def _mtus(draft: Draft) -> Iterator[Finding]:
-    ovn, layout = draft.site.ovn, draft.layout
+def _mtus(context: PlanContext) -> Iterator[Finding]:
+    ovn, layout = context.site.ovn, context.layout
     if ovn.tenant_network == "geneve" and layout.with_role("hypervisor"):
         if ovn.max_header_size < OVN_HEADER:
             yield Finding(
@@ -164,7 +164,7 @@ def _mtus(draft: Draft) -> Iterator[Finding]:
                     why="guests and pods in them that assume 1500 need fragmentation or lose packets",
                     remedy=f"write mtu {1500 + network.mtu - left} or more, if the switches carry it",
                 )
-    kubernetes = draft.plan.kubernetes
+    kubernetes = context.plan.kubernetes
     if kubernetes.cni.mtu < MIN_POD_MTU:
         network = layout.underlay
         yield Finding(

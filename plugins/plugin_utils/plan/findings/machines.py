@@ -6,23 +6,23 @@ import difflib
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from ..layout.context import Draft
+from ..layout.context import PlanContext
 from ..model.machines import ROLES, Hardware
 from ..types import Finding, Role
 
 
-def check(draft: Draft) -> Iterator[Finding]:
+def check(context: PlanContext) -> Iterator[Finding]:
     """Yield findings about roles, identities, racks and hardware."""
-    yield from _roles(draft)
-    yield from _identities(draft)
-    yield from _references(draft)
-    yield from _hardware(draft)
-    yield from _mixed(draft)
-    yield from _controllers(draft)
+    yield from _roles(context)
+    yield from _identities(context)
+    yield from _references(context)
+    yield from _hardware(context)
+    yield from _mixed(context)
+    yield from _controllers(context)
 
 
-def _roles(draft: Draft) -> Iterator[Finding]:
-    site = draft.site
+def _roles(context: PlanContext) -> Iterator[Finding]:
+    site = context.site
     needed: dict[Role, tuple[str, str]] = {
         "control": ("machines", "the API, etcd and the virtual IP live on control hosts")
     }
@@ -36,8 +36,8 @@ def _roles(draft: Draft) -> Iterator[Finding]:
     if site.storage.backend in ("cephadm", "rook"):
         needed["storage"] = ("storage.backend", f"{site.storage.backend} runs Ceph on storage hosts")
     for role, (key, why) in needed.items():
-        if not draft.layout.with_role(role):
-            count = 3 if role in ("control", "storage") and draft.layout.profile.production else 1
+        if not context.layout.with_role(role):
+            count = 3 if role in ("control", "storage") and context.layout.profile.production else 1
             remedy = f"write machines.{role}: {{count: {count}}}"
             yield Finding(
                 name="role-without-machine",
@@ -49,12 +49,12 @@ def _roles(draft: Draft) -> Iterator[Finding]:
             )
 
 
-def _identities(draft: Draft) -> Iterator[Finding]:
+def _identities(context: PlanContext) -> Iterator[Finding]:
     macs: list[tuple[str, str]] = []
     serials: list[tuple[str, str]] = []
     bmcs: list[tuple[str, str]] = []
-    keys = {member.name: member.key for member in draft.layout.members}
-    for host in draft.plan.hosts.values():
+    keys = {member.name: member.key for member in context.layout.members}
+    for host in context.plan.hosts.values():
         key = keys[host.name]
         macs += [(port.mac, key) for port in host.interfaces if port.mac]
         if host.serial:
@@ -85,12 +85,12 @@ def _used_twice(name: str, noun: str, pairs: Iterable[tuple[str, str]], why: str
             )
 
 
-def _references(draft: Draft) -> Iterator[Finding]:
-    names = {member.name for member in draft.layout.members}
-    hardware, racks = draft.layout.hardware, draft.site.racks
-    for group_name, group in draft.site.machines.items():
+def _references(context: PlanContext) -> Iterator[Finding]:
+    names = {member.name for member in context.layout.members}
+    hardware, racks = context.layout.hardware, context.site.racks
+    for group_name, group in context.site.machines.items():
         base = f"machines.{group_name}"
-        members = [member.name for member in draft.layout.members if member.group == group_name]
+        members = [member.name for member in context.layout.members if member.group == group_name]
         for name, own in group.machines.items():
             if name not in names or name not in members:
                 yield _unknown("unknown-machine", f"{base}.machines.{name}", "machine of this group", name, members)
@@ -114,11 +114,11 @@ def _references(draft: Draft) -> Iterator[Finding]:
             why="a group of the inventory has that name (or Ansible itself): a play for one would run on the other",
             remedy=f"call it {name}-1",
         )
-    yield from _public_names(draft)
-    numbers = Counter(number for number in draft.layout.racks.values() if number is not None)
-    spread = {rack for group in draft.site.machines.values() if group.per_rack for rack in group.racks or racks}
+    yield from _public_names(context)
+    numbers = Counter(number for number in context.layout.racks.values() if number is not None)
+    spread = {rack for group in context.site.machines.values() if group.per_rack for rack in group.racks or racks}
     for number, _count in ((n, c) for n, c in numbers.items() if c > 1):
-        same = [name for name, value in draft.layout.racks.items() if value == number and name in spread]
+        same = [name for name, value in context.layout.racks.items() if value == number and name in spread]
         if len(same) > 1:
             yield Finding(
                 name="duplicate-rack-number",
@@ -130,9 +130,9 @@ def _references(draft: Draft) -> Iterator[Finding]:
             )
 
 
-def _public_names(draft: Draft) -> Iterator[Finding]:
+def _public_names(context: PlanContext) -> Iterator[Finding]:
     """Yield the machines whose own name would be that of the virtual IP, or of the seed, on every host."""
-    plan = draft.plan
+    plan = context.plan
     public = {endpoint.name: "a public API's" for endpoint in plan.edge.endpoints}
     if plan.supply.seed:
         public[f"registry.{plan.domain}"] = "the registry's"
@@ -162,10 +162,10 @@ def _unknown(name: str, key: str, noun: str, value: str, known: Iterable[str]) -
     )
 
 
-def _hardware(draft: Draft) -> Iterator[Finding]:
+def _hardware(context: PlanContext) -> Iterator[Finding]:
     """Requirement A2: what is written about a machine must be at least what its role needs under the profile."""
-    layout, seen = draft.layout, set()
-    for host in draft.plan.hosts.values():
+    layout, seen = context.layout, set()
+    for host in context.plan.hosts.values():
         has = layout.hardware.get(host.hardware)
         for role in host.roles:
             expected = layout.profile.hardware[role]
@@ -178,7 +178,7 @@ def _hardware(draft: Draft) -> Iterator[Finding]:
                     name="hardware-too-small",
                     severity="error" if layout.profile.production else "warning",
                     where=(f"hardware.{host.hardware}", "machines"),
-                    what=f"{host.hardware} of {host.name} has {', '.join(lacking)} ({role}, {draft.site.profile})",
+                    what=f"{host.hardware} of {host.name} has {', '.join(lacking)} ({role}, {context.site.profile})",
                     why="the sizes of services follow from the profile: on less they run out of memory or time out",
                     remedy="use larger machines, or the profile edge or lab",
                 )
@@ -197,13 +197,13 @@ def _lacking(has: Hardware, needs: Hardware) -> list[str]:
     return found
 
 
-def _mixed(draft: Draft) -> Iterator[Finding]:
-    for host in draft.layout.with_role("hypervisor"):
+def _mixed(context: PlanContext) -> Iterator[Finding]:
+    for host in context.layout.with_role("hypervisor"):
         if {"control", "worker"}.intersection(host.roles):
             yield Finding(
                 name="tenants-on-infrastructure",
-                severity="error" if draft.layout.profile.production else "info",
-                where=(next(member.key for member in draft.layout.members if member.name == host.name),),
+                severity="error" if context.layout.profile.production else "info",
+                where=(next(member.key for member in context.layout.members if member.name == host.name),),
                 what=f"{host.name} runs tenants' servers beside the control plane",
                 why="a tenant that fills the machine, or breaks out of a guest, has the cloud (A6)",
                 remedy="give hypervisors machines of their own",
@@ -211,9 +211,9 @@ def _mixed(draft: Draft) -> Iterator[Finding]:
             return
 
 
-def _controllers(draft: Draft) -> Iterator[Finding]:
-    lost = [host.name for host in draft.plan.hosts.values() if host.bmc and not host.bmc["address"]]
-    if lost and not draft.layout.by_purpose("oob"):
+def _controllers(context: PlanContext) -> Iterator[Finding]:
+    lost = [host.name for host in context.plan.hosts.values() if host.bmc and not host.bmc["address"]]
+    if lost and not context.layout.by_purpose("oob"):
         yield Finding(
             name="bmc-without-address",
             severity="error",

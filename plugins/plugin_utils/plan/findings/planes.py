@@ -5,34 +5,35 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from ..layout.context import Draft
+from ..layout.context import PlanContext
 from ..types import Finding, Purpose
 
 
-def check(draft: Draft) -> Iterator[Finding]:
+def check(context: PlanContext) -> Iterator[Finding]:
     """Yield findings about missing and shared planes and about bridge mappings."""
-    yield from _shared(draft)
-    yield from _provider(draft)
-    yield from _mappings(draft)
-    for name, network in draft.layout.written.items():
-        if network.vlan_range and draft.plan.networks[name].purpose != "provider":
+    yield from _shared(context)
+    yield from _provider(context)
+    yield from _mappings(context)
+    for name, network in context.layout.written.items():
+        purpose = context.plan.networks[name].purpose
+        if network.vlan_range and purpose != "provider":
             yield Finding(
                 name="vlan-range-without-provider",
                 severity="error",
                 where=(f"networks.{name}.vlan_range",),
-                what=f"{name} is a {draft.plan.networks[name].purpose} network, and tenants are to draw VLANs from it",
+                what=f"{name} is a {purpose} network, and tenants are to draw VLANs from it",
                 why="tenants would be bridged onto a plane of the infrastructure",
                 remedy="write the range on a provider network",
             )
 
 
-def _shared(draft: Draft) -> Iterator[Finding]:
-    layout = draft.layout
+def _shared(context: PlanContext) -> Iterator[Finding]:
+    layout = context.layout
     carried: dict[Purpose, str] = {}
     if layout.with_role("hypervisor"):
         carried["tunnel"] = "tenants' tunnels"
         carried["provider"] = "external traffic"
-    if draft.site.storage.backend != "none":
+    if context.site.storage.backend != "none":
         carried["storage"] = "storage traffic"
     missing = {purpose: words for purpose, words in carried.items() if not layout.by_purpose(purpose)}
     if not missing:
@@ -48,10 +49,10 @@ def _shared(draft: Draft) -> Iterator[Finding]:
     )
 
 
-def _provider(draft: Draft) -> Iterator[Finding]:
-    both = [host.name for host in draft.layout.with_role("hypervisor") if "control" in host.roles]
-    if both and draft.layout.by_purpose("provider"):
-        production = draft.layout.profile.production
+def _provider(context: PlanContext) -> Iterator[Finding]:
+    both = [host.name for host in context.layout.with_role("hypervisor") if "control" in host.roles]
+    if both and context.layout.by_purpose("provider"):
+        production = context.layout.profile.production
         yield Finding(
             name="provider-network-on-control-host",
             severity="error" if production else "warning",
@@ -64,9 +65,9 @@ def _provider(draft: Draft) -> Iterator[Finding]:
         )
 
 
-def _mappings(draft: Draft) -> Iterator[Finding]:
-    mappings = draft.site.ovn.bridge_mappings
-    providers = [network.name for network in draft.layout.by_purpose("provider")]
+def _mappings(context: PlanContext) -> Iterator[Finding]:
+    mappings = context.site.ovn.bridge_mappings
+    providers = [network.name for network in context.layout.by_purpose("provider")]
     for physical, network in mappings.items():
         if network not in providers:
             yield Finding(

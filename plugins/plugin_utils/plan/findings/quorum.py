@@ -5,31 +5,31 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...services.sizes import sizes
-from ..layout.context import Draft, Layout
+from ..layout.context import Layout, PlanContext
 from ..types import Finding
 
 _SMALLEST = 3  # the least that survives the loss of one
 
 
-def check(draft: Draft) -> Iterator[Finding]:
+def check(context: PlanContext) -> Iterator[Finding]:
     """Yield findings about the members of etcd, Galera, RabbitMQ and the Ceph monitors."""
-    size = sizes(draft.plan)
-    members = {"etcd": (draft.plan.kubernetes.etcd_members, "machines.control")}
-    if draft.plan.openstack.services:
+    size = sizes(context.plan)
+    members = {"etcd": (context.plan.kubernetes.etcd_members, "machines.control")}
+    if context.plan.openstack.services:
         members["Galera"] = (size.mariadb, "openstack.replicas.mariadb")
         members["RabbitMQ"] = (size.rabbitmq, "openstack.replicas.rabbitmq")
-    if draft.site.storage.backend in ("cephadm", "rook"):
-        members["Ceph MON"] = (monitors(draft.layout), "storage.monitors")
+    if context.site.storage.backend in ("cephadm", "rook"):
+        members["Ceph MON"] = (monitors(context.layout), "storage.monitors")
     nodes = max(
-        1, sum(host.node_labels.get("openstack-control-plane") == "enabled" for host in draft.plan.hosts.values())
+        1, sum(host.node_labels.get("openstack-control-plane") == "enabled" for host in context.plan.hosts.values())
     )
     room = {
-        "etcd": draft.plan.kubernetes.etcd_members,
+        "etcd": context.plan.kubernetes.etcd_members,
         "Galera": nodes,
         "RabbitMQ": nodes,
-        "Ceph MON": len(draft.layout.with_role("storage")) or 1,
+        "Ceph MON": len(context.layout.with_role("storage")) or 1,
     }
-    production = draft.layout.profile.production
+    production = context.layout.profile.production
     for name, (count, key) in members.items():
         if count and count % 2 == 0:
             yield Finding(
@@ -58,7 +58,7 @@ def check(draft: Draft) -> Iterator[Finding]:
                 why="members on one machine fail together: the quorum is a number only",
                 remedy=f"write at most {room[name]}, or more machines",
             )
-    if draft.plan.openstack.services and size.memcached < 2 and production:
+    if context.plan.openstack.services and size.memcached < 2 and production:
         yield Finding(
             name="single-memcached",
             severity="warning",

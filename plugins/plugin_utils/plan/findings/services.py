@@ -6,15 +6,15 @@ import difflib
 from collections.abc import Iterator
 from ipaddress import IPv4Address, IPv4Network
 
-from ..layout.context import Draft
+from ..layout.context import PlanContext
 from ..services import SERVICES
 from ..types import Finding
 
 
-def check(draft: Draft) -> Iterator[Finding]:
+def check(context: PlanContext) -> Iterator[Finding]:
     """Yield findings about the services, their overrides and the virtual IP's router id."""
-    wanted = draft.plan.openstack.services
-    deployed = {release.name for release in draft.plan.openstack.releases}
+    wanted = context.plan.openstack.services
+    deployed = {release.name for release in context.plan.openstack.releases}
     for name in wanted:
         if name not in SERVICES:
             close = difflib.get_close_matches(name, SERVICES, n=1)
@@ -49,8 +49,8 @@ def check(draft: Draft) -> Iterator[Finding]:
                 why="this version of the collection does not deploy it: its endpoint answers 503",
                 remedy="leave it out until a later version deploys it",
             )
-    yield from _magnum(draft, wanted)
-    for name, override in draft.site.openstack.overrides.items():
+    yield from _magnum(context, wanted)
+    for name, override in context.site.openstack.overrides.items():
         if name not in deployed:
             yield Finding(
                 name="override-without-release",
@@ -69,25 +69,25 @@ def check(draft: Draft) -> Iterator[Finding]:
                 why="at the next upgrade nobody knows whether they may go",
                 remedy=f"write openstack.overrides.{name}.why",
             )
-    yield from _router_id(draft)
+    yield from _router_id(context)
 
 
-def _magnum(draft: Draft, wanted: tuple[str, ...]) -> Iterator[Finding]:
-    if "magnum" in wanted and draft.site.profile != "region":
+def _magnum(context: PlanContext, wanted: tuple[str, ...]) -> Iterator[Finding]:
+    if "magnum" in wanted and context.site.profile != "region":
         yield Finding(
             name="needless-magnum",
             severity="warning",
             where=("openstack.services",),
-            what=f"magnum in a site of profile {draft.site.profile}",
+            what=f"magnum in a site of profile {context.site.profile}",
             why="it adds Heat, Barbican and a trust to what Cluster API does with an application credential (M2)",
             remedy="leave it out unless tenants must order clusters from OpenStack itself",
         )
 
 
-def _router_id(draft: Draft) -> Iterator[Finding]:
-    edge = draft.plan.edge
-    network = IPv4Network(draft.plan.networks[edge.network].cidr)
-    if draft.site.edge.router_id is None and network.prefixlen < 24 and IPv4Address(edge.address) in network:
+def _router_id(context: PlanContext) -> Iterator[Finding]:
+    edge = context.plan.edge
+    network = IPv4Network(context.plan.networks[edge.network].cidr)
+    if context.site.edge.router_id is None and network.prefixlen < 24 and IPv4Address(edge.address) in network:
         low = int(edge.address.rpartition(".")[2])
         if low == 0:
             yield Finding(

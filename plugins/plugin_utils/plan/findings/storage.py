@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from ..layout.context import Draft
+from ..layout.context import PlanContext
 from ..types import Finding
 
 
-def check(draft: Draft) -> Iterator[Finding]:
+def check(context: PlanContext) -> Iterator[Finding]:
     """Yield findings about volumes, pools and the size of the storage cluster."""
-    written, production = draft.site.storage, draft.layout.profile.production
-    if draft.plan.kubernetes.storage_backend == "local" and production:
+    written, production = context.site.storage, context.layout.profile.production
+    if context.plan.kubernetes.storage_backend == "local" and production:
         yield Finding(
             name="hostpath-in-production",
             severity="error",
@@ -21,7 +21,7 @@ def check(draft: Draft) -> Iterator[Finding]:
             why="a volume is gone with its host, and a test on such volumes proves nothing about others (C6)",
             remedy="write storage.backend: cephadm, rook or external; or profile: edge",
         )
-    if draft.plan.kubernetes.storage_backend == "ceph-rbd" and written.backend == "none":
+    if context.plan.kubernetes.storage_backend == "ceph-rbd" and written.backend == "none":
         yield Finding(
             name="volumes-without-backend",
             severity="error",
@@ -31,7 +31,7 @@ def check(draft: Draft) -> Iterator[Finding]:
             remedy="write storage.backend, or volumes: local",
         )
     if written.backend in ("cephadm", "rook"):
-        yield from _cluster(draft)
+        yield from _cluster(context)
     names = Counter(pool.name or purpose for purpose, pool in written.pools.items())
     for name, count in names.items():
         if count > 1:
@@ -45,9 +45,9 @@ def check(draft: Draft) -> Iterator[Finding]:
             )
 
 
-def _cluster(draft: Draft) -> Iterator[Finding]:
-    written, production = draft.site.storage, draft.layout.profile.production
-    hosts = draft.layout.with_role("storage")
+def _cluster(context: PlanContext) -> Iterator[Finding]:
+    written, production = context.site.storage, context.layout.profile.production
+    hosts = context.layout.with_role("storage")
     if 0 < len(hosts) < 3 and production:
         yield Finding(
             name="laptop-ceph",

@@ -5,24 +5,24 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ..layout.context import Draft
+from ..layout.context import PlanContext
 from ..types import Finding
 
 _SEEDS = re.compile(r"http://[^/:]+:[0-9]{1,5}")  # what a seed can listen on
 
 
-def check(draft: Draft) -> Iterator[Finding]:
+def check(context: PlanContext) -> Iterator[Finding]:
     """Yield findings about the registry, the file tree and the host that serves both."""
-    written = draft.site.supply
-    seeds = [host.name for host in draft.layout.with_role("seed")]
-    keys = tuple(dict.fromkeys(f"machines.{member.group}" for member in draft.layout.members if member.name in seeds))
+    written = context.site.supply
+    seeds = [host.name for host in context.layout.with_role("seed")]
+    keys = tuple(dict.fromkeys(f"machines.{member.group}" for member in context.layout.members if member.name in seeds))
     if written.registry and not written.files_url:
         yield Finding(
             name="files-url-missing",
             severity="error",
             where=("supply.files_url", "supply.registry"),
             what=f"images come from {written.registry}, and nothing says where files come from",
-            why=f"nobody would serve {draft.plan.supply.files_url}: no host gets kubeadm or the kubelet",
+            why=f"nobody would serve {context.plan.supply.files_url}: no host gets kubeadm or the kubelet",
             remedy="write supply.files_url, by <artifact>/<version>/<file>; or leave supply.registry out",
         )
     if written.source == "registry" and not written.registry:
@@ -53,13 +53,13 @@ def check(draft: Draft) -> Iterator[Finding]:
             remedy="keep one of them",
         )
     if seeds and not written.registry and written.files_url:
-        yield from _ports(draft, written.files_url)
+        yield from _ports(context, written.files_url)
 
 
-def _ports(draft: Draft, files_url: str) -> Iterator[Finding]:
+def _ports(context: PlanContext, files_url: str) -> Iterator[Finding]:
     """Yield what keeps the seed's web server from serving files as written."""
-    remedy = f"leave it out, or write one such as http://registry.{draft.site.domain}:8080"
-    supply = draft.plan.supply
+    remedy = f"leave it out, or write one such as http://registry.{context.site.domain}:8080"
+    supply = context.plan.supply
     if not _SEEDS.fullmatch(files_url):
         yield Finding(
             name="files-url-not-the-seeds",
@@ -78,7 +78,7 @@ def _ports(draft: Draft, files_url: str) -> Iterator[Finding]:
             why=f"the registry listens at {supply.registry_inside}, and the site reads it at {supply.registry}",
             remedy=remedy,
         )
-    elif user := _others(draft).get(int(_port(files_url))):
+    elif user := _others(context).get(int(_port(files_url))):
         yield Finding(
             name="seed-port-taken",
             severity="error",
@@ -89,11 +89,11 @@ def _ports(draft: Draft, files_url: str) -> Iterator[Finding]:
         )
 
 
-def _others(draft: Draft) -> dict[int, str]:
+def _others(context: PlanContext) -> dict[int, str]:
     """Return who else listens on the seed, by port."""
-    cluster, roles = draft.plan.kubernetes, draft.plan.hosts[draft.plan.supply.seed or ""].roles
+    cluster, roles = context.plan.kubernetes, context.plan.hosts[context.plan.supply.seed or ""].roles
     control = {443: "HAProxy", cluster.endpoint_port: "HAProxy", cluster.api_port: "the API server", 2379: "etcd"}
-    return {draft.plan.access.port: "sshd"} | (control | {2380: "etcd"} if "control" in roles else {})
+    return {context.plan.access.port: "sshd"} | (control | {2380: "etcd"} if "control" in roles else {})
 
 
 def _port(address: str) -> str:

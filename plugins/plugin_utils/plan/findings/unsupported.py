@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..layout.context import Draft
+from ..layout.context import PlanContext
 from ..types import Finding
 
 
-def check(draft: Draft) -> Iterator[Finding]:
+def check(context: PlanContext) -> Iterator[Finding]:
     """Yield a finding for each part of the site that no layer carries out yet."""
-    site, plan = draft.site, draft.plan
+    site, plan = context.site, context.plan
     if site.edge.kind == "gateway-api":
         yield Finding(
             name="not-in-this-version",
@@ -35,11 +35,11 @@ def check(draft: Draft) -> Iterator[Finding]:
             "their layer passes over them: they must run and let the controller in before the next one",
             "install them by other means and write provisioner: existing, or leave it for a later version",
         )
-    for network in draft.layout.by_purpose("cluster"):
+    for network in context.layout.by_purpose("cluster"):
         yield _warning(
             (f"networks.{network.name}",),
             "a plane of its own for pods",
-            f"pods' packets cross {draft.layout.underlay.name}, and their MTU is that plane's",
+            f"pods' packets cross {context.layout.underlay.name}, and their MTU is that plane's",
             "leave it out, or leave it for a later version",
         )
     if "ovn" in site.model_fields_set:

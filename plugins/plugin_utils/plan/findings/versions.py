@@ -5,24 +5,24 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ..layout.context import Draft
+from ..layout.context import PlanContext
 from ..platform import versions
 from ..types import Finding
 
 _DIGEST = re.compile(r"@sha256:[0-9a-f]{64}$")
 
 
-def check(draft: Draft) -> Iterator[Finding]:
+def check(context: PlanContext) -> Iterator[Finding]:
     """Yield findings about versions of Kubernetes, OpenStack, charts and images."""
-    yield from _matrix(draft)
-    yield from _charts(draft)
-    yield from _images(draft)
+    yield from _matrix(context)
+    yield from _charts(context)
+    yield from _images(context)
 
 
-def _matrix(draft: Draft) -> Iterator[Finding]:
+def _matrix(context: PlanContext) -> Iterator[Finding]:
     for key, value, known in (
-        ("kubernetes.version", draft.site.kubernetes.version, versions.KUBERNETES),
-        ("openstack.release", draft.site.openstack.release, versions.OPENSTACK),
+        ("kubernetes.version", context.site.kubernetes.version, versions.KUBERNETES),
+        ("openstack.release", context.site.openstack.release, versions.OPENSTACK),
     ):
         if value not in known:
             yield Finding(
@@ -35,8 +35,8 @@ def _matrix(draft: Draft) -> Iterator[Finding]:
             )
 
 
-def _charts(draft: Draft) -> Iterator[Finding]:
-    written = draft.site.openstack
+def _charts(context: PlanContext) -> Iterator[Finding]:
+    written = context.site.openstack
     matrix = versions.nearest_openstack(written.release).charts
     remote = "://" in written.charts
     for name, version in written.chart_versions.items():
@@ -78,13 +78,13 @@ def _charts(draft: Draft) -> Iterator[Finding]:
         )
 
 
-def _images(draft: Draft) -> Iterator[Finding]:
+def _images(context: PlanContext) -> Iterator[Finding]:
     known = versions.images(
-        registry="", kubernetes=draft.site.kubernetes.version, openstack=draft.site.openstack.release,
-        cni=draft.plan.kubernetes.cni.name,
+        registry="", kubernetes=context.site.kubernetes.version, openstack=context.site.openstack.release,
+        cni=context.plan.kubernetes.cni.name,
     )  # fmt: skip
-    release = draft.site.openstack.release
-    for name, reference in draft.site.supply.images.items():
+    release = context.site.openstack.release
+    for name, reference in context.site.supply.images.items():
         key = f"supply.images.{name}"
         if name not in known:
             yield Finding(

@@ -66,7 +66,7 @@ class Layout:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Draft:
+class PlanContext:
     """Everything but the findings, with what was written beside what follows from it."""
 
     layout: Layout
@@ -85,5 +85,5 @@ def size_of(site: Site, group: MachineGroup) -> int:
 
 
 def roles_of(name: str, group: MachineGroup) -> tuple[Role, ...]:
-    """Return the roles of a group: those written, else its name (`coherence` has made sure it is a role)."""
+    """Return the roles of a group: those written, else its name (`validation` made sure it is a role)."""
     return tuple(dict.fromkeys(group.roles)) if group.roles else (name,)  # type: ignore[return-value]

@@ -25,7 +25,7 @@ ATTACHED: dict[Purpose, frozenset[Role]] = {
 
 
 @dataclass(slots=True)
-class _Lane:
+class NetworkAttachment:
     """One network as a group's machines see it."""
 
     network: NetworkPlan
@@ -40,53 +40,70 @@ class _Lane:
 class GroupPorts:
     """Hands out the interfaces of one group's machines."""
 
-    def __init__(self, lanes: list[_Lane], oob: _Lane | None, management: str, role: Role, group_key: str) -> None:
-        self._lanes, self._oob, self._management, self._role, self._key = lanes, oob, management, role, group_key
+    def __init__(
+        self,
+        attachments: list[NetworkAttachment],
+        oob: NetworkAttachment | None,
+        management: str,
+        role: Role,
+        group_key: str,
+    ) -> None:
+        self._attachments, self._oob, self._management, self._role, self._key = (
+            attachments,
+            oob,
+            management,
+            role,
+            group_key,
+        )
 
     def of_member(self, member: Member) -> tuple[str, tuple[InterfacePlan, ...], str | None]:
         """Return the management address ("" without one), the interfaces, and the address of the controller, if any."""
         own = member.own
         interfaces = []
         main = ""
-        for lane in self._lanes:
-            port = own.ports.get(lane.network.name) if own else None
-            address = self._address(lane, member, port) if lane.addressed else None
-            if lane.network.name == self._management:
+        for attachment in self._attachments:
+            port = own.ports.get(attachment.network.name) if own else None
+            address = self._address(attachment, member, port) if attachment.addressed else None
+            if attachment.network.name == self._management:
                 main = address or ""
-            mac = (port.mac if port else None) or (own.mac if own and lane.boots else None)
+            mac = (port.mac if port else None) or (own.mac if own and attachment.boots else None)
             interfaces.append(
                 InterfacePlan(
-                    name=(port.interface if port else None) or lane.interface,
-                    network=lane.network.name,
+                    name=(port.interface if port else None) or attachment.interface,
+                    network=attachment.network.name,
                     address=address,
-                    prefix=lane.prefix,
-                    mtu=lane.network.mtu,
+                    prefix=attachment.prefix,
+                    mtu=attachment.network.mtu,
                     mac=mac,
                 )
             )
         controller = self._allot(self._oob, member) if self._oob and not (own and own.bmc and own.bmc.address) else None
         return main, tuple(interfaces), controller
 
-    def _address(self, lane: _Lane, member: Member, port: Port | None) -> str | None:
+    def _address(self, attachment: NetworkAttachment, member: Member, port: Port | None) -> str | None:
         if port and port.address:
             return port.address
-        if lane.network.name == self._management and member.own and member.own.address:
+        if attachment.network.name == self._management and member.own and member.own.address:
             return member.own.address
-        return self._allot(lane, member)
+        return self._allot(attachment, member)
 
-    def _allot(self, lane: _Lane, member: Member) -> str | None:
+    def _allot(self, attachment: NetworkAttachment, member: Member) -> str | None:
         if member.number is None:
             return None
-        address = lane.share.nth(member.number)
+        address = attachment.share.nth(member.number)
         if address is None:
-            lane.full.append(member.name)
+            attachment.full.append(member.name)
             return None
         return text(address)
 
     def findings(self) -> list[Finding]:
         """Return one finding for each network whose share is too small for the group."""
-        lanes = [*self._lanes, *([self._oob] if self._oob else [])]
-        return [range_full(self._key, lane.network, self._role, lane.share, lane.full) for lane in lanes if lane.full]
+        attachments = [*self._attachments, *([self._oob] if self._oob else [])]
+        return [
+            range_full(self._key, attachment.network, self._role, attachment.share, attachment.full)
+            for attachment in attachments
+            if attachment.full
+        ]
 
 
 class Ports:
@@ -111,18 +128,18 @@ class Ports:
             if ATTACHED[n.purpose].intersection(roles) or (n.purpose == "provisioning" and with_bmc)
         ]
         boot = next((n.name for n in networks if n.purpose == "provisioning"), layout.management.name)
-        lanes = [self._lane(n, role, boots=n.name == boot) for n in networks]
+        attachments = [self._attach(n, role, boots=n.name == boot) for n in networks]
         oob = layout.by_purpose("oob")
         return GroupPorts(
-            lanes,
-            self._lane(oob[0], role, boots=False) if oob and with_bmc else None,
+            attachments,
+            self._attach(oob[0], role, boots=False) if oob and with_bmc else None,
             layout.management.name,
             role,
             key,
         )
 
-    def _lane(self, network: NetworkPlan, role: Role, *, boots: bool) -> _Lane:
-        return _Lane(
+    def _attach(self, network: NetworkPlan, role: Role, *, boots: bool) -> NetworkAttachment:
+        return NetworkAttachment(
             network=network,
             share=self._layout.shares[network.name][role],
             interface=self._names[network.name],

@@ -93,7 +93,7 @@ def _networks(site: Site) -> dict[str, Network]:
 
 
 def _network_plan(name: str, network: Network) -> NetworkPlan:
-    purpose: Purpose = network.purpose or name  # type: ignore[assignment]  # `coherence` has made sure
+    purpose: Purpose = network.purpose or name  # type: ignore[assignment]  # `validation` made sure
     routed = purpose in ("management", "provider", "oob", "provisioning")
     return NetworkPlan(
         name=name,

@@ -9,7 +9,7 @@ from ..model import Site
 from ..types import Plan
 
 
-def assumed(site: Site, plan: Plan) -> dict[str, str]:
+def defaults(site: Site, plan: Plan) -> dict[str, str]:
     """Return key path -> value for what ``site`` does not say and ``plan``, made of it, decided."""
     layout, size = lay_out(site), sizes(plan)
     cloud, cluster = site.openstack.replicas, site.kubernetes

@@ -16,7 +16,7 @@ from typing import Any
 from ...errors import GroundupError
 from ...files import write_atomic
 from ...paths import state_dir
-from ...verbs import predicts
+from ...verbs import dry_run
 from ..build.oci import manifest_digest
 from ..cache.artifact import Artifact
 
@@ -99,14 +99,14 @@ def save(site: str, record: Record) -> None:
     write_atomic(path, json.dumps(record.plain(), indent=1, sort_keys=True).encode() + b"\n", mode=0o644)
 
 
-def needed(site: str, *, seed: str | None, predicts: bool) -> Record:
+def needed(site: str, *, seed: str | None, dry_run: bool) -> Record:
     """Return the record that nodes of ``site`` are told from.
 
-    Without a ``seed`` there is none: an existing registry answers for its own names. With ``predicts`` there may be
+    Without a ``seed`` there is none: an existing registry answers for its own names. With ``dry_run`` there may be
     none yet, and names stay names. Otherwise raises GroundupError when it is missing.
     """
     record = load(site) if seed else Record()
-    if record is None and not predicts:
+    if record is None and not dry_run:
         raise GroundupError(
             f"nothing is recorded of what {seed} serves",
             where=str(state_dir(site) / FILE),
@@ -118,7 +118,7 @@ def needed(site: str, *, seed: str | None, predicts: bool) -> Record:
 
 def foreseen(variables: Mapping[str, Any], *, seed: str | None) -> Record | None:
     """Return what ``seed`` would serve, as its own layer said before in this run in check mode; None: it did not."""
-    if not seed or not predicts(variables) or seed not in variables.get("hostvars", {}):
+    if not seed or not dry_run(variables) or seed not in variables.get("hostvars", {}):
         return None
     said = variables["hostvars"][seed].get("seed_published") or {}
     return Record.from_plain(said["published"]) if "published" in said else None
