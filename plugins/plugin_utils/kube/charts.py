@@ -13,8 +13,8 @@ from typing import Any
 from ..helm.client import Helm, why
 from ..plan.types import ReleasePlan
 from ..rollout.apply.heal import heal
+from ..rollout.apply.limits import Limits
 from ..rollout.gate.preview import Survey, predict
-from ..rollout.graph.limits import Limits
 from ..rollout.types import ReleaseDiff, RolloutError
 from .client import Api
 

@@ -11,16 +11,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
+from ..graph import Graph, run
 from ..helm.client import Helm
 from ..kube.client import Api, ApiError
 from ..plan.types import Plan, ReleasePlan
 from ..secrets import Redactor
 from .apply.deploy import Outcome, Tools, bring_up
+from .apply.limits import Limits, claims
 from .apply.process import Processes, stop_on_signals
 from .apply.progress import Board
 from .apply.watch import ClusterView
@@ -29,13 +31,9 @@ from .gate import preview as survey
 from .gate import reasons as gate
 from .gate.diff import lines
 from .gate.preview import Survey
-from .graph.limits import Limits, claims
-from .graph.order import Graph
 from .options import Options
 from .types import Card, Check, Evidence, ReleaseReport, RolloutError, RolloutResult, State, Verification
 from .verify import VERIFIERS, Context
-
-_LOOK = 1.0  # seconds between two looks at releases under way; they report by themselves
 
 
 class Secrets(Protocol):
@@ -128,7 +126,12 @@ class Rollout:
         self._print(self._redactor.text(text))
 
     def _graph(self) -> Graph:
-        return Graph(self._releases.values(), seconds=self._options.seconds)
+        return Graph(
+            ((release.name, release.needs) for release in self._plan.openstack.releases),
+            cost=self._options.seconds,
+            kind="release",
+            where="openstack.services",
+        )
 
     def _cluster(self) -> Api:
         if self._api is None:
@@ -188,38 +191,31 @@ class Rollout:
         reports: dict[str, ReleaseReport] = {}
         made: list[Card] = []
         facts: dict[str, Any] = {}
-        started: dict[Future[Outcome], tuple[str, float]] = {}
-        with ThreadPoolExecutor(max_workers=max(1, len(self._releases)), thread_name_prefix="release") as pool:
-            try:
-                while True:
-                    for name in graph.ready():
-                        future = pool.submit(self._one, self._releases[name], found, tools)
-                        started[future] = (name, time.monotonic())
-                    if not started:
-                        break
-                    done, _ = wait(started, timeout=_LOOK, return_when=FIRST_COMPLETED)
-                    tools.board.tick()
-                    for future in done:
-                        name, since = started.pop(future)
-                        outcome = future.result()
-                        seconds = time.monotonic() - since
-                        facts.update(outcome.verification.facts)
-                        reports[name] = self._report(name, outcome, seconds)
-                        tools.board.update(name, reports[name].state)
-                        if outcome.evidence is None:
-                            graph.done(name)
-                            continue
-                        lost = graph.lost(name)
-                        for other in lost:
-                            reports[other] = ReleaseReport(name=other, state="not started", changed=False, seconds=0.0)
-                            tools.board.update(other, "not started", waiting_for=f"it needs {name}")
-                        made.append(self._card(outcome.evidence, graph, lost))
-                        tools.board.say(cards.text(made[-1]))
-            except BaseException:
-                # Threads of releases end as soon as they see that the run has stopped.
-                self._processes.stop()
-                pool.shutdown(wait=True, cancel_futures=True)
-                raise
+
+        def ended(name: str, future: Future[tuple[Outcome, float]]) -> bool:
+            outcome, seconds = future.result()
+            facts.update(outcome.verification.facts)
+            reports[name] = self._report(name, outcome, seconds)
+            tools.board.update(name, reports[name].state)
+            if outcome.evidence is None:
+                return True
+            lost = graph.lost(name)
+            for other in lost:
+                reports[other] = ReleaseReport(name=other, state="not started", changed=False, seconds=0.0)
+                tools.board.update(other, "not started", waiting_for=f"it needs {name}")
+            made.append(self._card(outcome.evidence, graph, lost))
+            tools.board.say(cards.text(made[-1]))
+            return False
+
+        run(
+            graph,
+            lambda name: self._one(self._releases[name], found, tools),
+            ended,
+            jobs=len(self._releases),  # how many go at once is the limits' word
+            threads="release",
+            stop=self._processes.stop,
+            tick=tools.board.tick,
+        )
         return RolloutResult(
             releases=tuple(reports[name] for name in self._releases if name in reports),
             diffs=tuple(found.diffs.values()),
@@ -228,9 +224,11 @@ class Rollout:
             facts=facts,
         )
 
-    def _one(self, release: ReleasePlan, found: Survey, tools: Tools) -> Outcome:
+    def _one(self, release: ReleasePlan, found: Survey, tools: Tools) -> tuple[Outcome, float]:
+        started = time.monotonic()
         with self._limits.hold(*claims(release)):
-            return bring_up(release, found.rendered[release.name], found, tools)
+            outcome = bring_up(release, found.rendered[release.name], found, tools)
+        return outcome, time.monotonic() - started
 
     def _report(self, name: str, outcome: Outcome, seconds: float) -> ReleaseReport:
         state: State = "failed" if outcome.evidence else "ready" if outcome.changed else "unchanged"

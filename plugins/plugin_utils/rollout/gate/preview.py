@@ -12,7 +12,7 @@ from ...helm import records as live
 from ...helm.client import Helm
 from ...kube.client import Api
 from ...plan.types import Plan, ReleasePlan
-from ..graph.limits import Limits
+from ..apply.limits import Limits
 from ..types import ChartError, GateReason, LiveRelease, ObjectChange, ReleaseDiff, Rendered, ref_of
 from . import diff
 from . import reasons as gate

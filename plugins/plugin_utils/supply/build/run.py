@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import graphlib
 import os
 import threading
 import time
-from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future
 from pathlib import Path
 
 from ...errors import GroundupError
+from ...graph import Graph, run
 from ...paths import cache_dir
 from ..builders import builder_of
 from ..cache.artifact import Artifact, payload_name
@@ -71,44 +70,31 @@ class Run:
 
     def _build(self, names: tuple[str, ...], *, again: set[str]) -> None:
         counter = Counter(self._progress, total=len(names))
-        urgency = self._urgency(names)
-        sorter = graphlib.TopologicalSorter({n: [m for m in self._needs(n) if m in names] for n in names})
-        sorter.prepare()
-        ready: list[str] = []
-        running: dict[Future[Artifact], str] = {}
         failures: dict[str, BaseException] = {}
-        with ThreadPoolExecutor(self._jobs, thread_name_prefix="supply") as pool:
-            try:
-                while sorter.is_active():
-                    ready = sorted([*ready, *sorter.get_ready()], key=lambda name: -urgency[name])
-                    while ready and len(running) < self._jobs:
-                        name = ready.pop(0)
-                        running[pool.submit(self._one, name, counter, name in again)] = name
-                    if not running:
-                        break
-                    for future in wait(running, return_when=FIRST_COMPLETED).done:
-                        name = running.pop(future)
-                        if (error := future.exception()) is not None:
-                            failures[name] = error
-                            counter.step(name, "FAILED")
-                        else:
-                            self._found[name] = future.result()
-                            sorter.done(name)
-            except BaseException:
-                self._stop.set()
-                raise
+
+        def ended(name: str, future: Future[Artifact]) -> bool:
+            if (error := future.exception()) is not None:
+                failures[name] = error
+                counter.step(name, "FAILED")
+                return False
+            self._found[name] = future.result()
+            return True
+
+        run(
+            Graph(
+                ((name, [need for need in self._needs(name) if need in names]) for name in names),
+                cost={name: self._store.last_cost(name) or self._lock.artifacts[name].cost for name in names},
+                kind="artifact",
+                where="supply.lock",
+            ),
+            lambda name: self._one(name, counter, name in again),
+            ended,
+            jobs=self._jobs,
+            threads="supply",
+            stop=self._stop.set,
+        )
         if failures:
             raise _failed(failures)
-
-    def _urgency(self, names: tuple[str, ...]) -> Mapping[str, float]:
-        """Return name -> CPU seconds of the longest chain that starts with it."""
-        own = {name: self._store.last_cost(name) or self._lock.artifacts[name].cost for name in names}
-        total = dict(own)
-        for name in reversed(names):
-            for need in self._needs(name):
-                if need in total:
-                    total[need] = max(total[need], own[need] + total[name])
-        return total
 
     def _one(self, name: str, counter: Counter, again: bool) -> Artifact:
         entry, key = self._lock.artifacts[name], self._keys[name]

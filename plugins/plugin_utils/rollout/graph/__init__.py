@@ -1,1 +1,0 @@
-"""Which release may start now, and what releases share."""
