@@ -8,7 +8,7 @@ from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
-from ansible_collections.groundup.cloud.plugins.plugin_utils.pki import ensure_authority, ensure_leaf
+from ansible_collections.groundup.cloud.plugins.plugin_utils.pki import ensure_authority, ensure_leaf, users
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import SiteError, load_site, make_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import (
     STORE,
@@ -39,14 +39,16 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
             if arguments["state"] == "absent":
                 return result | {"changed": password_source(plan.site).forget(directory / STORE, write=write)}
             store = open_store(plan.site, write=write)
-            created = store.ensure(required(plan))
+            specs = users(plan)
+            created = store.ensure({*required(plan), *(spec.key_name for spec in specs)})
             authority = ensure_authority(store, directory, site=plan.site, write=write)
-            hosts = [*(endpoint.name for endpoint in plan.edge.endpoints), plan.edge.address]
-            edge = ensure_leaf(authority, store, directory, name="edge", hosts=hosts, write=write)
+            reasons = {"ca": authority.reason} | {
+                spec.user: ensure_leaf(authority, store, directory, spec, write=write).reason for spec in specs
+            }
         except (GroundupError, SiteError, OSError) as error:
             # Not chained: what is below may hold what was read.
             raise AnsibleActionFail(str(error)) from None
-        issued = {name: why for name, why in (("ca", authority.reason), ("edge", edge.reason)) if why}
+        issued = {name: why for name, why in reasons.items() if why}
         after = [f"secret {name}" for name in created] + [f"certificate {name}: {why}" for name, why in issued.items()]
         return {
             **result,

@@ -7,6 +7,7 @@ authorities, which kubeadm makes; nothing here touches those.
 from __future__ import annotations
 
 from .authority import Authority, PkiError, ensure_authority
-from .leaf import Leaf, ensure_leaf
+from .leaf import Leaf, LeafSpec, ensure_leaf
+from .users import users
 
-__all__ = ["Authority", "Leaf", "PkiError", "ensure_authority", "ensure_leaf"]
+__all__ = ["Authority", "Leaf", "LeafSpec", "PkiError", "ensure_authority", "ensure_leaf", "users"]

@@ -21,7 +21,7 @@ from ..secrets import Store
 KEY = "pki/ca-key"
 FILE = "ca.crt"
 LIFETIME = timedelta(days=3650)
-RENEW_BEFORE = timedelta(days=800)  # two lives of a leaf (leaf.LIFETIME): no leaf outlives its authority
+RENEW_BEFORE = timedelta(days=800)  # the longest life of a leaf: none outlives its authority
 BACKDATE = timedelta(days=1)  # a host whose clock is not set yet must still accept what was issued a minute ago
 
 
@@ -89,7 +89,7 @@ def _self_signed(key: ec.EllipticCurvePrivateKey, *, site: str, now: datetime) -
 
 
 def key_usage(*, sign_certificates: bool) -> x509.KeyUsage:
-    """Return the key usage of an authority, or of a TLS server with an elliptic-curve key (RFC 5280, 4.2.1.3)."""
+    """Return the key usage of an authority, or of a TLS end with an elliptic-curve key (RFC 5280, 4.2.1.3)."""
     return x509.KeyUsage(
         digital_signature=not sign_certificates,
         key_cert_sign=sign_certificates,

@@ -1,12 +1,16 @@
-"""Certificates of servers, issued by the site's authority and replaced in time."""
+"""Certificates of servers and clients, issued by the site's authority and replaced in time.
+
+A user of the authority is named (``edge``, ``ovn-nb``, ``compute-1``): its key is the secret ``pki/<user>-key``, its
+certificate the file ``pki/<user>.crt`` in the site's state directory.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
 from pathlib import Path
+from typing import Literal
 
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature
@@ -16,15 +20,66 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from ..files import write_atomic
 from ..secrets import Store
-from .authority import BACKDATE, Authority, ensure_key, key_usage, read_certificate, same_key, to_pem
+from ..secrets.names import check_name
+from . import authority as ca
+from .authority import BACKDATE, Authority, PkiError, ensure_key, key_usage, read_certificate, same_key, to_pem
 
-LIFETIME = timedelta(days=397)  # the longest that browsers accept (CA/Browser Forum, SC-31)
-RENEW_BEFORE = timedelta(days=30)
+Usage = Literal["server", "client", "both"]
+
+_EXTENDED = {
+    "server": (ExtendedKeyUsageOID.SERVER_AUTH,),
+    "client": (ExtendedKeyUsageOID.CLIENT_AUTH,),
+    "both": (ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeafSpec:
+    """The certificate a user of the authority needs. Raises PkiError when none can be issued for it."""
+
+    user: str
+    names: tuple[str, ...] = ()  # DNS names and IP addresses; a client may have none
+    usage: Usage = "server"
+    days: int = 397  # the longest that browsers accept (CA/Browser Forum, SC-31)
+
+    def __post_init__(self) -> None:
+        """Refuse what no client would accept, or what the authority's life cannot cover."""
+        check_name(self.key_name, where=f"certificate of {self.user!r}")
+        longest = ca.RENEW_BEFORE.days
+        if self.key_name == ca.KEY or "/" in self.user:
+            self._refuse(f"{self.user!r} is no user of the authority", "its key would be another's", "choose a word")
+        if not self.names and self.usage != "client":
+            self._refuse("a server's certificate has no name", "clients would refuse it", "name its hosts or addresses")
+        if not 1 <= self.days <= longest:
+            self._refuse(f"a life of {self.days} days", "it would outlive the authority", f"choose 1 to {longest}")
+
+    def _refuse(self, what: str, why: str, remedy: str) -> None:
+        raise PkiError(what, where=f"certificate of {self.user!r}", why=why, remedy=remedy)
+
+    @property
+    def key_name(self) -> str:
+        """Name of the secret that holds the private key."""
+        return f"pki/{self.user}-key"
+
+    @property
+    def life(self) -> timedelta:
+        """How long the certificate is valid."""
+        return timedelta(days=self.days)
+
+    @property
+    def renew_before(self) -> timedelta:
+        """How long before its end it is issued again: 30 days, a third of a short life."""
+        return min(timedelta(days=30), self.life / 3)
+
+    @property
+    def alternative_names(self) -> list[x509.GeneralName]:
+        """The names as the certificate has them, sorted."""
+        return [_general_name(name) for name in sorted(set(self.names))]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Leaf:
-    """A server's certificate; its key is in the store as ``pki/<name>-key``."""
+    """A certificate of a user; its key is in the store."""
 
     certificate: x509.Certificate
     reason: str  # why it was issued now; empty: the one there is still good
@@ -39,26 +94,23 @@ def ensure_leaf(
     authority: Authority,
     store: Store,
     directory: Path,
+    spec: LeafSpec,
     *,
-    name: str,
-    hosts: Iterable[str],
     now: datetime | None = None,
     write: bool = True,
 ) -> Leaf:
-    """Return the certificate ``directory/pki/<name>.crt`` for ``hosts`` (DNS names, IP addresses), issued when needed.
+    """Return the certificate ``directory/pki/<user>.crt``, made when it is missing, not as wanted or close to its end.
 
-    It is issued again when the names, the key or the authority changed, or 30 days before its end. ``write=False``
-    predicts. Raises PkiError, SecretsError, OSError.
+    ``write=False`` predicts. Raises PkiError, SecretsError, OSError.
     """
     now = now or datetime.now(UTC)
-    names = _subject_alternatives(hosts)
-    key = ensure_key(store, f"pki/{name}-key")
-    path = directory / "pki" / f"{name}.crt"
+    key = ensure_key(store, spec.key_name)
+    path = directory / "pki" / f"{spec.user}.crt"
     current = read_certificate(path)
-    reason = _why(current, authority=authority, key=key, names=names, now=now)
+    reason = _why(current, spec, authority=authority, key=key, now=now)
     if current is not None and not reason:
         return Leaf(certificate=current, reason="")
-    certificate = _signed(authority, key, name=name, names=names, now=now)
+    certificate = _signed(authority, key, spec, now=now)
     if write:
         path.parent.mkdir(mode=0o755, exist_ok=True)
         write_atomic(path, to_pem(certificate).encode(), mode=0o644)
@@ -67,56 +119,69 @@ def ensure_leaf(
 
 def _why(
     current: x509.Certificate | None,
+    spec: LeafSpec,
     *,
     authority: Authority,
     key: ec.EllipticCurvePrivateKey,
-    names: list[x509.GeneralName],
     now: datetime,
 ) -> str:
     if current is None:
         return "new"
-    if not same_key(current, key):
-        return "another key"
+    faults = {
+        "another key": not same_key(current, key),
+        "another authority": not _issued_by(current, authority),
+        "other names": set(_extension(current, x509.SubjectAlternativeName)) != set(spec.alternative_names),
+        "another usage": set(_extension(current, x509.ExtendedKeyUsage)) != set(_EXTENDED[spec.usage]),
+        "another life": current.not_valid_after_utc - current.not_valid_before_utc != spec.life + BACKDATE,
+        "close to its end": current.not_valid_after_utc - now < spec.renew_before,
+    }
+    return next((reason for reason, found in faults.items() if found), "")
+
+
+def _issued_by(certificate: x509.Certificate, authority: Authority) -> bool:
     try:
-        current.verify_directly_issued_by(authority.certificate)
+        certificate.verify_directly_issued_by(authority.certificate)
     except (ValueError, TypeError, InvalidSignature):
-        return "another authority"
-    if set(current.extensions.get_extension_for_class(x509.SubjectAlternativeName).value) != set(names):
-        return "other names"
-    if current.not_valid_after_utc - now < RENEW_BEFORE:
-        return "close to its end"
-    return ""
+        return False
+    return True
 
 
 def _signed(
-    authority: Authority, key: ec.EllipticCurvePrivateKey, *, name: str, names: list[x509.GeneralName], now: datetime
+    authority: Authority, key: ec.EllipticCurvePrivateKey, spec: LeafSpec, *, now: datetime
 ) -> x509.Certificate:
     issuer = authority.certificate
     public = key.public_key()
     identifier = issuer.extensions.get_extension_for_class(x509.SubjectKeyIdentifier).value
-    return (
+    builder = (
         x509.CertificateBuilder()
-        .subject_name(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name[:64])]))
+        .subject_name(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, spec.user[:64])]))
         .issuer_name(issuer.subject)
         .public_key(public)
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - BACKDATE)
-        .not_valid_after(now + LIFETIME)
+        .not_valid_after(now + spec.life)
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         .add_extension(key_usage(sign_certificates=False), critical=True)
-        .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
-        .add_extension(x509.SubjectAlternativeName(names), critical=False)
+        .add_extension(x509.ExtendedKeyUsage(_EXTENDED[spec.usage]), critical=False)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(public), critical=False)
         .add_extension(x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(identifier), critical=False)
-        .sign(authority.key, hashes.SHA256())
     )
+    if spec.names:  # an empty list is none (RFC 5280, 4.2.1.6)
+        builder = builder.add_extension(x509.SubjectAlternativeName(spec.alternative_names), critical=False)
+    return builder.sign(authority.key, hashes.SHA256())
 
 
-def _subject_alternatives(hosts: Iterable[str]) -> list[x509.GeneralName]:
-    names: list[x509.GeneralName] = []
-    for host in sorted(set(hosts)):
-        try:
-            names.append(x509.IPAddress(ip_address(host)))
-        except ValueError:
-            names.append(x509.DNSName(host))
-    return names
+def _extension(
+    certificate: x509.Certificate, kind: type[x509.SubjectAlternativeName | x509.ExtendedKeyUsage]
+) -> list[object]:
+    try:
+        return list(certificate.extensions.get_extension_for_class(kind).value)
+    except x509.ExtensionNotFound:
+        return []
+
+
+def _general_name(name: str) -> x509.GeneralName:
+    try:
+        return x509.IPAddress(ip_address(name))
+    except ValueError:
+        return x509.DNSName(name)

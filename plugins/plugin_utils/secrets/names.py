@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 REFERENCE = "$secret"
 NAME = re.compile(r"[a-z0-9][a-z0-9_.-]*(/[a-z0-9][a-z0-9_.-]*)+")
 
-# What the infrastructure itself needs, whatever the releases.
-INFRASTRUCTURE = ("keepalived/auth", "kubernetes/encryption-key", "pki/ca-key", "pki/edge-key")
+# What the infrastructure itself needs, whatever the releases. Keys of certificates: `pki.users`.
+INFRASTRUCTURE = ("keepalived/auth", "kubernetes/encryption-key", "pki/ca-key")
 
 
 def password(length: int = 32) -> str:

@@ -15,7 +15,7 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._host import kernel, packages, units
 from ansible_collections.groundup.cloud.plugins.module_utils._host.changes import Changes, HostError
 from ansible_collections.groundup.cloud.plugins.modules import edge_info, edge_node
-from ansible_collections.groundup.cloud.plugins.plugin_utils.pki import ensure_authority, ensure_leaf
+from ansible_collections.groundup.cloud.plugins.plugin_utils.pki import LeafSpec, ensure_authority, ensure_leaf
 from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import PasswordSource, Store
 
 TEMPLATES = Path(__file__).parents[3] / "roles" / "edge" / "templates"
@@ -136,7 +136,7 @@ def test_a_name_must_be_in_a_certificate_the_host_trusts(
 ) -> None:
     store = Store.open(tmp_path, PasswordSource(path=tmp_path / "password", ours=True))
     authority = ensure_authority(store, tmp_path, site="lab")
-    leaf = ensure_leaf(authority, store, tmp_path, name="edge", hosts=["identity.lab.test"])
+    leaf = ensure_leaf(authority, store, tmp_path, LeafSpec(user="edge", names=("identity.lab.test",)))
     (tmp_path / "server.pem").write_text(leaf.pem + store.get("pki/edge-key"))
     server = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     server.load_cert_chain(tmp_path / "server.pem")
@@ -166,7 +166,7 @@ def test_a_certificate_without_its_key_takes_no_place(tmp_path: Path, monkeypatc
     store = Store.open(tmp_path, PasswordSource(path=tmp_path / "password", ours=True))
     authority = ensure_authority(store, tmp_path, site="lab")
     for name in ("edge", "other"):
-        ensure_leaf(authority, store, tmp_path, name=name, hosts=["identity.lab.test"])
+        ensure_leaf(authority, store, tmp_path, LeafSpec(user=name, names=("identity.lab.test",)))
     monkeypatch.setattr(edge_node, "PEM", tmp_path / "edge.pem")
     monkeypatch.setattr(packages, "installed", lambda *_: None)
     monkeypatch.setattr(kernel, "parameters", lambda *_, **__: None)

@@ -4,23 +4,32 @@ from __future__ import annotations
 
 import socket
 import ssl
+import subprocess
 import threading
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.pki import (
     Authority,
     Leaf,
+    LeafSpec,
     PkiError,
     ensure_authority,
     ensure_leaf,
+    users,
 )
-from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import PasswordSource, Store
+from ansible_collections.groundup.cloud.plugins.plugin_utils.pki.leaf import Usage
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import load_site, make_plan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import PasswordSource, SecretsError, Store
 from cryptography import x509
 
+LAB = Path(__file__).parents[3] / "inventories" / "lab" / "site.yml"
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
-HOSTS = ["identity.lab.test", "compute.lab.test", "10.99.0.10"]
+HOSTS = ("identity.lab.test", "compute.lab.test", "10.99.0.10")
+EDGE = LeafSpec(user="edge", names=HOSTS)
 
 
 @pytest.fixture
@@ -28,10 +37,10 @@ def store(tmp_path: Path) -> Store:
     return Store.open(tmp_path, PasswordSource(path=tmp_path / "password", ours=True))
 
 
-def issue(store: Store, hosts: list[str] = HOSTS, *, now: datetime = NOW) -> tuple[Authority, Leaf]:
+def issue(store: Store, spec: LeafSpec = EDGE, *, now: datetime = NOW) -> tuple[Authority, Leaf]:
     directory = store.path.parent
     authority = ensure_authority(store, directory, site="lab", now=now)
-    return authority, ensure_leaf(authority, store, directory, name="edge", hosts=hosts, now=now)
+    return authority, ensure_leaf(authority, store, directory, spec, now=now)
 
 
 def test_a_second_run_writes_nothing(store: Store) -> None:
@@ -65,7 +74,7 @@ def test_a_strict_client_that_trusts_the_authority_accepts_the_server_by_each_na
 
 def test_a_certificate_is_issued_again_for_other_names_with_the_same_key(store: Store) -> None:
     _, before = issue(store)
-    _, after = issue(store, [*HOSTS, "image.lab.test"])
+    _, after = issue(store, replace(EDGE, names=(*HOSTS, "image.lab.test")))
     assert after.reason == "other names"
     assert after.certificate.public_key() == before.certificate.public_key()
     names = after.certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
@@ -84,7 +93,7 @@ def test_a_renewed_authority_still_vouches_for_what_it_issued_before(store: Stor
     renewed, _ = issue(store, now=later)
     assert renewed.reason == "close to its end"
     assert renewed.certificate.not_valid_after_utc > first.certificate.not_valid_after_utc
-    leaf = ensure_leaf(first, store, store.path.parent, name="other", hosts=["a.lab.test"], now=NOW)
+    leaf = ensure_leaf(first, store, store.path.parent, LeafSpec(user="other", names=("a.lab.test",)), now=NOW)
     leaf.certificate.verify_directly_issued_by(renewed.certificate)
 
 
@@ -130,6 +139,94 @@ def test_check_mode_predicts_and_writes_nothing(tmp_path: Path) -> None:
     site = tmp_path / "site"
     store = Store.open(site, PasswordSource(path=tmp_path / "password", ours=True), write=False)
     authority = ensure_authority(store, site, site="lab", now=NOW, write=False)
-    leaf = ensure_leaf(authority, store, site, name="edge", hosts=HOSTS, now=NOW, write=False)
+    leaf = ensure_leaf(authority, store, site, EDGE, now=NOW, write=False)
     assert (authority.reason, leaf.reason) == ("new", "new")
     assert not site.exists()
+
+
+@pytest.mark.parametrize(
+    ("usage", "serves", "asks"), [("server", True, False), ("client", False, True), ("both", True, True)]
+)
+def test_openssl_accepts_a_certificate_for_its_usage_and_no_other(
+    store: Store, usage: Usage, *, serves: bool, asks: bool
+) -> None:
+    spec = LeafSpec(user="compute-1", names=("compute-1.lab.test", "10.99.0.51", "fd00::51"), usage=usage, days=90)
+    authority, leaf = issue(store, spec, now=datetime.now(UTC))
+    directory = store.path.parent
+    for purpose, accepted in (("sslserver", serves), ("sslclient", asks)):
+        for name in ("-verify_hostname=compute-1.lab.test", "-verify_ip=10.99.0.51", "-verify_ip=fd00::51"):
+            found = subprocess.run(
+                ["openssl", "verify", "-x509_strict", "-CAfile", directory / "ca.crt", "-purpose", purpose,
+                 *name.split("="), directory / "pki/compute-1.crt"],
+                capture_output=True, check=False,
+            )  # fmt: skip
+            assert (found.returncode == 0) is accepted, (purpose, name, found.stderr)
+    life = leaf.certificate.not_valid_after_utc - datetime.now(UTC)
+    assert timedelta(days=89) < life <= timedelta(days=90)
+    leaf.certificate.verify_directly_issued_by(authority.certificate)
+
+
+def test_a_client_needs_no_name_beside_its_own(store: Store) -> None:
+    _, leaf = issue(store, LeafSpec(user="ovn-controller", usage="client"))
+    assert leaf.certificate.subject.rfc4514_string() == "CN=ovn-controller"
+    with pytest.raises(x509.ExtensionNotFound):
+        leaf.certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName)
+    assert issue(store, LeafSpec(user="ovn-controller", usage="client"))[1].reason == ""
+
+
+@pytest.mark.parametrize(
+    ("wanted", "reason"),
+    [
+        ({}, ""),
+        ({"names": HOSTS[::-1]}, ""),
+        ({"names": HOSTS[1:]}, "other names"),
+        ({"usage": "both"}, "another usage"),
+        ({"days": 30}, "another life"),
+    ],
+)
+def test_a_certificate_is_issued_again_when_something_else_is_wanted(
+    store: Store, wanted: dict[str, Any], reason: str
+) -> None:
+    issue(store)
+    assert issue(store, replace(EDGE, **wanted))[1].reason == reason
+    assert issue(store, replace(EDGE, **wanted))[1].reason == ""
+
+
+@pytest.mark.parametrize(("left", "reason"), [(31, ""), (29, "close to its end")])
+def test_a_short_life_is_renewed_when_a_third_is_left(store: Store, left: int, reason: str) -> None:
+    spec = LeafSpec(user="ovn-nb", names=("ovn-nb.lab.test",), days=90)
+    issue(store, spec)
+    assert issue(store, spec, now=NOW + timedelta(days=90 - left))[1].reason == reason
+
+
+def test_each_user_has_a_key_and_a_certificate_of_its_own(store: Store) -> None:
+    _, edge = issue(store)
+    _, other = issue(store, LeafSpec(user="ovn-nb", names=("ovn-nb.lab.test",), usage="both"))
+    assert edge.certificate.public_key() != other.certificate.public_key()
+    assert issue(store)[1].reason == ""
+    assert sorted(path.name for path in (store.path.parent / "pki").iterdir()) == ["edge.crt", "ovn-nb.crt"]
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        ({"user": "ca"}, "'ca' is no user"),
+        ({"user": "a/b"}, "'a/b' is no user"),
+        ({"user": "../edge"}, "is not the name of a secret"),
+        ({"user": "edge", "names": ()}, "no name"),
+        ({"user": "edge", "days": 801}, "a life of 801 days"),
+        ({"user": "edge", "days": 0}, "a life of 0 days"),
+    ],
+)
+def test_a_certificate_that_nobody_could_use_is_refused(spec: dict[str, Any], said: str) -> None:
+    with pytest.raises((PkiError, SecretsError), match=said):
+        LeafSpec(**{"names": ("a.lab.test",), **spec})
+
+
+def test_a_site_has_the_certificate_of_its_edge_with_the_public_names_and_the_virtual_ip(store: Store) -> None:
+    plan = make_plan(load_site(LAB))
+    (edge,) = users(plan)
+    assert (edge.key_name, edge.usage) == ("pki/edge-key", "server")
+    assert set(edge.names) == {"identity.lab.test", plan.edge.address}
+    _, leaf = issue(store, edge)
+    assert store.get(edge.key_name) not in repr(leaf) + repr(edge) + leaf.pem
