@@ -6,7 +6,6 @@ import http.client
 import shlex
 import tarfile
 import time
-import urllib.request
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,7 +19,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import cache_
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache import stale as remains
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish import record as published
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish.record import Record
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish.serve import LAID_OUT, served
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish.serve import LAID_OUT, direct, served
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish.tunnel import ssh_command, tunnel
 
 ARGUMENTS = {
@@ -188,9 +187,8 @@ def _url(base: str, path: Path) -> str:
 
 def _get(url: str) -> bytes | None:
     """Return what is at ``url``, None when nothing is or nothing answers."""
-    direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # a seed is never behind the machine's proxy
     try:
-        with direct.open(url, timeout=60) as answer:
+        with direct().open(url, timeout=60) as answer:
             return bytes(answer.read())
     except (OSError, http.client.HTTPException):  # the latter: something else listens there, or it hung up midway
         return None

@@ -19,6 +19,7 @@ from ...errors import GroundupError
 from ...paths import COLLECTION
 
 DEFAULT_PATH = COLLECTION / "supply.lock"
+_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 Digest = Annotated[str, Field(pattern=r"^sha256:[0-9a-f]{64}$")]
 Kind = Literal["root", "files", "image"]
@@ -202,7 +203,8 @@ class Lock(_Strict):
 def load_lock(path: Path = DEFAULT_PATH) -> Lock:
     """Read and check the lock. Raises GroundupError naming the file and the key at fault."""
     try:
-        return Lock.model_validate(yaml.safe_load(path.read_text(encoding="utf-8"))).by("build")
+        data = yaml.load(path.read_text(encoding="utf-8"), Loader=_LOADER)  # noqa: S506 - safe, and ten times as fast
+        return Lock.model_validate(data).by("build")
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise _unreadable(path, str(error)) from error
     except ValidationError as error:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import http.client
 import json
 import os
 import shutil
-import ssl
 import subprocess
 import urllib.error
 import urllib.request
@@ -99,16 +99,19 @@ def push(
     return found
 
 
+@functools.cache  # it reads the machine's certificates, which takes longer than a request
+def direct() -> urllib.request.OpenerDirector:
+    """Return an opener that passes by the machine's proxy: a seed is never behind it."""
+    return urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+
 def registry_digest(registry: str, image: Artifact, *, tls_verify: bool) -> str | None:
     """Return the digest a registry holds under the image's tag, None when it has no such tag."""
     repository, _, tag = str(image.image).rpartition(":")
     url = f"{'https' if tls_verify else 'http'}://{registry}/v2/{repository}/manifests/{tag}"
     request = urllib.request.Request(url, headers={"Accept": _ACCEPT}, method="HEAD")  # noqa: S310 - built above
-    direct = urllib.request.build_opener(
-        urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=ssl.create_default_context())
-    )
     try:
-        with direct.open(request, timeout=20) as answer:
+        with direct().open(request, timeout=20) as answer:
             return str(answer.headers["Docker-Content-Digest"])
     except urllib.error.HTTPError as error:
         if error.code == 404:

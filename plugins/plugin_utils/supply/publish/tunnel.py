@@ -9,12 +9,12 @@ import subprocess
 import tempfile
 import time
 import urllib.error
-import urllib.request
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from ...errors import GroundupError
+from .serve import direct
 
 # Before all that was asked for: of several values ssh takes the first. A connection kept for others would outlive us.
 _OURS = (
@@ -80,9 +80,8 @@ def _free_port() -> int:
 
 
 def _answers(url: str) -> bool:
-    direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
-        with direct.open(url, timeout=5):
+        with direct().open(url, timeout=5):
             return True
     except urllib.error.HTTPError:
         return True
