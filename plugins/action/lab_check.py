@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ansible.plugins.action import ActionBase
-from ansible_collections.groundup.cloud.plugins.module_utils._container.errors import LabError
+from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.module_utils._container.names import Lab
 from ansible_collections.groundup.cloud.plugins.plugin_utils.lab_check import Machine, Wanted, faults
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
@@ -25,7 +25,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
         try:
             wanted = _wanted(arguments["site_file"])
             found = faults(wanted, Machine.now(wanted))
-        except (SiteError, LabError) as error:
+        except (SiteError, GroundupError) as error:
             return {**result, "failed": True, "msg": str(error)}
         result |= {"changed": False, "hosts": sorted(wanted.memory_gb)}
         return result | ({"failed": True, "msg": "\n".join(map(str, found))} if found else {})

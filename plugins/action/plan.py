@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ansible.plugins.action import ActionBase
-from ansible_collections.groundup.cloud.plugins.plugin_utils.files import write_atomic
+from ansible_collections.groundup.cloud.plugins.module_utils._base.files import write_file
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import (
     Plan,
@@ -85,5 +85,5 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
                 diffs.append({"before_header": str(path), "after_header": str(path), "before": before, "after": text})
             if not self._task.check_mode:
                 directory.mkdir(parents=True, exist_ok=True, mode=0o700)
-                write_atomic(path, text.encode(), mode=0o644)
+                write_file(path, text.encode(), mode=0o644)
         return {"changed": changed, "files": [str(path) for path in wanted], **({"diff": diffs} if diffs else {})}

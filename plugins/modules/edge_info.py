@@ -69,46 +69,52 @@ import csv
 import json
 import socket
 import ssl
-import time
+from collections.abc import Sequence
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.groundup.cloud.plugins.module_utils._host.changes import HostError
-from ansible_collections.groundup.cloud.plugins.module_utils._host.commands import run
+from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.module_utils._base.module import finish
+from ansible_collections.groundup.cloud.plugins.module_utils._base.run import run
+from ansible_collections.groundup.cloud.plugins.module_utils._base.wait import wait_until
 
 ADMIN_SOCKET = "/run/haproxy/admin.sock"
 PATIENCE = 3.0  # seconds for one connection
 
 
-def wait_for_port(address: str, port: int, *, until: float) -> None:
-    """Return when ``address`` takes a connection on ``port``. Raises HostError at ``until`` (monotonic seconds)."""
-    while True:
+def wait_for_ports(address: str, ports: Sequence[int], *, timeout: float) -> None:
+    """Return when ``address`` takes a connection on every one of ``ports``. Raises GroundupError."""
+    if silent := wait_until(lambda: _silent(address, ports), timeout=timeout, pause=0.2):
+        port, fault = next(iter(silent.items()))
+        raise GroundupError(
+            f"the edge does not answer on port {port}",
+            where=f"{address}:{port}, asked from this host",
+            why=f"{fault}: no host holds the address, or HAProxy does not listen there",
+            remedy="journalctl -u keepalived -u haproxy on the control hosts",
+        )
+
+
+def _silent(address: str, ports: Sequence[int]) -> dict[int, str]:
+    faults = {}
+    for port in ports:
         try:
             socket.create_connection((address, port), timeout=PATIENCE).close()
         except OSError as error:
-            if time.monotonic() > until:
-                raise HostError(
-                    f"the edge does not answer on port {port}",
-                    where=f"{address}:{port}, asked from this host",
-                    why=f"{error}: no host holds the address, or HAProxy does not listen there",
-                    remedy="journalctl -u keepalived -u haproxy on the control hosts",
-                ) from None
-            time.sleep(0.2)
-        else:
-            return
+            faults[port] = str(error)
+    return faults
 
 
-def check_certificate(address: str, port: int, name: str, *, until: float) -> None:
-    """Return when ``address`` shows a certificate for ``name`` that this host trusts. Raises HostError."""
+def check_certificate(address: str, port: int, name: str, *, timeout: float) -> None:
+    """Return when ``address`` shows a certificate for ``name`` that this host trusts. Raises GroundupError."""
     context = ssl.create_default_context()
     try:
         with (
-            socket.create_connection((address, port), timeout=max(PATIENCE, until - time.monotonic())) as raw,
+            socket.create_connection((address, port), timeout=timeout) as raw,
             context.wrap_socket(raw, server_hostname=name),
         ):
             return
     except (OSError, ssl.SSLError) as error:
-        raise HostError(
+        raise GroundupError(
             f"no trusted TLS connection to {name}",
             where=f"{address}:{port}, asked from this host",
             why=str(error),
@@ -123,7 +129,7 @@ def holds(address: str) -> bool:
 
 
 def statistics() -> tuple[dict[str, str], dict[str, dict[str, str]]]:
-    """Return the state of each listener and each server, as this host's HAProxy has it. Raises HostError."""
+    """Return the state of each listener and each server, as this host's HAProxy has it. Raises GroundupError."""
     with socket.socket(socket.AF_UNIX) as connection:
         connection.settimeout(PATIENCE)
         try:
@@ -131,7 +137,7 @@ def statistics() -> tuple[dict[str, str], dict[str, dict[str, str]]]:
             connection.sendall(b"show stat\n")
             text = b"".join(iter(lambda: connection.recv(65536), b"")).decode()
         except OSError as error:
-            raise HostError(
+            raise GroundupError(
                 "HAProxy does not say how it is",
                 where=ADMIN_SOCKET,
                 why=str(error),
@@ -153,12 +159,10 @@ def parse(text: str) -> tuple[dict[str, str], dict[str, dict[str, str]]]:
 
 
 def look(wanted: dict[str, Any]) -> dict[str, Any]:
-    """Return what the module returns. Raises HostError."""
-    until = time.monotonic() + wanted["timeout"]
-    for port in wanted["ports"]:
-        wait_for_port(wanted["address"], port, until=until)
+    """Return what the module returns. Raises GroundupError."""
+    wait_for_ports(wanted["address"], wanted["ports"], timeout=wanted["timeout"])
     for name in wanted["names"]:
-        check_certificate(wanted["address"], wanted["tls_port"], name, until=until)
+        check_certificate(wanted["address"], wanted["tls_port"], name, timeout=max(PATIENCE, wanted["timeout"]))
     listeners, servers = statistics()
     return {"changed": False, "holds_address": holds(wanted["address"]), "listeners": listeners, "servers": servers}
 
@@ -175,11 +179,7 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    try:
-        result = look(module.params)
-    except HostError as error:
-        module.fail_json(msg=str(error))
-    module.exit_json(**result)
+    finish(module, lambda: look(module.params))
 
 
 if __name__ == "__main__":

@@ -67,9 +67,12 @@ from pathlib import Path
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.groundup.cloud.plugins.module_utils._host import files, kernel, packages, units
-from ansible_collections.groundup.cloud.plugins.module_utils._host.changes import Changes, HostError
-from ansible_collections.groundup.cloud.plugins.module_utils._host.commands import run
+from ansible_collections.groundup.cloud.plugins.module_utils._base import files
+from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
+from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.module_utils._base.module import finish
+from ansible_collections.groundup.cloud.plugins.module_utils._base.run import run
+from ansible_collections.groundup.cloud.plugins.module_utils._host import kernel, packages, units
 from ansible_collections.groundup.cloud.plugins.module_utils._host.units import Unit
 
 HAPROXY = Path("/etc/haproxy/haproxy.cfg")
@@ -89,8 +92,8 @@ read -r _ status _ <&3
 """
 
 
-def converge(changes: Changes, wanted: dict[str, Any]) -> None:
-    """Bring the host to what ``wanted`` says. Raises HostError."""
+def converge(changes: Changes, wanted: dict[str, Any]) -> dict[str, Any]:
+    """Bring the host to what ``wanted`` says and return the module's result. Raises GroundupError."""
     packages.installed(changes, ["haproxy", "keepalived"])
     # HAProxy listens on the virtual IP also while another host holds it.
     kernel.parameters(changes, {"net.ipv4.ip_nonlocal_bind": "1"}, file=SYSCTL)
@@ -109,6 +112,7 @@ def converge(changes: Changes, wanted: dict[str, Any]) -> None:
         keepalived.running()
     else:
         units.off(changes, ["keepalived.service"])
+    return changes.result()
 
 
 def _is_a_pair(path: Path) -> None:
@@ -116,7 +120,7 @@ def _is_a_pair(path: Path) -> None:
     try:
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(path)
     except ssl.SSLError as error:
-        raise HostError(
+        raise GroundupError(
             f"the certificate of the public names and its key are no pair: {error}",
             where="the site's state directory on the controller: pki/edge.crt; secret pki/edge-key",
             why="every control host would serve no public name after its next boot; the old pair is still in use",
@@ -148,11 +152,7 @@ def main() -> None:
         supports_check_mode=True,
     )
     changes = Changes(check=module.check_mode)
-    try:
-        converge(changes, module.params)
-    except (HostError, OSError) as error:
-        module.fail_json(msg=str(error), **changes.result())
-    module.exit_json(**changes.result())
+    finish(module, lambda: converge(changes, module.params), changes=changes)
 
 
 if __name__ == "__main__":

@@ -141,10 +141,13 @@ from pathlib import Path
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.groundup.cloud.plugins.module_utils._base import files
+from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
+from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.module_utils._base.module import finish
 from ansible_collections.groundup.cloud.plugins.module_utils._host import (
     access,
     clock,
-    files,
     hardening,
     kernel,
     naming,
@@ -152,7 +155,6 @@ from ansible_collections.groundup.cloud.plugins.module_utils._host import (
     trust,
     units,
 )
-from ansible_collections.groundup.cloud.plugins.module_utils._host.changes import Changes, HostError
 from ansible_collections.groundup.cloud.plugins.module_utils._host.units import Unit
 
 BELONGS = Path("/etc/groundup/site")
@@ -166,8 +168,8 @@ KUBECONFIGS = (Path("/etc/kubernetes/admin.conf"), Path("/etc/kubernetes/kubelet
 SERVER = re.compile(r"^\s*server:\s*https://([^\s:\[]*[a-z][^\s:]*)", re.MULTILINE)
 
 
-def converge(changes: Changes, wanted: dict[str, Any]) -> None:
-    """Bring the host to what ``wanted`` says. Raises HostError."""
+def converge(changes: Changes, wanted: dict[str, Any]) -> dict[str, Any]:
+    """Bring the host to what ``wanted`` says and return the module's result. Raises GroundupError."""
     belongs(changes, site=wanted["site"], store=wanted["store"])
     keeps_its_cluster(wanted["name"], names=wanted["names"])
     naming.own_name(changes, wanted["name"])
@@ -195,13 +197,13 @@ def converge(changes: Changes, wanted: dict[str, Any]) -> None:
         hardening.modes(changes)
     journal = Unit(changes, "systemd-journald.service")
     limit = wanted["journal_max_use"]
-    kept = f"Storage=persistent\nSystemMaxUse={limit}\nRuntimeMaxUse={limit}\n"
-    journal.place(JOURNAL, f"# Written by groundup.cloud.\n[Journal]\n{kept}")
+    journal.generate(JOURNAL, f"[Journal]\nStorage=persistent\nSystemMaxUse={limit}\nRuntimeMaxUse={limit}\n")
     journal.refreshed()
     if len((files.read(SWAPS) or "").splitlines()) > 1:
         changes.warnings.append(
             "swap is on: a control plane that swaps misses its deadlines; turn it off on the machine"
         )
+    return changes.result()
 
 
 def _mirror(wanted: dict[str, Any]) -> sources.Mirror | None:
@@ -216,11 +218,11 @@ def _mirror(wanted: dict[str, Any]) -> sources.Mirror | None:
 
 
 def belongs(changes: Changes, *, site: str, store: str) -> None:
-    """Note whose the host is, at the first run; refuse one that is somebody else's. Raises HostError."""
+    """Note whose the host is, at the first run; refuse one that is somebody else's. Raises GroundupError."""
     mine = f"{site} {store}".strip()
     theirs = (files.read(BELONGS) or "").strip()
     if theirs and store and theirs != mine:
-        raise HostError(
+        raise GroundupError(
             f"the host belongs to site {theirs.split()[0]}, set up with other secrets",
             where=str(BELONGS),
             why=f"it says '{theirs}', and this run is for '{mine}': its services would not know this run's passwords",
@@ -231,10 +233,10 @@ def belongs(changes: Changes, *, site: str, store: str) -> None:
 
 
 def keeps_its_cluster(name: str, *, names: Mapping[str, str]) -> None:
-    """Refuse to forget the name by which a node of a cluster calls its API, and its own. Raises HostError."""
+    """Refuse to forget the name by which a node of a cluster calls its API, and its own. Raises GroundupError."""
     was = (files.read(naming.HOSTNAME) or "").strip()
     if was and was != name and KUBECONFIGS[-1].exists():
-        raise HostError(
+        raise GroundupError(
             f"the host is {was}, a node of a cluster, and is to be {name}",
             where=f"{naming.HOSTNAME}, {KUBECONFIGS[-1]}; the machine's name in the site file",
             why="its kubelet registers by the host's name, and may speak only for the Node it joined as",
@@ -243,7 +245,7 @@ def keeps_its_cluster(name: str, *, names: Mapping[str, str]) -> None:
     for path in KUBECONFIGS:
         found = SERVER.search(files.read(path) or "")
         if found and found.group(1) not in names:
-            raise HostError(
+            raise GroundupError(
                 f"the host is a node of a cluster whose API is {found.group(1)}, which the site file does not name",
                 where=f"{path}; site file key domain",
                 why="without that name its kubelet and kube-proxy lose the cluster, and a minute later its pods go",
@@ -281,13 +283,7 @@ def main() -> None:
         supports_check_mode=True,
     )
     changes = Changes(check=module.check_mode)
-    try:
-        converge(changes, module.params)
-    except (HostError, OSError) as error:
-        module.fail_json(msg=str(error), **changes.result())
-    for warning in changes.warnings:
-        module.warn(warning)
-    module.exit_json(**changes.result())
+    finish(module, lambda: converge(changes, module.params), changes=changes)
 
 
 if __name__ == "__main__":

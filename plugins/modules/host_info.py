@@ -64,8 +64,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
+from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.module_utils._base.module import finish
 from ansible_collections.groundup.cloud.plugins.module_utils._host import access, clock, naming, trust
-from ansible_collections.groundup.cloud.plugins.module_utils._host.changes import HostError
 
 
 def unresolved(names: Mapping[str, str]) -> list[str]:
@@ -82,8 +84,8 @@ def unresolved(names: Mapping[str, str]) -> list[str]:
     return found
 
 
-def look(wanted: dict[str, Any]) -> dict[str, Any]:
-    """Return what the module returns. Raises HostError."""
+def look(changes: Changes, wanted: dict[str, Any]) -> dict[str, Any]:
+    """Return what the module returns. Raises GroundupError."""
     faults = unresolved(wanted["names"])
     if wanted["ca_certificate"] and not trust.trusted(wanted["ca_certificate"]):
         faults.append("the site's CA is not in the trust store")
@@ -93,13 +95,17 @@ def look(wanted: dict[str, Any]) -> dict[str, Any]:
     if wanted["user"]:
         faults += access.sshd_faults(wanted["user"])
     if faults:
-        raise HostError(
+        raise GroundupError(
             "; ".join(faults),
             where="the host's resolver, trust store and sshd",
             why="later layers reach each other by these names, over TLS; sshd is the way in",
             remedy="run the playbook groundup.cloud.host; for resolvers, correct hosts.dns_servers or mend them",
         )
-    return {"changed": False, "clock": clock.state(), "silent_resolvers": silent}
+    found = clock.state()
+    changes.warnings += silent
+    if found["synchronised"] is False:
+        changes.warnings.append(f"the clock is not synchronised: {found['why']}")
+    return {"changed": False, "clock": found, "silent_resolvers": silent}
 
 
 def main() -> None:
@@ -114,15 +120,8 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    try:
-        result = look(module.params)
-    except HostError as error:
-        module.fail_json(msg=str(error))
-    for line in result["silent_resolvers"]:
-        module.warn(line)
-    if result["clock"]["synchronised"] is False:
-        module.warn(f"the clock is not synchronised: {result['clock']['why']}")
-    module.exit_json(**result)
+    changes = Changes(check=True)
+    finish(module, lambda: look(changes, module.params), changes=changes)
 
 
 if __name__ == "__main__":

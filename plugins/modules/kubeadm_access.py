@@ -79,7 +79,7 @@ kubeconfig:
 from dataclasses import asdict
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.groundup.cloud.plugins.module_utils._disk import said
+from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import file_error
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.access import invite, kubeconfig
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.errors import NodeError
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.host import Host
@@ -119,7 +119,7 @@ def main() -> None:
     except NodeError as error:
         module.fail_json(msg=str(error))
     except OSError as error:
-        module.fail_json(msg=said(error, host=f"host {given['name']}"))
+        module.fail_json(msg=str(file_error(error, host=f"host {given['name']}")))
     module.exit_json(changed=waiting, content=text, join=asdict(invitation) if invitation else None)
 
 

@@ -185,7 +185,7 @@ certificates:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.groundup.cloud.plugins.module_utils._disk import said
+from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import file_error
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.converge import converge
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.errors import NodeError
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.host import Host
@@ -269,7 +269,7 @@ def main() -> None:
     except NodeError as error:
         module.fail_json(msg=str(error))
     except OSError as error:
-        module.fail_json(msg=said(error, host=f"host {node.name}"))
+        module.fail_json(msg=str(file_error(error, host=f"host {node.name}")))
     module.exit_json(**outcome.result())
 
 

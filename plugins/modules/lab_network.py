@@ -62,37 +62,30 @@ removed:
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
+from ansible_collections.groundup.cloud.plugins.module_utils._base.module import finish
 from ansible_collections.groundup.cloud.plugins.module_utils._container import network
-from ansible_collections.groundup.cloud.plugins.module_utils._container.errors import LabError
 from ansible_collections.groundup.cloud.plugins.module_utils._container.model import networks_of
-from ansible_collections.groundup.cloud.plugins.module_utils._container.names import link_name, link_prefix
-from ansible_collections.groundup.cloud.plugins.module_utils._disk import said
+from ansible_collections.groundup.cloud.plugins.module_utils._container.names import link_name
 
 
-def present(site: str, plan: dict[str, Any], *, check: bool) -> dict[str, Any]:
-    """Make or correct the bridges and return the module's result. Raises LabError."""
+def present(changes: Changes, site: str, plan: dict[str, Any]) -> dict[str, Any]:
+    """Make or correct the bridges and return the module's result. Raises GroundupError."""
     networks = networks_of(plan)
     links = network.links()
-    faults = {name: found for name, item in networks.items() if (found := network.bridge_faults(site, item, links))}
-    if not check:
-        for name in faults:
-            network.make_bridge(site, networks[name], links)
-    return {
-        "changed": bool(faults),
-        "bridges": {name: link_name(site, name) for name in networks},
-        "diff": {
-            "before": {name: "; ".join(found) for name, found in faults.items()},
-            "after": dict.fromkeys(faults, "as planned"),
-        },
-    }
+    for name, item in networks.items():
+        faults = "; ".join(network.bridge_faults(site, item, links))
+        if faults and changes.add(f"bridge of {name}: {faults}", name=name, before=f"{faults}\n", after="as planned\n"):
+            network.make_bridge(site, item, links)
+    return {"bridges": {name: link_name(site, name) for name in networks}, **changes.result()}
 
 
-def absent(site: str, *, check: bool) -> dict[str, Any]:
-    """Remove the site's links and return the module's result. Raises LabError."""
-    mine = sorted(name for name in network.links() if name.startswith(link_prefix(site)))
-    if not check:
-        network.remove_links(site)
-    return {"changed": bool(mine), "removed": mine, "diff": {"before": {"links": mine}, "after": {"links": []}}}
+def absent(changes: Changes, site: str) -> dict[str, Any]:
+    """Remove the site's links and return the module's result. Raises GroundupError."""
+    mine = network.links_of(site)
+    if mine and changes.add("remove the site's links", name="links", before="".join(f"{name}\n" for name in mine)):
+        network.remove_links(mine)
+    return {"removed": mine, **changes.result()}
 
 
 def main() -> None:
@@ -105,15 +98,10 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    site, check = module.params["site"], module.check_mode
-    try:
-        if module.params["state"] == "absent":
-            module.exit_json(**absent(site, check=check))
-        module.exit_json(**present(site, module.params["networks"], check=check))
-    except LabError as error:
-        module.fail_json(msg=str(error))
-    except OSError as error:
-        module.fail_json(msg=said(error, host="this machine"))
+    site, changes = module.params["site"], Changes(check=module.check_mode)
+    if module.params["state"] == "absent":
+        finish(module, lambda: absent(changes, site), host="this machine")
+    finish(module, lambda: present(changes, site, module.params["networks"]), host="this machine")
 
 
 if __name__ == "__main__":

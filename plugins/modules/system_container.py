@@ -129,70 +129,67 @@ from pathlib import Path
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
+from ansible_collections.groundup.cloud.plugins.module_utils._base.locks import locked
+from ansible_collections.groundup.cloud.plugins.module_utils._base.module import finish
 from ansible_collections.groundup.cloud.plugins.module_utils._container import (
     converge,
     known_hosts,
-    machine,
     network,
     rootfs,
 )
-from ansible_collections.groundup.cloud.plugins.module_utils._container.errors import LabError
-from ansible_collections.groundup.cloud.plugins.module_utils._container.model import Host, hosts_of, networks_of
+from ansible_collections.groundup.cloud.plugins.module_utils._container.model import LabHost, hosts_of, networks_of
 from ansible_collections.groundup.cloud.plugins.module_utils._container.names import Lab
-from ansible_collections.groundup.cloud.plugins.module_utils._disk import said
 
 
-def running(lab: Lab, hosts: list[Host], params: dict[str, Any], *, check: bool) -> dict[str, Any]:
-    """Start the hosts that do not run as planned and return the module's result. Raises LabError."""
+def running(changes: Changes, lab: Lab, hosts: list[LabHost], params: dict[str, Any]) -> dict[str, Any]:
+    """Start the hosts that do not run as planned and return the module's result. Raises GroundupError."""
     links = network.links()
     found = {host.name: converge.state_of(lab, host, links) for host in hosts}
     down = [host for host in hosts if found[host.name] != converge.RUNNING]
-    changed = bool(down)
-    if not check:
-        wish = converge.Wish(
+    for host in down:
+        changes.add(f"start {host.name}", name=host.name, before=f"{found[host.name]}\n", after="running\n")
+    if not changes.check:
+        spec = converge.ContainerSpec(
             image=Path(params["image"]),
             volumes=tuple(params["volumes"]),
-            account=rootfs.Account(user=params["user"], keys=tuple(params["authorized_keys"]), port=params["port"]),
+            account=rootfs.LoginAccount(
+                user=params["user"], keys=tuple(params["authorized_keys"]), port=params["port"]
+            ),
             nameservers=tuple(params["nameservers"]),
             timeout=params["timeout"],
         )
         if down:
-            converge.bring_up(lab, down, wish)
-        keys = {host: rootfs.host_key(lab, host.name) for host in hosts}
-        changed |= _remember_keys(params, keys)
-    before = {host.name: found[host.name] for host in down}
-    return {"changed": changed, "hosts": found, "diff": _diff(before, dict.fromkeys(before, converge.RUNNING))}
+            converge.start(lab, down, spec)
+        _keep_keys(changes, params, {host: rootfs.host_key(lab, host.name) for host in hosts})
+    return {"hosts": found, **changes.result()}
 
 
-def absent(lab: Lab, hosts: list[Host], params: dict[str, Any], *, check: bool) -> dict[str, Any]:
-    """Remove the hosts, or the whole lab when none is named, and return the module's result. Raises LabError."""
+def absent(changes: Changes, lab: Lab, hosts: list[LabHost], params: dict[str, Any]) -> dict[str, Any]:
+    """Remove the hosts, or the whole lab when none is named, and return the module's result. Raises GroundupError."""
     left = converge.known(lab)
     everything = not hosts
     names = left if everything else [host.name for host in hosts if host.name in left]
-    changed = bool(names) or (everything and (lab.root.exists() or lab.run.exists()))
+    for name in names:
+        changes.add(f"remove {name}", name=name, before="present\n", after="absent\n")
+    if everything and not names and (lab.root.exists() or lab.run.exists()):
+        changes.add("remove what the lab left")
     settings: list[str] = []
-    if not check:
+    if not changes.check:
         network.drop_connections(item["cidr"] for item in params["networks"].values())
-        converge.bring_down(lab, names)
-        changed |= _remember_keys(params, dict.fromkeys(hosts))
+        converge.remove(lab, names)
+        _keep_keys(changes, params, dict.fromkeys(hosts))
         if everything:
             settings = converge.clear(lab)
-    before = dict.fromkeys(names, "present")
-    return {
-        "changed": changed or bool(settings),
-        "hosts": before,
-        "settings": settings,
-        "diff": _diff(before, dict.fromkeys(names, converge.ABSENT)),
-    }
+            if settings:
+                changes.add("restore the machine's kernel settings")
+    return {"hosts": dict.fromkeys(names, "present"), "settings": settings, **changes.result()}
 
 
-def _remember_keys(params: dict[str, Any], keys: dict[Host, str] | dict[Host, None]) -> bool:
+def _keep_keys(changes: Changes, params: dict[str, Any], keys: dict[LabHost, str] | dict[LabHost, None]) -> None:
     path = params["known_hosts"]
-    return bool(path) and known_hosts.update(Path(path), {**keys}, port=params["port"])
-
-
-def _diff(before: dict[str, str], after: dict[str, str]) -> dict[str, Any]:
-    return {"before": before, "after": after}
+    if path and known_hosts.update(Path(path), {**keys}, port=params["port"]):
+        changes.add(f"write {path}")
 
 
 def main() -> None:
@@ -221,18 +218,15 @@ def main() -> None:
     verb = absent if params["state"] == "absent" else running
     if os.geteuid() != 0:
         module.fail_json(msg="a lab needs root on this machine: it makes network namespaces, mounts and containers")
-    try:
+    changes = Changes(check=module.check_mode)
+
+    def work() -> dict[str, Any]:
         hosts = hosts_of(params["hosts"], networks_of(params["networks"]))
-        if module.check_mode:
-            module.exit_json(**verb(lab, hosts, params, check=True))
-        nothing = verb is absent and not lab.root.parent.exists()
-        with contextlib.nullcontext() if nothing else machine.locked(lab.root.parent):
-            result = verb(lab, hosts, params, check=False)
-        module.exit_json(**result)
-    except LabError as error:
-        module.fail_json(msg=str(error))
-    except OSError as error:
-        module.fail_json(msg=said(error, host="this machine"))
+        unlocked = module.check_mode or (verb is absent and not lab.root.parent.exists())
+        with contextlib.nullcontext() if unlocked else locked(lab.root.parent, directory=True):
+            return verb(changes, lab, hosts, params)
+
+    finish(module, work, host="this machine")
 
 
 if __name__ == "__main__":

@@ -17,7 +17,6 @@ from typing import Any
 
 from ..module_utils._container import cgroups, network, runtime
 from ..module_utils._container.names import Lab, link_prefix
-from ..module_utils._container.run import run_json
 from .errors import GroundupError
 
 # Program -> Debian package. What bootstrap installs, and what every Debian has.
@@ -76,7 +75,7 @@ class Machine:
             memory_available=_memory_available(Path("/proc/meminfo").read_text(encoding="ascii")),
             disk_free=shutil.disk_usage(_existing(wanted.lab.root)).free,
             links=network.links() if reachable else {},
-            routes=run_json("ip", "-j", "route", "show") if reachable else [],
+            routes=network.routes() if reachable else [],
             running=frozenset(name for name in wanted.memory_gb if runtime.init_pid(wanted.lab, name) is not None),
         )
 

@@ -1,8 +1,7 @@
-"""Control groups of a lab: found, emptied and removed, on a machine with one hierarchy (v2) as with many (v1, hybrid).
+"""Find, empty and remove the control groups of a lab, on machines with one hierarchy (v2) or many (v1, hybrid).
 
-runc makes them with its own hand (its ``cgroupfs`` driver) below ``/groundup``, also where systemd is the machine's
-init: systemd leaves top-level groups that it did not make alone, and the kernel takes no controller away from them
-that is in use further down. A host's own systemd owns what is below the host's group.
+runc makes them below ``/groundup`` (its ``cgroupfs`` driver), also where systemd is the machine's init: systemd leaves
+top-level groups alone that it did not make. A host's own systemd owns what is below the host's group.
 """
 
 from __future__ import annotations
@@ -10,10 +9,10 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-import time
 from pathlib import Path
 
-from .errors import LabError
+from .._base.errors import GroundupError
+from .._base.wait import wait_until
 
 MOUNTS = Path("/proc/self/mountinfo")
 BELOW = Path("/sys/fs/cgroup")
@@ -50,34 +49,44 @@ def populated(path: str, tops: list[Path] | None = None) -> set[int]:
     return pids - {0}
 
 
-def kill_group(path: str, *, timeout: float = 10) -> set[int]:
-    """End every process of the control group ``path``; return them. Raises LabError when one stays."""
-    killed: set[int] = set()
-    deadline = time.monotonic() + timeout
-    while pids := populated(path):
-        if time.monotonic() > deadline:
-            raise LabError(f"processes of control group {path} do not end: {sorted(pids)}")
+def kill_group(path: str, *, timeout: float = 10) -> None:
+    """End every process of the control group ``path``. Raises GroundupError when one stays."""
+
+    def left() -> set[int]:
+        pids = populated(path)
         for pid in pids:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-        killed |= pids
-        time.sleep(0.05)
-    return killed
+        return pids
+
+    if pids := wait_until(left, timeout=timeout, pause=0.05):
+        raise GroundupError(
+            f"processes of control group {path} do not end: {sorted(pids)}",
+            where="this machine",
+            why="a host is not gone before its processes are",
+            remedy="see what they wait for: cat /proc/PID/stack",
+        )
 
 
 def remove_groups(path: str, *, only_if_empty: bool = False) -> None:
-    """Remove the control group ``path`` and all below it, or it alone if nothing is below it. Raises LabError."""
-    deadline = time.monotonic() + 5
-    while found := groups(path):
+    """Remove the control group ``path`` and all below it, or it alone if nothing is below it. Raises GroundupError."""
+
+    def left() -> list[Path]:
+        found = groups(path)
         if only_if_empty and any(_below(directory) for directory in found):
-            return
+            return []
         for directory in found:
             with contextlib.suppress(OSError):  # the kernel lets go of a group a moment after its last process
                 directory.rmdir()
-        if time.monotonic() > deadline:
-            raise LabError(f"control groups that cannot be removed: {', '.join(map(str, groups(path)))}")
-        if groups(path):
-            time.sleep(0.05)
+        return groups(path)
+
+    if stuck := wait_until(left, timeout=5, pause=0.05):
+        raise GroundupError(
+            f"control groups that cannot be removed: {', '.join(map(str, stuck))}",
+            where="this machine",
+            why="the next lab of that name would find them",
+            remedy="see what is in their cgroup.procs",
+        )
 
 
 def _below(directory: Path) -> list[Path]:

@@ -1,4 +1,4 @@
-"""A set of hosts brought up, all at once, and a lab taken down, whatever is left of it."""
+"""Start a set of hosts, all at once, and remove a lab, whatever is left of it."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
+from .._base import files
+from .._base.errors import GroundupError
 from . import cgroups, machine, network, rootfs, runtime
-from .errors import LabError
-from .model import Host
+from .model import LabHost
 from .names import Lab
-from .spec import DEVICES, bounding_set, capabilities, device_nodes, spec
+from .spec import DEVICES, bounding_set, capabilities, device_nodes, runtime_config
 
 Item = TypeVar("Item")
 
@@ -22,17 +23,17 @@ RUNNING, ABSENT, DEAD, REWIRED, UNPLUGGED = "running", "absent", "dead", "rewire
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
+class ContainerSpec:
     """What every host of the set has in common."""
 
     image: Path
     volumes: tuple[str, ...]
-    account: rootfs.Account
+    account: rootfs.LoginAccount
     nameservers: tuple[str, ...]
     timeout: float  # seconds from start to ssh
 
 
-def state_of(lab: Lab, host: Host, links: Mapping[str, Mapping[str, object]]) -> str:
+def state_of(lab: Lab, host: LabHost, links: Mapping[str, Mapping[str, object]]) -> str:
     """Return how ``host`` is: ``running`` as planned, or why it has to be started.
 
     ``absent``: never made. ``dead``: its processes ended, killed from outside or with the machine. ``rewired``: the
@@ -43,21 +44,21 @@ def state_of(lab: Lab, host: Host, links: Mapping[str, Mapping[str, object]]) ->
         return ABSENT
     if runtime.init_pid(lab, host.name) is None:
         return DEAD
-    if _wiring(home) != host.wiring():
+    if files.read(home / "wiring") != host.wiring():
         return REWIRED
     return RUNNING if network.wired(lab, host, links) else UNPLUGGED
 
 
-def bring_up(lab: Lab, hosts: Sequence[Host], wish: Wish) -> None:
-    """Start ``hosts`` at the same time and wait until each lets its user in. Raises LabError naming all that failed."""
-    machine.remember(lab.run)
+def start(lab: Lab, hosts: Sequence[LabHost], spec: ContainerSpec) -> None:
+    """Start ``hosts`` at the same time and wait until each lets its user in. Raises GroundupError naming all faults."""
+    machine.record(lab.run)
     machine.raise_limits()
-    _in_parallel(hosts, lambda host: _bring_up(lab, host, wish))
+    _in_parallel(hosts, lambda host: _start(lab, host, spec))
 
 
-def bring_down(lab: Lab, hosts: Sequence[str]) -> None:
-    """End ``hosts``, at the same time, and remove all they kept. Raises LabError naming all that failed."""
-    _in_parallel(hosts, lambda host: _bring_down(lab, host))
+def remove(lab: Lab, hosts: Sequence[str]) -> None:
+    """End ``hosts``, at the same time, and remove all they kept. Raises GroundupError naming all faults."""
+    _in_parallel(hosts, lambda host: _remove(lab, host))
 
 
 def known(lab: Lab) -> list[str]:
@@ -73,7 +74,7 @@ def known(lab: Lab) -> list[str]:
 
 
 def clear(lab: Lab) -> list[str]:
-    """Remove what a lab leaves beside its hosts; return the kernel settings that were put back. Raises LabError."""
+    """Remove what a lab leaves beside its hosts; return the kernel settings it restored. Raises GroundupError."""
     cgroups.kill_group(lab.cgroup)
     cgroups.remove_groups(lab.cgroup)
     network.remove_namespaces(lab.site)
@@ -81,10 +82,10 @@ def clear(lab: Lab) -> list[str]:
         machine.unmount(place)
         if place.exists():
             shutil.rmtree(place)
-    return machine.put_back()
+    return machine.restore_machine()
 
 
-def _bring_up(lab: Lab, host: Host, wish: Wish) -> None:
+def _start(lab: Lab, host: LabHost, spec: ContainerSpec) -> None:
     home = lab.home(host.name)
     home.mkdir(mode=0o755, parents=True, exist_ok=True)
     runtime.stop(lab, host.name)
@@ -93,14 +94,14 @@ def _bring_up(lab: Lab, host: Host, wish: Wish) -> None:
         machine.unmount(home)
         shutil.rmtree(home / "upper", ignore_errors=True)  # an unfinished first start begins again
         (home / "image").unlink(missing_ok=True)
-    rootfs.mount(lab, host.name, wish.image)
-    rootfs.prepare(lab, host, volumes=wish.volumes, account=wish.account, nameservers=wish.nameservers)
+    rootfs.mount(lab, host.name, spec.image)
+    rootfs.prepare(lab, host, volumes=spec.volumes, account=spec.account, nameservers=spec.nameservers)
     netns = network.wire(lab, host)
     modules = Path("/lib/modules") / os.uname().release
-    config = spec(
+    config = runtime_config(
         lab,
         host,
-        volumes=wish.volumes,
+        volumes=spec.volumes,
         netns=netns,
         caps=capabilities(bounding_set(Path("/proc/self/status").read_text())),
         devices=device_nodes(DEVICES),
@@ -108,12 +109,12 @@ def _bring_up(lab: Lab, host: Host, wish: Wish) -> None:
     )
     (home / "wiring").unlink(missing_ok=True)
     runtime.start(lab, host.name, config)
-    runtime.wait_for_login(lab, host, port=wish.account.port, timeout=wish.timeout)
+    runtime.wait_for_login(lab, host, port=spec.account.port, timeout=spec.timeout)
     # Written last: a host whose start was not seen to its end is started again.
     (home / "wiring").write_text(host.wiring())
 
 
-def _bring_down(lab: Lab, host: str) -> None:
+def _remove(lab: Lab, host: str) -> None:
     runtime.stop(lab, host)
     network.unwire(lab, host)
     machine.unmount(lab.home(host))
@@ -121,18 +122,18 @@ def _bring_down(lab: Lab, host: str) -> None:
         shutil.rmtree(lab.home(host))
 
 
-def _wiring(home: Path) -> str | None:
-    try:
-        return (home / "wiring").read_text()
-    except FileNotFoundError:
-        return None
-
-
 def _in_parallel(items: Sequence[Item], work: Callable[[Item], None]) -> None:
     if not items:
         return
     with ThreadPoolExecutor(max_workers=min(len(items), 16)) as pool:
         futures = [pool.submit(work, item) for item in items]
-    faults = [str(error) for future in futures if (error := future.exception()) is not None]
+    faults = [error for future in futures if (error := future.exception())]
+    if len(faults) == 1:
+        raise faults[0]
     if faults:
-        raise LabError("\n".join(faults))
+        raise GroundupError(
+            "\n".join(map(str, faults)),
+            where="this machine",
+            why=f"{len(faults)} of {len(items)} hosts are not as they should be",
+            remedy="see each of them",
+        )

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from .model import Host
+from .._base.files import read, write_file
+from .model import LabHost
 
 
-def merged(text: str, keys: Mapping[Host, str | None], *, port: int) -> str:
+def merged(text: str, keys: Mapping[LabHost, str | None], *, port: int) -> str:
     """Return known_hosts ``text`` in which each host of ``keys`` has exactly its key, or no line if that is None."""
     mine = {name: key for host, key in keys.items() for name in _names(host, port)}
     lines = [line for line in text.splitlines() if not _about(line) & mine.keys()]
@@ -16,21 +17,18 @@ def merged(text: str, keys: Mapping[Host, str | None], *, port: int) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def update(path: Path, keys: Mapping[Host, str | None], *, port: int) -> bool:
+def update(path: Path, keys: Mapping[LabHost, str | None], *, port: int) -> bool:
     """Bring the file ``path`` up to date; return whether it changed."""
-    before = path.read_text() if path.exists() else ""
+    before = read(path) or ""
     after = merged(before, keys, port=port)
     if after == before:
         return False
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.new")
-    temporary.write_text(after)
-    temporary.chmod(0o600)
-    temporary.replace(path)
+    write_file(path, after.encode(), mode=0o600)
     return True
 
 
-def _names(host: Host, port: int) -> tuple[str, ...]:
+def _names(host: LabHost, port: int) -> tuple[str, ...]:
     names = (host.address, host.name, host.fqdn)
     return names if port == 22 else tuple(f"[{name}]:{port}" for name in names)
 

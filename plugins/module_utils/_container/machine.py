@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
-import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from .._base.errors import GroundupError
+from .._base.files import write_file
+from .._base.locks import locked
+from .._base.run import run
 from .cgroups import remove_groups
-from .errors import LabError
 from .names import CGROUP, RUN
-from .run import run
 
 SYSCTL = Path("/proc/sys")
 # The settings every container shares with the machine; net/ belongs to each network namespace.
@@ -30,32 +30,6 @@ VOLATILE_BELOW = ("kernel/random/", "fs/binfmt_misc/", "fs/mqueue/")
 # Limits that all hosts of this machine's labs draw on: kubelet, containerd, kube-proxy and systemd watch many files,
 # and the kernel's default of 128 watchers is used up by two labs.
 LIMITS = {"fs/inotify/max_user_instances": 8192, "fs/inotify/max_user_watches": 524288}
-
-
-@contextlib.contextmanager
-def locked(directory: Path) -> Iterator[None]:
-    """Hold ``directory``, made when missing, for this process alone. Who holds it may remove it."""
-    while (handle := _hold(directory)) is None:
-        pass
-    try:
-        yield
-    finally:
-        os.close(handle)
-
-
-def _hold(directory: Path) -> int | None:
-    """Return the lock on ``directory``; None when who held it before has removed it, so that it is another one now."""
-    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-    try:
-        handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return None
-    fcntl.flock(handle, fcntl.LOCK_EX)
-    with contextlib.suppress(FileNotFoundError):
-        if os.path.samestat(os.fstat(handle), directory.stat()):
-            return handle
-    os.close(handle)
-    return None
 
 
 # --- kernel settings ------------------------------------------------------------------------------
@@ -76,7 +50,7 @@ def settings(root: Path = SYSCTL) -> dict[str, str]:
 
 
 def restore(before: Mapping[str, str], root: Path = SYSCTL) -> list[str]:
-    """Give every setting its value of ``before``; return what was changed. Raises LabError for those that refuse."""
+    """Give every setting its value of ``before``; return those changed. Raises GroundupError when one refuses."""
     changed: set[str] = set()
     for _ in range(2):  # setting one of a pair (dirty_ratio, dirty_bytes) changes the other
         now = settings(root)
@@ -88,7 +62,12 @@ def restore(before: Mapping[str, str], root: Path = SYSCTL) -> list[str]:
     now = settings(root)
     refused = [f"{name} = {now[name]}, was {value}" for name, value in before.items() if now.get(name, value) != value]
     if refused:
-        raise LabError("kernel settings that could not be put back: " + "; ".join(refused))
+        raise GroundupError(
+            "kernel settings that could not be restored: " + "; ".join(refused),
+            where="this machine, /proc/sys",
+            why="the machine is to be as it was before its first lab",
+            remedy="set them by hand, or restart the machine",
+        )
     return sorted(changed)
 
 
@@ -104,39 +83,37 @@ class Baseline:
     namespaces: bool  # whether /run/netns was there
 
 
-def remember(directory: Path) -> None:
+def record(directory: Path) -> None:
     """Make ``directory``, a lab's below RUN, and record the machine, unless that was done since it started."""
-    with locked(RUN):
+    with locked(RUN, directory=True):
         directory.mkdir(mode=0o700, exist_ok=True)
         if _recorded() is None:
             netns = Path("/run/netns")
             baseline = {"boot": _boot(), "settings": settings(), "namespaces": netns.is_dir() and _is_mount(netns)}
-            temporary = RUN / ".machine.json"
-            temporary.write_text(json.dumps(baseline))
-            temporary.replace(RUN / "machine.json")
+            write_file(RUN / "machine.json", json.dumps(baseline).encode(), mode=0o600)
 
 
 def raise_limits(root: Path = SYSCTL) -> None:
-    """Raise the limits that hosts share to what a lab needs; ``put_back`` restores what they were."""
+    """Raise the limits that hosts share to what a lab needs; ``restore_machine`` restores what they were."""
     for name, least in LIMITS.items():
         if int((root / name).read_text()) < least:
             (root / name).write_text(f"{least}\n")
 
 
-def put_back() -> list[str]:
+def restore_machine() -> list[str]:
     """Undo what labs changed on this machine, if no lab is left on it; return the settings that were changed."""
     changed: list[str] = []
     if not RUN.is_dir():
         return changed
-    with locked(RUN):
-        # Its directory, from `remember` on: a lab that has no process yet has raised the limits already.
+    with locked(RUN, directory=True):
+        # Its directory, from `record` on: a lab that has no process yet has raised the limits already.
         if any(path.is_dir() for path in RUN.iterdir()):
             return changed
         baseline = _recorded()
         if baseline is not None:
             changed = restore(baseline.settings)
             if not baseline.namespaces:
-                _forget_namespaces_directory()
+                _remove_namespaces_directory()
         remove_groups(f"/{CGROUP}", only_if_empty=True)
         shutil.rmtree(RUN)
     return changed
@@ -153,7 +130,7 @@ def _boot() -> str:
     return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
 
 
-def _forget_namespaces_directory() -> None:
+def _remove_namespaces_directory() -> None:
     """`ip netns add` mounts /run/netns on itself for good; take it away when nothing else has come to use it."""
     path = Path("/run/netns")
     if path.is_dir() and not any(path.iterdir()):
@@ -176,13 +153,13 @@ def mounts_below(path: Path) -> list[Path]:
 
 
 def unmount(path: Path) -> None:
-    """Take every mount at and below ``path`` away, also one that something still holds open. Raises LabError."""
+    """Take every mount at and below ``path`` away, also one that something still holds open. Raises GroundupError."""
     for point in mounts_below(path):
         _umount(point)
 
 
 def _umount(point: Path) -> None:
-    run("umount", "--lazy", str(point))
+    run(["umount", "--lazy", str(point)])
 
 
 def _is_mount(path: Path) -> bool:

@@ -9,14 +9,14 @@ from dataclasses import asdict, dataclass
 from ipaddress import ip_interface
 from typing import Any
 
-from .errors import LabError
+from .._base.errors import GroundupError
 
 # Planes whose traffic a userspace switch forwards: checksums the kernel left to a card that is not there would be lost.
 UNOFFLOADED = frozenset({"tunnel", "provider"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Network:
+class LabNetwork:
     """One plane: a bridge."""
 
     name: str
@@ -46,7 +46,7 @@ class Interface:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Host:
+class LabHost:
     """One machine: a container."""
 
     name: str
@@ -59,31 +59,31 @@ class Host:
         return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()
 
 
-def networks_of(plan: Mapping[str, Mapping[str, Any]]) -> dict[str, Network]:
-    """Read the plan's ``networks``. Raises LabError."""
+def networks_of(plan: Mapping[str, Mapping[str, Any]]) -> dict[str, LabNetwork]:
+    """Read the plan's ``networks``. Raises GroundupError."""
     fields = ("name", "purpose", "cidr", "gateway", "mtu")
-    return {name: Network(**_fields(network, fields, f"networks.{name}")) for name, network in plan.items()}
+    return {name: LabNetwork(**_fields(network, fields, f"networks.{name}")) for name, network in plan.items()}
 
 
-def hosts_of(plan: Sequence[Mapping[str, Any]], networks: Mapping[str, Network]) -> list[Host]:
-    """Read the plan's hosts. Raises LabError when one is on no network or on one the site has not."""
+def hosts_of(plan: Sequence[Mapping[str, Any]], networks: Mapping[str, LabNetwork]) -> list[LabHost]:
+    """Read the plan's hosts. Raises GroundupError when one is on no network or on one the site has not."""
     return [_host(host, networks) for host in plan]
 
 
-def _host(plan: Mapping[str, Any], networks: Mapping[str, Network]) -> Host:
+def _host(plan: Mapping[str, Any], networks: Mapping[str, LabNetwork]) -> LabHost:
     where = f"hosts.{plan.get('name', '?')}"
     said = _fields(plan, ("name", "fqdn", "address", "interfaces"), where)
     interfaces = tuple(_interface(item, networks, f"{where}.interfaces") for item in said["interfaces"])
     if said["address"] not in {interface.address for interface in interfaces}:
-        raise LabError(f"{where}: no interface carries the host's address {said['address']}, so nothing could reach it")
-    return Host(name=said["name"], fqdn=said["fqdn"], address=said["address"], interfaces=interfaces)
+        raise _wrong(f"no interface carries the host's address {said['address']}", where)
+    return LabHost(name=said["name"], fqdn=said["fqdn"], address=said["address"], interfaces=interfaces)
 
 
-def _interface(plan: Mapping[str, Any], networks: Mapping[str, Network], where: str) -> Interface:
+def _interface(plan: Mapping[str, Any], networks: Mapping[str, LabNetwork], where: str) -> Interface:
     said = _fields(plan, ("name", "network", "address", "prefix", "mtu", "mac"), where)
     network = networks.get(said["network"])
     if network is None:
-        raise LabError(f"{where}: {said['name']} is on network {said['network']!r}, which the site does not have")
+        raise _wrong(f"{said['name']} is on network {said['network']!r}, which the site does not have", where)
     if said["address"]:
         ip_interface(f"{said['address']}/{said['prefix']}")
     routed = network.purpose == "management" and bool(said["address"])
@@ -93,5 +93,14 @@ def _interface(plan: Mapping[str, Any], networks: Mapping[str, Network], where: 
 def _fields(plan: Mapping[str, Any], names: Sequence[str], where: str) -> dict[str, Any]:
     missing = [name for name in names if name not in plan]
     if missing:
-        raise LabError(f"{where}: the plan says no {', '.join(missing)}; pass it as the inventory plugin gives it")
+        raise _wrong(f"the plan lacks {', '.join(missing)}", where)
     return {name: plan[name] for name in names}
+
+
+def _wrong(what: str, where: str) -> GroundupError:
+    return GroundupError(
+        f"{where}: {what}",
+        where=where,
+        why="a container is wired by these fields",
+        remedy="pass the plan as the inventory plugin gives it",
+    )

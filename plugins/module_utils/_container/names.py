@@ -70,6 +70,10 @@ class Lab:
         """Everything of ``host`` that outlives its processes."""
         return self.root / host
 
+    def console(self, host: str) -> Path:
+        """What the first process of ``host`` prints."""
+        return self.home(host) / "console.log"
+
     def rootfs(self, host: str) -> Path:
         """Where the root file system of ``host`` is mounted while it runs."""
         return self.home(host) / "rootfs"

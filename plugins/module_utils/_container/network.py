@@ -3,25 +3,36 @@
 from __future__ import annotations
 
 import contextlib
+import json
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from .errors import LabError
+from .._base.errors import GroundupError
+from .._base.run import run
 from .machine import mounts_below
-from .model import Host, Interface, Network
+from .model import Interface, LabHost, LabNetwork
 from .names import Lab, id_prefix, link_alias, link_name, link_prefix, mac
-from .run import run, run_json
 
 NETNS = Path("/run/netns")
 
 
 def links() -> dict[str, dict[str, Any]]:
     """Return this machine's links by name, as `ip` describes them, addresses included."""
-    return {link["ifname"]: link for link in run_json("ip", "-j", "addr", "show")}
+    return {link["ifname"]: link for link in _json("addr")}
 
 
-def bridge_faults(site: str, network: Network, present: Mapping[str, Mapping[str, Any]]) -> list[str]:
+def routes() -> list[dict[str, Any]]:
+    """Return this machine's routes, as `ip` describes them."""
+    return _json("route")
+
+
+def _json(what: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(run(["ip", "-j", what, "show"]) or "[]")
+    return found
+
+
+def bridge_faults(site: str, network: LabNetwork, present: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """Return what is not as planned with the bridge of ``network``; nothing when all is well."""
     link = present.get(link_name(site, network.name))
     if link is None:
@@ -38,8 +49,8 @@ def bridge_faults(site: str, network: Network, present: Mapping[str, Mapping[str
     return faults
 
 
-def make_bridge(site: str, network: Network, present: Mapping[str, Mapping[str, Any]]) -> None:
-    """Make or correct the bridge of ``network``. Ports that are on it stay on it. Raises LabError."""
+def make_bridge(site: str, network: LabNetwork, present: Mapping[str, Mapping[str, Any]]) -> None:
+    """Make or correct the bridge of ``network``. Ports that are on it stay on it. Raises GroundupError."""
     name = link_name(site, network.name)
     steps = []
     if name not in present:
@@ -51,15 +62,17 @@ def make_bridge(site: str, network: Network, present: Mapping[str, Mapping[str, 
     ]
     if network.gateway_interface:
         steps.append(f"addr add {network.gateway_interface} dev {name}")
-    run("ip", "-batch", "-", stdin="\n".join(steps) + "\n")
+    run(["ip", "-batch", "-"], stdin="\n".join(steps) + "\n")
 
 
-def _refuse_overlap(name: str, network: Network, present: Mapping[str, Mapping[str, Any]]) -> None:
+def _refuse_overlap(name: str, network: LabNetwork, present: Mapping[str, Mapping[str, Any]]) -> None:
     for other, link in present.items():
         if other != name and any(item["local"] == network.gateway for item in link["addr_info"]):
-            raise LabError(
-                f"network {network.name}: {network.gateway} is already an address of this machine, on {other} "
-                f"({link.get('ifalias', 'not a lab')}); two labs need different networks"
+            raise GroundupError(
+                f"network {network.name}: {network.gateway} is already an address of this machine",
+                where=f"{other} ({link.get('ifalias', 'not a lab')})",
+                why="two labs need different networks",
+                remedy=f"write another networks.{network.name}.cidr in the site file",
             )
 
 
@@ -68,7 +81,7 @@ def namespaces(site: str) -> set[str]:
     return {path.name for path in NETNS.glob(f"{id_prefix(site)}*")} if NETNS.is_dir() else set()
 
 
-def wired(lab: Lab, host: Host, present: Mapping[str, Mapping[str, Any]]) -> bool:
+def wired(lab: Lab, host: LabHost, present: Mapping[str, Mapping[str, Any]]) -> bool:
     """Say whether each interface of ``host`` is plugged into its bridge.
 
     Addresses are given when the host is made; from then on its own operating system owns them.
@@ -82,11 +95,11 @@ def wired(lab: Lab, host: Host, present: Mapping[str, Mapping[str, Any]]) -> boo
     return True
 
 
-def wire(lab: Lab, host: Host) -> Path:
-    """Make the network namespace of ``host`` with all its interfaces, and return its path. Raises LabError."""
+def wire(lab: Lab, host: LabHost) -> Path:
+    """Make the network namespace of ``host`` with all its interfaces, and return its path. Raises GroundupError."""
     unwire(lab, host.name, {link_name(lab.site, host.name, interface.name) for interface in host.interfaces})
     name = lab.id(host.name)
-    run("ip", "netns", "add", name)
+    run(["ip", "netns", "add", name])
     outer, inner = [], ["link set lo up"]
     for interface in host.interfaces:
         link = link_name(lab.site, host.name, interface.name)
@@ -98,13 +111,13 @@ def wire(lab: Lab, host: Host) -> Path:
             f" alias {link_alias(lab.site, host.name, interface.name)} up",
         ]
         inner += _inner(interface)
-    run("ip", "-batch", "-", stdin="\n".join(outer) + "\n")
-    run("ip", "-n", name, "-batch", "-", stdin="\n".join(inner) + "\n")
+    run(["ip", "-batch", "-"], stdin="\n".join(outer) + "\n")
+    run(["ip", "-n", name, "-batch", "-"], stdin="\n".join(inner) + "\n")
     for interface in host.interfaces:
         if not interface.offload:
             off = ("tx", "off", "sg", "off", "tso", "off", "gso", "off", "gro", "off")
-            run("ethtool", "-K", link_name(lab.site, host.name, interface.name), *off)
-            run("ip", "netns", "exec", name, "ethtool", "-K", interface.name, *off)
+            run(["ethtool", "-K", link_name(lab.site, host.name, interface.name), *off])
+            run(["ip", "netns", "exec", name, "ethtool", "-K", interface.name, *off])
     return NETNS / name
 
 
@@ -127,20 +140,21 @@ def unwire(lab: Lab, host: str, planned: Collection[str] = ()) -> None:
     _remove_namespace(lab.id(host))
 
 
-def remove_links(site: str) -> list[str]:
-    """Remove every link of ``site`` from this machine; return their names."""
-    mine = sorted(name for name in links() if name.startswith(link_prefix(site)))
-    for name in mine:
-        _remove_link(name)
-    return mine
+def links_of(site: str) -> list[str]:
+    """Return the names of the site's links on this machine."""
+    return sorted(name for name in links() if name.startswith(link_prefix(site)))
 
 
-def remove_namespaces(site: str) -> list[str]:
-    """Remove every network namespace of ``site``; return their names."""
-    names = sorted(namespaces(site))
+def remove_links(names: Iterable[str]) -> None:
+    """Remove links from this machine; the other end of a pair may take one along."""
     for name in names:
+        _remove_link(name)
+
+
+def remove_namespaces(site: str) -> None:
+    """Remove every network namespace of ``site``."""
+    for name in namespaces(site):
         _remove_namespace(name)
-    return names
 
 
 def drop_connections(peers: Iterable[str]) -> None:
@@ -149,13 +163,13 @@ def drop_connections(peers: Iterable[str]) -> None:
     A kept ssh connection would not notice: the next run over it would wait for ever.
     """
     for peer in peers:
-        run("ss", "--kill", "--tcp", "dst", peer)
+        run(["ss", "--kill", "--tcp", "dst", peer])
 
 
 def _remove_link(name: str) -> None:
     try:
-        run("ip", "link", "delete", name)
-    except LabError:
+        run(["ip", "link", "delete", name])
+    except GroundupError:
         if name in links():  # the other end of a pair may have taken it along
             raise
 
@@ -165,8 +179,8 @@ def _remove_namespace(name: str) -> None:
     if not path.exists():
         return
     try:
-        run("ip", "netns", "delete", name)
-    except LabError:
+        run(["ip", "netns", "delete", name])
+    except GroundupError:
         # Where /run is on disk, a restart of the machine leaves a plain file that nothing is mounted on.
         if mounts_below(path):
             raise

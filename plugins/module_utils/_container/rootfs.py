@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from .errors import LabError
+from .._base.errors import GroundupError
+from .._base.run import run
 from .machine import mounts_below
-from .model import Host
+from .model import LabHost
 from .names import Lab
-from .run import run
 
 # Units that look after hardware, consoles or a kernel of one's own. A container has none of them.
 MASKED = (
@@ -44,7 +44,7 @@ WantedBy=sysinit.target
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Account:
+class LoginAccount:
     """How the controller gets in."""
 
     user: str
@@ -53,26 +53,30 @@ class Account:
 
 
 def mount(lab: Lab, host: str, image: Path) -> None:
-    """Mount the root file system of ``host``. The image of its first start stays its image. Raises LabError."""
+    """Mount the root file system of ``host``. The image of its first start stays its image. Raises GroundupError."""
     home, target = lab.home(host), lab.rootfs(host)
     lower = home / "image"
     if not lower.is_symlink():
         lower.symlink_to(image)
     if not (lower / "etc").is_dir():
-        raise LabError(
-            f"{host}: the image it was made from, {lower.readlink()}, is no longer there;"
-            " destroy the lab and make it anew"
+        raise GroundupError(
+            f"{host}: the image it was made from is no longer there",
+            where=f"{lower.readlink()}",
+            why="its root file system is an overlay of it",
+            remedy="destroy the lab and make it anew",
         )
     for directory in (home / "upper", home / "work", target):
         directory.mkdir(exist_ok=True)
     if mounts_below(target):
         return
     options = f"lowerdir={lower.resolve()},upperdir={home / 'upper'},workdir={home / 'work'}"
-    run("mount", "-t", "overlay", "-o", options, lab.id(host), str(target))
+    run(["mount", "-t", "overlay", "-o", options, lab.id(host), str(target)])
 
 
-def prepare(lab: Lab, host: Host, *, volumes: Sequence[str], account: Account, nameservers: Sequence[str]) -> None:
-    """Make the mounted root file system that of ``host``, once in its life. Raises LabError."""
+def prepare(
+    lab: Lab, host: LabHost, *, volumes: Sequence[str], account: LoginAccount, nameservers: Sequence[str]
+) -> None:
+    """Make the mounted root file system that of ``host``, once in its life. Raises GroundupError."""
     home, root = lab.home(host.name), lab.rootfs(host.name)
     for path in volumes:
         _volume(root, home / "volumes", path)
@@ -100,11 +104,11 @@ def _volume(root: Path, volumes: Path, path: str) -> None:
     volume.parent.mkdir(parents=True, exist_ok=True)
     begun = volume.with_name(f".{volume.name}.new")
     shutil.rmtree(begun, ignore_errors=True)
-    run("cp", "--archive", str(original), str(begun))
+    run(["cp", "--archive", str(original), str(begun)])
     begun.rename(volume)
 
 
-def _identity(root: Path, host: Host, nameservers: Sequence[str]) -> None:
+def _identity(root: Path, host: LabHost, nameservers: Sequence[str]) -> None:
     _write(root / "etc/hostname", f"{host.name}\n")
     _write(root / "etc/machine-id", f"{uuid.uuid4().hex}\n", mode=0o444)
     _write(root / "etc/hosts", f"127.0.0.1 localhost\n::1 localhost\n{host.address} {host.fqdn} {host.name}\n")
@@ -129,17 +133,17 @@ def _system(root: Path) -> None:
     (root / "usr/lib/modules").mkdir(exist_ok=True)
 
 
-def _login(root: Path, host: Host, account: Account) -> None:
+def _login(root: Path, host: LabHost, account: LoginAccount) -> None:
     ssh = root / "etc/ssh"
     for old in ssh.glob("ssh_host_*"):
         old.unlink()  # keys of an image are the keys of every machine made from it
     key = ssh / "ssh_host_ed25519_key"
-    run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", host.fqdn, "-f", str(key))
+    run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", host.fqdn, "-f", str(key)])
     _write(ssh / "sshd_config.d/10-groundup.conf", f"Port {account.port}\nPasswordAuthentication no\n")
     if account.user != "root":
-        with contextlib.suppress(LabError):  # no such user yet
-            run("chroot", str(root), "userdel", "--remove", account.user)
-        run("chroot", str(root), "useradd", "--create-home", "--shell", "/bin/bash", account.user)
+        with contextlib.suppress(GroundupError):  # no such user yet
+            run(["chroot", str(root), "userdel", "--remove", account.user])
+        run(["chroot", str(root), "useradd", "--create-home", "--shell", "/bin/bash", account.user])
         _write(root / "etc/sudoers.d/10-groundup", f"{account.user} ALL=(ALL) NOPASSWD: ALL\n", mode=0o440)
     uid, gid, home = _account(root, account.user)
     directory = root / home.strip("/") / ".ssh"
@@ -154,7 +158,12 @@ def _account(root: Path, user: str) -> tuple[int, int, str]:
         name, _, uid, gid, _, home, _ = line.split(":")
         if name == user:
             return int(uid), int(gid), home
-    raise LabError(f"the image has no user {user}, and none could be made")
+    raise GroundupError(
+        f"the image has no user {user}, and none could be made",
+        where=str(root),
+        why="the controller logs in as it",
+        remedy="correct access.user in the site file",
+    )
 
 
 def _write(path: Path, text: str, *, mode: int = 0o644) -> None:

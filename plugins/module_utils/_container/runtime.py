@@ -7,16 +7,16 @@ import json
 import shutil
 import socket
 import subprocess
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from .._base.errors import GroundupError
+from .._base.run import run
+from .._base.wait import wait_until
 from .cgroups import kill_group, remove_groups
-from .errors import LabError
-from .model import Host
+from .model import LabHost
 from .names import Lab
-from .run import run
 
 START_TIMEOUT = 60.0  # seconds runc may take until PID 1 runs; it takes under one
 
@@ -35,11 +35,11 @@ def init_pid(lab: Lab, host: str) -> int | None:
 
 
 def start(lab: Lab, host: str, config: Mapping[str, Any]) -> None:
-    """Start ``host`` so that it outlives this process. Raises LabError."""
+    """Start ``host`` so that it outlives this process. Raises GroundupError."""
     bundle = lab.home(host)
     (bundle / "config.json").write_text(json.dumps(config, indent=1))
     lab.runc.mkdir(mode=0o700, parents=True, exist_ok=True)
-    console = bundle / "console.log"
+    console = lab.console(host)
     command = ("runc", "--root", str(lab.runc), "run", "--detach", "--bundle", str(bundle), lab.id(host))
     with console.open("w") as output:
         # The container inherits these streams: a pipe would end with this process.
@@ -49,38 +49,42 @@ def start(lab: Lab, host: str, config: Mapping[str, Any]) -> None:
                 timeout=START_TIMEOUT,
             )  # fmt: skip
         except subprocess.TimeoutExpired:
-            raise LabError(f"{host}: runc did not start it within {START_TIMEOUT:g} s: {_tail(console)}") from None
+            raise _failed(f"{host}: runc did not start it within {START_TIMEOUT:g} s: {_tail(console)}", lab) from None
     if done.returncode:
-        raise LabError(f"{host}: runc could not start it: {_tail(console)}")
+        raise _failed(f"{host}: runc could not start it: {_tail(console)}", lab)
 
 
 def stop(lab: Lab, host: str) -> None:
-    """End every process of ``host`` and forget it, whatever is left of it. Raises LabError."""
+    """End every process of ``host`` and forget it, whatever is left of it. Raises GroundupError."""
     record = lab.runc / lab.id(host)
     if record.exists():
-        with contextlib.suppress(LabError):  # a half-written record: the control group finds its processes below
-            run("runc", "--root", str(lab.runc), "delete", "--force", lab.id(host))
+        with contextlib.suppress(GroundupError):  # a half-written record: the control group finds its processes below
+            run(["runc", "--root", str(lab.runc), "delete", "--force", lab.id(host)])
         shutil.rmtree(record, ignore_errors=True)
     kill_group(f"{lab.cgroup}/{host}")
     remove_groups(f"{lab.cgroup}/{host}")
 
 
-def wait_for_login(lab: Lab, host: Host, *, port: int, timeout: float) -> None:
-    """Wait until ssh of ``host`` answers and its boot is far enough to let users in. Raises LabError."""
-    deadline = time.monotonic() + timeout
-    console = lab.home(host.name) / "console.log"
-    while True:
+def wait_for_login(lab: Lab, host: LabHost, *, port: int, timeout: float) -> None:
+    """Wait until ssh of ``host`` answers and its boot is far enough to let users in. Raises GroundupError."""
+
+    def pending() -> bool:
         pid = init_pid(lab, host.name)
         if pid is None:
-            raise LabError(f"{host.name}: its PID 1 ended while it booted: {_tail(console)}")
-        if _banner(host.address, port) and not Path(f"/proc/{pid}/root/run/nologin").exists():
-            return
-        if time.monotonic() > deadline:
-            raise LabError(
-                f"{host.name}: no ssh at {host.address}:{port} within {timeout:g} s of its start; look with"
-                f" `runc --root {lab.runc} exec {lab.id(host.name)} systemctl list-jobs`"
-            )
-        time.sleep(0.1)
+            raise _failed(f"{host.name}: its PID 1 ended while it booted: {_tail(lab.console(host.name))}", lab)
+        return not _banner(host.address, port) or Path(f"/proc/{pid}/root/run/nologin").exists()
+
+    if wait_until(pending, timeout=timeout, pause=0.1):
+        raise _failed(f"{host.name}: no ssh at {host.address}:{port} within {timeout:g} s of its start", lab)
+
+
+def _failed(what: str, lab: Lab) -> GroundupError:
+    return GroundupError(
+        what,
+        where="this machine",
+        why="the layers above reach the host by ssh",
+        remedy=f"runc --root {lab.runc} list; runc --root {lab.runc} exec ID systemctl list-jobs",
+    )
 
 
 def _banner(address: str, port: int) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from .model import Host
+from .model import LabHost
 from .names import Lab
 
 # capabilities(7), in the order of their numbers.
@@ -52,9 +52,9 @@ def device_nodes(paths: Iterable[str]) -> list[dict[str, Any]]:
     return nodes
 
 
-def spec(
+def runtime_config(
     lab: Lab,
-    host: Host,
+    host: LabHost,
     *,
     volumes: Sequence[str],
     netns: Path,

@@ -7,9 +7,9 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from . import files
-from .changes import Changes
-from .commands import run
+from .._base import files
+from .._base.changes import Changes
+from .._base.run import run
 from .units import Unit
 
 KEYS = Path("/etc/ssh/authorized_keys.d")
@@ -64,7 +64,7 @@ def account(changes: Changes, user: str) -> None:
     try:
         pwd.getpwnam(user)
     except KeyError:
-        if changes.add(f"user {user}: created"):
+        if changes.add(f"create user {user}"):
             run(["useradd", "--create-home", "--shell", "/bin/bash", "--", user])
     rule = f"# Written by groundup.cloud.\n{user} ALL=(ALL:ALL) NOPASSWD: ALL\n"
     files.place(changes, SUDOERS, rule, mode=0o440, valid=lambda path: run(["visudo", "-c", "-q", "-f", str(path)]))

@@ -1,13 +1,15 @@
-"""A host's time zone, and whom it asks for the time."""
+"""Set a host's time zone and time servers."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
 
-from . import files, packages
-from .changes import Changes, HostError
-from .commands import attempt
+from .._base import files
+from .._base.changes import Changes
+from .._base.errors import GroundupError
+from .._base.run import attempt
+from . import packages
 from .units import Unit, properties
 
 ZONES = Path("/usr/share/zoneinfo")
@@ -20,9 +22,9 @@ TIMESYNCD_SERVERS = Path("/etc/systemd/timesyncd.conf.d/groundup.conf")
 
 
 def timezone(changes: Changes, name: str) -> None:
-    """Make ``name`` the host's time zone. Raises HostError for one it does not know."""
+    """Make ``name`` the host's time zone. Raises GroundupError for one it does not know."""
     if not (ZONES / name).is_file():
-        raise HostError(
+        raise GroundupError(
             f"the host knows no time zone {name}",
             where=str(ZONES / name),
             why="the file that describes it is missing",
@@ -38,23 +40,20 @@ def servers(changes: Changes, names: Sequence[str]) -> None:
         packages.installed(changes, ["chrony"])
     if CHRONYD.exists():
         text = "".join(f"server {name} iburst\n" for name in names)
-        _told(changes, "chrony.service", CHRONY_SOURCES, text)
+        _configure(changes, "chrony.service", CHRONY_SOURCES, text)
     elif TIMESYNCD.exists():
         text = f"[Time]\nNTP={' '.join(names)}\n" if names else ""
-        _told(changes, "systemd-timesyncd.service", TIMESYNCD_SERVERS, text)
+        _configure(changes, "systemd-timesyncd.service", TIMESYNCD_SERVERS, text)
 
 
-def _told(changes: Changes, name: str, path: Path, text: str) -> None:
+def _configure(changes: Changes, name: str, path: Path, text: str) -> None:
     unit = Unit(changes, name)
-    if text:
-        unit.place(path, f"# Written by groundup.cloud.\n{text}")
-    else:
-        unit.remove(path)
+    unit.generate(path, text)
     unit.refreshed()
 
 
 def state() -> dict[str, object]:
-    """Return which service keeps the time, and whether the clock is synchronised; None: somebody else keeps it.
+    """Return which service keeps the time, and whether the clock is synchronised; None: not this host's to keep.
 
     A unit that systemd skips because of its own condition (a system container has the clock of the machine below, and
     no right to set it) keeps no time here; then there is nothing to be in step with.

@@ -6,15 +6,15 @@ import stat
 from collections.abc import Mapping
 from pathlib import Path
 
-from . import files
-from .changes import Changes
+from .._base import files
+from .._base.changes import Changes
 
 LIMITS = Path("/etc/security/limits.d/90-groundup.conf")
 COREDUMP = Path("/etc/systemd/coredump.conf.d/groundup.conf")
 # Root is not among the users `*` stands for: limits.conf(5).
 NO_CORES = {
-    LIMITS: "# Written by groundup.cloud.\n* hard core 0\nroot hard core 0\n",
-    COREDUMP: "# Written by groundup.cloud.\n[Coredump]\nStorage=none\nProcessSizeMax=0\n",
+    LIMITS: "* hard core 0\nroot hard core 0\n",
+    COREDUMP: "[Coredump]\nStorage=none\nProcessSizeMax=0\n",
 }
 # The widest mode each may have. What is not there needs none.
 MODES = {
@@ -30,10 +30,7 @@ MODES = {
 def cores(changes: Changes, *, kept: bool) -> None:
     """Have no process of a login or of systemd-coredump leave its memory on disk, unless ``kept``."""
     for path, text in NO_CORES.items():
-        if kept:
-            files.remove(changes, path)
-        else:
-            files.place(changes, path, text)
+        files.generate(changes, path, "" if kept else text)
 
 
 def modes(changes: Changes, widest: Mapping[Path, int] = MODES) -> None:
@@ -42,5 +39,5 @@ def modes(changes: Changes, widest: Mapping[Path, int] = MODES) -> None:
         if not path.exists():
             continue
         has = stat.S_IMODE(path.stat().st_mode)
-        if has & ~mode and changes.add(f"{path}: mode {has & mode:04o}, was {has:04o}"):
+        if has & ~mode and changes.add(f"set mode {has & mode:04o} of {path}, was {has:04o}"):
             path.chmod(has & mode)

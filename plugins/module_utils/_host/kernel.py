@@ -6,9 +6,10 @@ import platform
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from . import files
-from .changes import Changes, HostError
-from .commands import run
+from .._base import files
+from .._base.changes import Changes
+from .._base.errors import GroundupError
+from .._base.run import run
 
 PROC = Path("/proc")
 SYS = Path("/sys")
@@ -19,13 +20,10 @@ def parameters(changes: Changes, wanted: Mapping[str, str], *, file: Path) -> No
     """Set the kernel parameters ``wanted`` where they differ, and keep them in ``file`` for the next boot.
 
     A `*` in a name stands for everything that is there, as for systemd-sysctl; a name written out wins over it. Raises
-    HostError for one that does not exist or cannot be written here.
+    GroundupError for one that does not exist or cannot be written here.
     """
     text = "".join(f"{name} = {value}\n" for name, value in sorted(wanted.items()))
-    if text:
-        files.place(changes, file, f"# Written by groundup.cloud from the site file.\n{text}")
-    else:
-        files.remove(changes, file)
+    files.generate(changes, file, text)
     for name in sorted(wanted):
         if "*" not in name:
             _parameter(changes, name, wanted[name])
@@ -48,7 +46,7 @@ def _parameter(changes: Changes, name: str, value: str, *, may_vanish: bool = Fa
     except OSError as error:
         if may_vanish and isinstance(error, FileNotFoundError):  # the interface of a pod that ended meanwhile
             return
-        raise HostError(
+        raise GroundupError(
             f"kernel parameter {name} cannot be read",
             where=str(path),
             why=f"{error.strerror}: the module it belongs to may not be loaded",
@@ -56,16 +54,16 @@ def _parameter(changes: Changes, name: str, value: str, *, may_vanish: bool = Fa
         ) from None
     if current.split() == value.split():
         return
-    changes.diff(what=name, before=f"{' '.join(current.split())}\n", after=f"{value}\n")
-    if not changes.add(f"{name} = {value}"):
+    before = " ".join(current.split())
+    if not changes.add(f"{name} = {value}", name=name, before=f"{before}\n", after=f"{value}\n"):
         return
     try:
         path.write_text(f"{value}\n", encoding="ascii")
     except OSError as error:
-        raise HostError(
+        raise GroundupError(
             f"kernel parameter {name} cannot be set to {value}",
             where=str(path),
-            why=f"{error.strerror}; it is {' '.join(current.split())}, the machine's below, or takes no such value",
+            why=f"{error.strerror}; it is {before}, the machine's below, or takes no such value",
             remedy=f"set it on the machine below, or write {name}: null in hosts.sysctl of the site file",
         ) from None
 
@@ -77,44 +75,38 @@ def _path(name: str) -> str:
 
 
 def modules(changes: Changes, wanted: Iterable[str], *, file: Path) -> None:
-    """Load the kernel modules ``wanted``, now and at boot; those built in need neither. Raises HostError."""
+    """Load the kernel modules ``wanted``, now and at boot; those built in need neither. Raises GroundupError."""
     needed = [name for name in sorted(set(wanted)) if not _built_in(name)]
-    if needed:
-        lines = "".join(f"{name}\n" for name in needed)
-        files.place(changes, file, f"# Written by groundup.cloud from the site file.\n{lines}")
-    else:
-        files.remove(changes, file)
-    loaded = {line.split()[0] for line in (files.read(PROC / "modules") or "").splitlines()}
+    files.generate(changes, file, "".join(f"{name}\n" for name in needed))
+    loaded = _words(PROC / "modules", 0)
     for name in needed:
-        if _canonical(name) not in loaded and changes.add(f"kernel module {name}: loaded"):
+        if _canonical(name) not in loaded and changes.add(f"load kernel module {name}"):
             run(["modprobe", "--", name], remedy="install the kernel's modules, or take it out of hosts.kernel_modules")
 
 
 def blocked(changes: Changes, names: Iterable[str], *, file: Path) -> None:
     """Have modprobe refuse the kernel modules ``names``, whoever asks for them. One that is loaded stays loaded."""
-    lines = "".join(f"install {name} /bin/false\nblacklist {name}\n" for name in sorted(set(names)))
-    if lines:
-        files.place(changes, file, f"# Written by groundup.cloud from the site file.\n{lines}")
-    else:
-        files.remove(changes, file)
+    lines = (f"install {name} /bin/false\nblacklist {name}\n" for name in sorted(set(names)))
+    files.generate(changes, file, "".join(lines))
 
 
 def _built_in(name: str) -> bool:
     canonical = _canonical(name)
-    loadable = {line.split()[0] for line in (files.read(PROC / "modules") or "").splitlines()}
-    if canonical in loadable:
+    if canonical in _words(PROC / "modules", 0):
         return False
     listed = files.read(BUILTIN / platform.release() / "modules.builtin") or ""
     built = {_canonical(Path(line).name.partition(".ko")[0]) for line in listed.splitlines()}
-    filesystems = {line.split()[-1] for line in (files.read(PROC / "filesystems") or "").splitlines()}
     # A kernel without any modules has no modules.builtin either; it shows what it has in other ways.
-    signs = (SYS / "module" / canonical, PROC / "sys/net/bridge/bridge-nf-call-iptables")
     return (
         canonical in built
-        or canonical in filesystems
-        or signs[0].exists()
-        or (canonical == "br_netfilter" and signs[1].exists())
+        or canonical in _words(PROC / "filesystems", -1)
+        or (SYS / "module" / canonical).exists()
+        or (canonical == "br_netfilter" and (PROC / "sys/net/bridge/bridge-nf-call-iptables").exists())
     )
+
+
+def _words(path: Path, column: int) -> set[str]:
+    return {line.split()[column] for line in (files.read(path) or "").splitlines()}
 
 
 def _canonical(name: str) -> str:

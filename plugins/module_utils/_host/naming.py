@@ -5,11 +5,11 @@ from __future__ import annotations
 import secrets
 import socket
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from . import files
-from .changes import Changes
+from .._base import files
+from .._base.changes import Changes
 from .units import Unit
 
 HOSTNAME = Path("/etc/hostname")
@@ -19,12 +19,14 @@ DNS_PORT = 53
 TRIES = 3  # a datagram may be lost, and who has to ask others may be slow once
 REFUSED = 5  # RFC 1035
 RESOLVED = Path("/etc/systemd/resolved.conf.d/groundup.conf")
+BEGIN = "# BEGIN groundup.cloud"
+END = "# END groundup.cloud"
 
 
 def own_name(changes: Changes, name: str) -> None:
     """Make ``name`` the host's name, now and at boot."""
     files.place(changes, HOSTNAME, f"{name}\n")
-    if socket.gethostname() != name and changes.add(f"host name: {name}"):
+    if socket.gethostname() != name and changes.add(f"set the host name {name}"):
         socket.sethostname(name)
 
 
@@ -37,8 +39,8 @@ def known_names(changes: Changes, *, name: str, fqdn: str, address: str, names: 
     others = sorted((known, where) for known, where in names.items() if known not in own)
     lines = [f"{address} {fqdn} {name}", *(f"{where} {known}" for known, where in others)]
     text = files.read(HOSTS) or "127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n"
-    kept = [line for line in files.outside_block(text) if line != lines[0] and not _loopback_of(line, own)]
-    files.place(changes, HOSTS, files.with_block("\n".join(kept), lines))
+    kept = [line for line in _outside_block(text) if line != lines[0] and not _loopback_of(line, own)]
+    files.place(changes, HOSTS, with_block("\n".join(kept), lines))
 
 
 def _loopback_of(line: str, own: set[str]) -> bool:
@@ -48,20 +50,34 @@ def _loopback_of(line: str, own: set[str]) -> bool:
     )
 
 
+def with_block(text: str, lines: Iterable[str]) -> str:
+    """Return ``text`` with our block at its end replaced by ``lines``; what others wrote is kept as it is."""
+    kept = _outside_block(text)
+    while kept and not kept[-1].strip():
+        kept.pop()
+    return "".join(f"{line}\n" for line in [*kept, BEGIN, *lines, END])
+
+
+def _outside_block(text: str) -> list[str]:
+    """Return the lines of ``text`` that are not in our block."""
+    kept: list[str] = []
+    inside = False
+    for line in text.splitlines():
+        inside = (inside or line == BEGIN) and line != END
+        if not inside and line != END:
+            kept.append(line)
+    return kept
+
+
 def resolver(changes: Changes, servers: Sequence[str], *, domain: str) -> None:
     """Make the host ask ``servers``; without any it keeps what it has."""
     if RESOLV.is_symlink() and "systemd/resolve" in str(RESOLV.readlink()):
         unit = Unit(changes, "systemd-resolved.service")
-        if servers:
-            unit.place(
-                RESOLVED, f"# Written by groundup.cloud.\n[Resolve]\nDNS={' '.join(servers)}\nDomains={domain}\n"
-            )
-        else:
-            unit.remove(RESOLVED)
+        unit.generate(RESOLVED, f"[Resolve]\nDNS={' '.join(servers)}\nDomains={domain}\n" if servers else "")
         unit.refreshed()
     elif servers:
-        lines = [f"search {domain}", *(f"nameserver {server}" for server in servers)]
-        files.place(changes, RESOLV, "# Written by groundup.cloud.\n" + "".join(f"{line}\n" for line in lines))
+        lines = (f"search {domain}\n", *(f"nameserver {server}\n" for server in servers))
+        files.generate(changes, RESOLV, "".join(lines))
 
 
 def unanswering(servers: Sequence[str], *, domain: str, timeout: float = 2) -> list[str]:

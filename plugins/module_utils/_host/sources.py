@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import files, packages
-from .changes import Changes
-from .commands import attempt, run
+from .._base import files
+from .._base.changes import Changes
+from .._base.run import attempt, run
+from . import packages
 
 APT = Path("/etc/apt")
 NAME = "groundup.sources"
@@ -36,7 +37,7 @@ class Mirror:
             "Components": " ".join(self.components),
             "Signed-By": str(APT / KEY) if self.key else DEBIANS_KEYS,
         }
-        return "# Written by groundup.cloud.\n" + "".join(f"{key}: {value}\n" for key, value in entry.items())
+        return "".join(f"{key}: {value}\n" for key, value in entry.items())
 
 
 def packages_from(changes: Changes, mirror: Mirror | None) -> bool:
@@ -49,7 +50,7 @@ def packages_from(changes: Changes, mirror: Mirror | None) -> bool:
         files.remove(changes, key)
         return False
     rekeyed = files.place(changes, key, f"{mirror.key.strip()}\n") if mirror.key else files.remove(changes, key)
-    placed = files.place(changes, ours, mirror.text(_codename()))
+    placed = files.generate(changes, ours, mirror.text(_codename()))
     others = [APT / "sources.list", *ours.parent.glob("*.list"), *ours.parent.glob("*.sources")]
     for other in sorted(others):
         if other != ours and other.exists():
@@ -59,20 +60,21 @@ def packages_from(changes: Changes, mirror: Mirror | None) -> bool:
 
 def fetch_lists(changes: Changes) -> None:
     """Fetch what the mirror has, so that a mirror that does not serve is found here and not by a later role."""
-    if changes.add("package lists: fetched"):
+    if changes.add("fetch the package lists"):
         run(
             [*packages.APT, *packages.STRICT, "update"],
             remedy="correct hosts.packages_url, packages_suites, packages_components or packages_key of the site file",
+            timeout=packages.TIMEOUT,
         )
 
 
 def _listed() -> bool:
-    """Return whether apt has a list of packages from the sources of now: a killed run, or a cleaned host, has not."""
+    """Return whether apt has lists of the present sources: not after a killed run, or on a cleaned host."""
     return bool(attempt(["apt-get", "indextargets", "--format", "$(FILENAME)", "Created-By: Packages"]).stdout.strip())
 
 
 def _rename(changes: Changes, old: Path, new: Path) -> None:
-    if changes.add(f"{old}: renamed to {new.name}"):
+    if changes.add(f"rename {old} to {new.name}"):
         old.replace(new)
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from . import files, packages
-from .changes import Changes
-from .commands import run
+from .._base import files
+from .._base.changes import Changes
+from .._base.run import run
+from . import packages
 
 OURS = Path("/usr/local/share/ca-certificates")
 LINKS = Path("/etc/ssl/certs")
@@ -14,14 +15,14 @@ BUNDLE = Path("/etc/ssl/certs/ca-certificates.crt")
 
 
 def authority(changes: Changes, certificate: str, *, site: str) -> None:
-    """Have the host trust ``certificate`` (PEM). Raises HostError."""
+    """Have the host trust ``certificate`` (PEM). Raises GroundupError."""
     packages.installed(changes, ["ca-certificates"])
     text = f"{certificate.strip()}\n"
     name = f"groundup-{site}"
     placed = files.place(changes, OURS / f"{name}.crt", text)
     # A run killed before the store was made anew shows here, in what programs really read.
     stale = not trusted(certificate) or not (LINKS / f"{name}.pem").exists()
-    if (placed or stale) and changes.add("trust store: made anew"):
+    if (placed or stale) and changes.add("rebuild the trust store"):
         run(["update-ca-certificates"])
 
 

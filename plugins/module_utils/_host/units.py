@@ -1,73 +1,110 @@
-"""systemd units: enabled, running, and running what their files say, also when an earlier run did not get so far."""
+"""systemd units: enabled, running, and running what their files say, also after a run that failed or was killed.
+
+A unit whose files changed is marked before the first of them is replaced, and the mark goes after its restart: so the
+next run makes good what this one could not. Marks lie in /run, because a reboot starts every unit with its new files.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal
 
-from .._mark import MARKS, Mark
-from . import files
-from .changes import Changes
-from .commands import run
+from .._base import files
+from .._base.changes import Changes
+from .._base.run import run
+
+MARKS = Path("/run/groundup-marks")  # not /run/groundup: a lab removes that, and a controller may be a host, too
+ACTIVE = ("active", "reloading", "activating")
 
 
 def properties(unit: str, *names: str) -> dict[str, str]:
-    """Return properties of ``unit`` as systemd shows them; those of a unit that does not exist are there, too."""
-    text = run(["systemctl", "show", "--property", ",".join(names), "--", unit])
-    return dict(line.split("=", 1) for line in text.splitlines() if "=" in line)
+    """Return properties of ``unit`` as systemd shows them, also of one that does not exist."""
+    return _properties(run(["systemctl", "show", "--property", ",".join(names), "--", unit]))
 
 
 def off(changes: Changes, names: Sequence[str]) -> None:
-    """Make every unit of ``names`` disabled and inactive; one that does not exist is. Asks systemd once for all."""
+    """Stop and disable every unit of ``names``; one that does not exist needs nothing. Asks systemd once for all."""
     if not names:
         return
     shown = run(["systemctl", "show", "--property", "Id,LoadState,ActiveState,UnitFileState", "--", *names])
     for name, block in zip(names, shown.strip().split("\n\n"), strict=True):
-        state = dict(line.split("=", 1) for line in block.splitlines() if "=" in line)
-        runs = state.get("ActiveState") in ("active", "reloading", "activating")
-        wanted = state.get("LoadState") != "loaded" or not (runs or state.get("UnitFileState") == "enabled")
-        if not wanted and changes.add(f"{name}: stopped and disabled"):
+        state = _properties(block)
+        on = state.get("ActiveState") in ACTIVE or state.get("UnitFileState") == "enabled"
+        if on and state.get("LoadState") == "loaded" and changes.add(f"stop and disable {name}"):
             run(["systemctl", "disable", "--quiet", "--now", "--", name])
+
+
+def _properties(text: str) -> dict[str, str]:
+    return dict(line.split("=", 1) for line in text.splitlines() if "=" in line)
 
 
 class Unit:
     """One unit and the files it runs by."""
 
-    def __init__(self, changes: Changes, name: str, *, on_change: Literal["reload", "restart"] = "restart") -> None:
-        """Name the unit, and what makes it take up changed files."""
+    def __init__(
+        self,
+        changes: Changes,
+        name: str,
+        *,
+        on_change: Literal["reload", "restart"] = "restart",
+        healthy: Callable[[], object] | None = None,
+        marks: Path | None = None,
+    ) -> None:
+        """Name the unit.
+
+        Args:
+            changes: where changes are noted.
+            name: of the unit.
+            on_change: what makes it take up changed files.
+            healthy: is called after a start, and raises when the unit does not serve; systemd takes one that ends at
+                once for started.
+            marks: directory of the marks, another one only in tests.
+        """
         self._changes = changes
         self._name = name
         self._on_change = on_change
-        self._mark = Mark(name, directory=MARKS)
-        self._stale = bool(self._mark)
+        self._healthy = healthy
+        self._mark = (marks or MARKS) / f"{name}.changed"
+        self._stale = self._mark.exists()
 
     def place(self, path: Path, content: str, **how: object) -> None:
         """Like `files.place`, for a file this unit runs by."""
-        self._stale |= files.place(self._changes, path, content, before=self._mark.set, **how)  # type: ignore[arg-type]
+        self._stale |= files.place(self._changes, path, content, before=self.mark, **how)  # type: ignore[arg-type]
 
-    def remove(self, path: Path) -> None:
-        """Like `files.remove`, for a file this unit runs by."""
-        self._stale |= files.remove(self._changes, path, before=self._mark.set)
+    def generate(self, path: Path, text: str) -> None:
+        """Like `files.generate`, for a file this unit runs by."""
+        self._stale |= files.generate(self._changes, path, text, before=self.mark)
+
+    def replaced(self) -> None:
+        """Note that a file this unit runs by is replaced; call `mark` just before that."""
+        self._stale = True
+
+    def mark(self) -> None:
+        """Have the next run restart the unit if this one does not. Raises OSError."""
+        self._mark.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
+        self._mark.touch()
 
     def running(self) -> None:
         """Make the unit enabled and active, with what its files say now."""
-        state = properties(self._name, "ActiveState", "UnitFileState")
-        if state.get("UnitFileState") == "disabled" and self._changes.add(f"{self._name}: enabled"):
-            run(["systemctl", "enable", "--quiet", "--", self._name])
-        if state.get("ActiveState") not in ("active", "reloading", "activating"):
-            if self._changes.add(f"{self._name}: started"):
-                run(["systemctl", "start", "--", self._name], remedy=f"journalctl -u {self._name} -n 50")
-        elif self._stale and self._changes.add(f"{self._name}: {self._on_change}ed"):
-            run(["systemctl", self._on_change, "--", self._name], remedy=f"journalctl -u {self._name} -n 50")
-        if not self._changes.check:
-            self._mark.clear()
+        self._converge(enable=True, start=True)
 
-    def refreshed(self) -> None:
-        """Make the unit take up changed files if it runs; whether it should run is not ours to say."""
-        if self._stale:
-            state = properties(self._name, "ActiveState")
-            if state.get("ActiveState") == "active" and self._changes.add(f"{self._name}: {self._on_change}ed"):
-                run(["systemctl", self._on_change, "--", self._name], remedy=f"journalctl -u {self._name} -n 50")
-            if not self._changes.check:
-                self._mark.clear()
+    def refreshed(self, *, enable: bool = False) -> None:
+        """Make the unit take up changed files if it runs; ``enable`` has it start at boot, too."""
+        if enable or self._stale:
+            self._converge(enable=enable, start=False)
+
+    def _converge(self, *, enable: bool, start: bool) -> None:
+        state = properties(self._name, "ActiveState", "UnitFileState", "NeedDaemonReload")
+        if state.get("NeedDaemonReload") == "yes" and not self._changes.check:
+            run(["systemctl", "daemon-reload"])
+        if enable and state.get("UnitFileState") in ("disabled", "") and self._changes.add(f"enable {self._name}"):
+            run(["systemctl", "enable", "--quiet", "--", self._name])
+        active = state.get("ActiveState") in ACTIVE
+        verb = (self._on_change if self._stale else None) if active else ("start" if start else None)
+        if verb and self._changes.add(f"{verb} {self._name}"):
+            run(["systemctl", verb, "--", self._name], remedy=f"journalctl -u {self._name} -n 50")
+            if self._healthy:
+                self._healthy()
+        if not self._changes.check:
+            self._mark.unlink(missing_ok=True)

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from .._atomic import write
+from .._base.files import write_file
 from .errors import NodeError
 from .spec import Download
 
@@ -108,7 +108,7 @@ class Host:
     def write(self, path: Path, data: bytes, mode: int, *, before: Callable[[], None] | None = None) -> None:
         """Replace a file whole, with ``mode``, its directories with it; ``before`` is called just before that."""
         path.parent.mkdir(parents=True, exist_ok=True)
-        write(path, data, mode=mode, before=before)
+        write_file(path, data, mode=mode, before=before)
 
     def chmod(self, path: Path, mode: int) -> None:
         """Give a file another ``mode`` and leave the rest of it as it is."""

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from cryptography import x509
 
+from ...module_utils._base.files import write_file
 from ...module_utils._kubeadm.kubeconfig import Access, parse
 from ..errors import GroundupError
-from ..files import write_atomic
 from ..paths import state_dir
 
 __all__ = ["Access", "differs", "keep", "kubeconfig_path", "load"]
@@ -29,7 +29,7 @@ def keep(site: str, content: str) -> bool:
     if not differs(site, content) and path.stat().st_mode & 0o777 == 0o600:
         return False
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    write_atomic(path, content.encode(), mode=0o600)
+    write_file(path, content.encode(), mode=0o600)
     return True
 
 

@@ -14,8 +14,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
+from ...module_utils._base.files import write_file
 from ..errors import GroundupError
-from ..files import write_atomic
 from ..secrets import Store
 
 KEY = "pki/ca-key"
@@ -65,7 +65,7 @@ def ensure_authority(
         return Authority(certificate=current, key=key, reason="")
     certificate = _self_signed(key, site=site, now=now)
     if write:
-        write_atomic(path, to_pem(certificate).encode(), mode=0o644)
+        write_file(path, to_pem(certificate).encode(), mode=0o644)
     return Authority(certificate=certificate, key=key, reason="new" if current is None else "close to its end")
 
 

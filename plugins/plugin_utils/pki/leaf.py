@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from ..files import write_atomic
+from ...module_utils._base.files import write_file
 from ..secrets import Store
 from ..secrets.names import check_name
 from . import authority as ca
@@ -113,7 +113,7 @@ def ensure_leaf(
     certificate = _signed(authority, key, spec, now=now)
     if write:
         path.parent.mkdir(mode=0o755, exist_ok=True)
-        write_atomic(path, to_pem(certificate).encode(), mode=0o644)
+        write_file(path, to_pem(certificate).encode(), mode=0o644)
     return Leaf(certificate=certificate, reason=reason)
 
 

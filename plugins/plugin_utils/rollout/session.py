@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ..files import write_atomic
+from ...module_utils._base.files import write_file
 from ..helm.client import Helm
 from ..kube.client import Api
 from ..paths import COLLECTION, state_dir
@@ -66,7 +66,7 @@ class Session:
         """Keep how long releases took: next time the longest path is known, not guessed."""
         known = _seconds(self.directory)
         known |= {report.name: report.seconds for report in result.releases if report.changed and not result.failed}
-        write_atomic(self.directory / _TIMES, json.dumps(known, indent=2).encode() + b"\n", mode=0o644)
+        write_file(self.directory / _TIMES, json.dumps(known, indent=2).encode() + b"\n", mode=0o644)
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from ansible.errors import AnsibleError
 from ansible.parsing.dataloader import DataLoader
 from ansible.parsing.vault import get_file_vault_secret
 
-from ..files import write_new
+from ...module_utils._base.files import write_new
 from .errors import SecretsError
 from .names import password
 

@@ -15,7 +15,8 @@ from typing import Any
 import yaml
 from ansible.parsing.vault import AnsibleVaultError, VaultLib, VaultSecret
 
-from ..files import locked, write_atomic
+from ...module_utils._base.files import write_file
+from ...module_utils._base.locks import locked
 from ..paths import state_dir
 from .errors import SecretsError
 from .names import check_name, generate, reference
@@ -113,7 +114,7 @@ class Store:
             if new:
                 self._save()
             # After the store, never before it: without the store this file means that the store was lost.
-            write_atomic(self._directory / PUBLIC, self._public(), mode=0o644)
+            write_file(self._directory / PUBLIC, self._public(), mode=0o644)
         return new
 
     def resolve(self, values: Any) -> Any:
@@ -175,7 +176,7 @@ class Store:
     def _save(self) -> None:
         password = self._source.create()
         text = yaml.safe_dump({"version": 1, "identity": self._identity, "secrets": self._values}, sort_keys=True)
-        write_atomic(self.path, self._vault(password).encrypt(text), mode=0o600)
+        write_file(self.path, self._vault(password).encrypt(text), mode=0o600)
 
     @staticmethod
     def _vault(password: bytes) -> VaultLib:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import yaml
 
+from ...module_utils._base.files import write_file
 from ..errors import GroundupError
-from ..files import write_atomic
 from .build.progress import Progress, clock
 from .build.run import Run
 from .cache.artifact import Artifact
@@ -121,4 +121,4 @@ def _replace_null(path: Path, keys_to: tuple[str, ...], value: str) -> None:
             remedy=f"write it there by hand: {value}",
         )
     changed = text[: node.start_mark.index] + value + text[node.end_mark.index :]
-    write_atomic(path, changed.encode(), mode=0o644)
+    write_file(path, changed.encode(), mode=0o644)

@@ -6,14 +6,14 @@ import re
 import socket
 import ssl
 import threading
-import time
 from pathlib import Path
 from typing import Any
 
 import jinja2
 import pytest
+from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
+from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.module_utils._host import kernel, packages, units
-from ansible_collections.groundup.cloud.plugins.module_utils._host.changes import Changes, HostError
 from ansible_collections.groundup.cloud.plugins.modules import edge_info, edge_node
 from ansible_collections.groundup.cloud.plugins.plugin_utils.pki import LeafSpec, ensure_authority, ensure_leaf
 from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import PasswordSource, Store
@@ -126,8 +126,8 @@ def test_a_port_nobody_listens_on_is_an_error_that_names_it() -> None:
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         port = listener.getsockname()[1]
-    with pytest.raises(HostError, match=f"(?s)port {port}.*keepalived"):
-        edge_info.wait_for_port("127.0.0.1", port, until=time.monotonic() + 0.3)
+    with pytest.raises(GroundupError, match=f"(?s)port {port}.*keepalived"):
+        edge_info.wait_for_ports("127.0.0.1", [port], timeout=0.3)
 
 
 @pytest.mark.parametrize(("name", "trusted"), [("identity.lab.test", True), ("volume.lab.test", False)])
@@ -154,10 +154,10 @@ def test_a_name_must_be_in_a_certificate_the_host_trusts(
         thread.start()
         arguments = ("127.0.0.1", listener.getsockname()[1], name)
         if trusted:
-            edge_info.check_certificate(*arguments, until=time.monotonic() + 5)
+            edge_info.check_certificate(*arguments, timeout=5)
         else:
-            with pytest.raises(HostError, match="no trusted TLS connection to volume"):
-                edge_info.check_certificate(*arguments, until=time.monotonic() + 5)
+            with pytest.raises(GroundupError, match="no trusted TLS connection to volume"):
+                edge_info.check_certificate(*arguments, timeout=5)
         thread.join()
 
 
@@ -172,7 +172,7 @@ def test_a_certificate_without_its_key_takes_no_place(tmp_path: Path, monkeypatc
     monkeypatch.setattr(kernel, "parameters", lambda *_, **__: None)
     monkeypatch.setattr(units, "MARKS", tmp_path / "marks")
     wanted = {"certificate": (tmp_path / "pki/edge.crt").read_text(), "private_key": store.get("pki/other-key")}
-    with pytest.raises(HostError, match="are no pair"):
+    with pytest.raises(GroundupError, match="are no pair"):
         edge_node.converge(Changes(check=False), wanted)
     assert not (tmp_path / "edge.pem").exists()
     edge_node._is_a_pair(pair(tmp_path / "good.pem", wanted["certificate"], store.get("pki/edge-key")))

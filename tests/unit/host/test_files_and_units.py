@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.module_utils._host import files, units
-from ansible_collections.groundup.cloud.plugins.module_utils._host.changes import Changes, HostError
+from ansible_collections.groundup.cloud.plugins.module_utils._base import files
+from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
+from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.module_utils._host import naming, units
 from ansible_collections.groundup.cloud.plugins.module_utils._host.units import Unit
 
 
@@ -28,7 +30,7 @@ class Systemd:
             return "".join(f"{key}={value}\n" for key, value in self.state.items())
         self.calls.append(argv[1])
         if self.broken:
-            raise HostError("killed", where="here", why="the test says so", remedy="none")
+            raise GroundupError("killed", where="here", why="the test says so", remedy="none")
         return ""
 
 
@@ -54,7 +56,8 @@ def test_a_wrong_mode_alone_is_a_change(changes: Changes, tmp_path: Path) -> Non
     path = tmp_path / "file"
     files.place(changes, path, "one\n", mode=0o600)
     path.chmod(0o644)
-    assert files.place(changes, path, "one\n", mode=0o600)
+    assert not files.place(changes, path, "one\n", mode=0o600), "its content is the same: nobody has to read it again"
+    assert changes.done[1:] == [f"set mode 600 and owner of {path}"]
     assert path.stat().st_mode & 0o777 == 0o600
 
 
@@ -72,9 +75,9 @@ def test_a_file_its_program_refuses_never_replaces_the_old_one(changes: Changes,
 
     def refuse(candidate: Path) -> None:
         assert candidate.read_text() == "bad\n"
-        raise HostError("no good", where="line 1", why="bad", remedy="write good")
+        raise GroundupError("no good", where="line 1", why="bad", remedy="write good")
 
-    with pytest.raises(HostError, match="no good"):
+    with pytest.raises(GroundupError, match="no good"):
         files.place(changes, path, "bad\n", valid=refuse)
     assert path.read_text() == "good\n"
     assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
@@ -88,9 +91,9 @@ def test_the_content_of_a_secret_file_is_in_no_diff(changes: Changes, tmp_path: 
 
 
 def test_our_block_is_replaced_and_what_others_wrote_stays() -> None:
-    text = files.with_block("mine\n\ntheirs\n\n\n", ["a", "b"])
+    text = naming.with_block("mine\n\ntheirs\n\n\n", ["a", "b"])
     assert text == "mine\n\ntheirs\n# BEGIN groundup.cloud\na\nb\n# END groundup.cloud\n"
-    assert files.with_block(text + "after\n", ["c"]).splitlines() == [
+    assert naming.with_block(text + "after\n", ["c"]).splitlines() == [
         "mine",
         "",
         "theirs",
@@ -99,7 +102,7 @@ def test_our_block_is_replaced_and_what_others_wrote_stays() -> None:
         "c",
         "# END groundup.cloud",
     ]
-    assert files.with_block(text, ["a", "b"]) == text
+    assert naming.with_block(text, ["a", "b"]) == text
 
 
 def test_a_running_unit_is_reloaded_when_its_file_changed_and_only_then(
@@ -118,14 +121,14 @@ def test_a_run_killed_before_the_reload_is_made_good_by_the_next(
     systemd.broken = True
     unit = Unit(changes, "x.service", on_change="reload")
     unit.place(tmp_path / "file", "new\n")
-    with pytest.raises(HostError):
+    with pytest.raises(GroundupError):
         unit.running()
     systemd.broken, systemd.calls = False, []
     again = Changes(check=False)
     unit = Unit(again, "x.service", on_change="reload")
     unit.place(tmp_path / "file", "new\n")
     unit.running()
-    assert (systemd.calls, again.done) == (["reload"], ["x.service: reloaded"])
+    assert (systemd.calls, again.done) == (["reload"], ["reload x.service"])
     Unit(again, "x.service", on_change="reload").running()
     assert systemd.calls == ["reload"]
 
@@ -136,13 +139,13 @@ def test_a_run_killed_after_a_file_was_removed_is_made_good_by_the_next(
     (tmp_path / "file").write_text("old\n")
     systemd.broken = True
     unit = Unit(changes, "x.service")
-    unit.remove(tmp_path / "file")
-    with pytest.raises(HostError):
+    unit.generate(tmp_path / "file", "")
+    with pytest.raises(GroundupError):
         unit.refreshed()
     systemd.broken, systemd.calls = False, []
     for expected in (["restart"], ["restart"]):
         unit = Unit(changes, "x.service")
-        unit.remove(tmp_path / "file")
+        unit.generate(tmp_path / "file", "")
         unit.refreshed()
         assert systemd.calls == expected
 
@@ -169,5 +172,5 @@ def test_check_mode_leaves_units_and_marks_alone(systemd: Systemd, tmp_path: Pat
     unit.place(tmp_path / "file", "new\n")
     unit.running()
     assert systemd.calls == []
-    assert changes.done == [f"{tmp_path / 'file'}: written", "x.service: reloaded"]
+    assert changes.done == [f"write {tmp_path / 'file'}", "reload x.service"]
     assert not (tmp_path / "marks").exists()

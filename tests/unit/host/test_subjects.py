@@ -8,6 +8,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
+from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.module_utils._host import (
     access,
     clock,
@@ -18,7 +20,6 @@ from ansible_collections.groundup.cloud.plugins.module_utils._host import (
     trust,
     units,
 )
-from ansible_collections.groundup.cloud.plugins.module_utils._host.changes import Changes, HostError
 from ansible_collections.groundup.cloud.plugins.modules import host_baseline
 
 
@@ -48,7 +49,7 @@ def test_only_a_parameter_that_differs_is_set_and_kept_for_the_next_boot(
     kernel.parameters(changes, wanted, file=tmp_path / "drop-in")
     assert (proc / "sys/net/ipv4/ip_forward").read_text() == "1\n"
     assert (proc / "sys/net/ipv4/tcp_rmem").read_text() == "4096\t131072\t6291456\n"
-    assert changes.done == [f"{tmp_path / 'drop-in'}: written", "net.ipv4.ip_forward = 1"]
+    assert changes.done == [f"write {tmp_path / 'drop-in'}", "net.ipv4.ip_forward = 1"]
     assert "net.ipv4.ip_forward = 1\n" in (tmp_path / "drop-in").read_text()
     again = Changes(check=False)
     kernel.parameters(again, wanted, file=tmp_path / "drop-in")
@@ -65,7 +66,7 @@ def test_a_parameter_with_a_slash_keeps_its_dots(changes: Changes, proc: Path, t
 @pytest.mark.usefixtures("proc")
 def test_a_parameter_the_kernel_lacks_is_an_error_that_names_it(changes: Changes, tmp_path: Path) -> None:
     with pytest.raises(
-        HostError, match=r"(?s)net\.bridge\.none.*kernel_modules.*net\.bridge\.none: null in hosts\.sysctl"
+        GroundupError, match=r"(?s)net\.bridge\.none.*kernel_modules.*net\.bridge\.none: null in hosts\.sysctl"
     ):
         kernel.parameters(changes, {"net.bridge.none": "1"}, file=tmp_path / "drop-in")
 
@@ -78,7 +79,7 @@ def test_a_parameter_that_cannot_be_written_is_an_error_with_the_value_it_has(
         raise OSError(30, "Read-only file system")
 
     monkeypatch.setattr(Path, "write_text", refuse)
-    with pytest.raises(HostError, match=r"(?s)ip_forward.*Read-only.*it is 0"):
+    with pytest.raises(GroundupError, match=r"(?s)ip_forward.*Read-only.*it is 0"):
         kernel._parameter(changes, "net.ipv4.ip_forward", "1")
 
 
@@ -160,7 +161,7 @@ def test_an_unknown_time_zone_is_an_error_that_names_the_field(
     changes: Changes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(clock, "ZONES", tmp_path)
-    with pytest.raises(HostError, match=r"(?s)Mars/Olympus.*hosts\.timezone"):
+    with pytest.raises(GroundupError, match=r"(?s)Mars/Olympus.*hosts\.timezone"):
         clock.timezone(changes, "Mars/Olympus")
 
 
@@ -206,7 +207,7 @@ def test_a_trust_store_a_killed_run_left_old_is_made_anew(
     trust.authority(changes, "CERTIFICATE", site="lab")
     trust.authority(changes, "CERTIFICATE", site="lab")
     assert calls == [["update-ca-certificates"]]
-    assert changes.done == ["trust store: made anew"]
+    assert changes.done == ["rebuild the trust store"]
 
 
 def test_the_sites_mirror_is_the_only_source_and_the_hosts_own_come_back(
@@ -246,7 +247,7 @@ def test_a_host_of_another_site_or_of_lost_secrets_is_refused_before_anything_ch
     host_baseline.belongs(changes, site="lab", store="one")
     assert len(changes.done) == 1
     for site, store in (("lab", "two"), ("other", "one")):
-        with pytest.raises(HostError, match=f"(?s)belongs to site lab.*{site} {store}"):
+        with pytest.raises(GroundupError, match=f"(?s)belongs to site lab.*{site} {store}"):
             host_baseline.belongs(changes, site=site, store=store)
     assert (tmp_path / "site").read_text() == "lab one\n"
     assert len(changes.done) == 1
@@ -278,7 +279,9 @@ def test_the_name_a_node_calls_its_api_by_is_not_forgotten(
     (tmp_path / file).write_text(KUBECONFIG.format(server="kubernetes.lab.test:6443"))
     host_baseline.keeps_its_cluster("worker-1", names=wanted["names"])
     monkeypatch.setattr(naming, "own_name", lambda *_: pytest.fail("the host was changed"))
-    with pytest.raises(HostError, match=r"(?s)a cluster whose API is kubernetes\.lab\.test, .*site file key domain"):
+    with pytest.raises(
+        GroundupError, match=r"(?s)a cluster whose API is kubernetes\.lab\.test, .*site file key domain"
+    ):
         host_baseline.converge(Changes(check=False), wanted | {"names": {"kubernetes.new.test": "10.0.0.2"}})
 
 
@@ -291,7 +294,7 @@ def test_a_node_is_not_renamed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     host_baseline.keeps_its_cluster("compute-1", names={})
     paths[1].write_text(KUBECONFIG.format(server="10.0.0.16:6444"))
     host_baseline.keeps_its_cluster("worker-1", names={})
-    with pytest.raises(HostError, match=r"(?s)is worker-1, a node .* is to be compute-1.*call it worker-1"):
+    with pytest.raises(GroundupError, match=r"(?s)is worker-1, a node .* is to be compute-1.*call it worker-1"):
         host_baseline.keeps_its_cluster("compute-1", names={})
 
 

@@ -9,9 +9,10 @@ import time
 from pathlib import Path
 
 import pytest
+from ansible_collections.groundup.cloud.plugins.module_utils._base.locks import locked
 from ansible_collections.groundup.cloud.plugins.module_utils._container import machine
 from ansible_collections.groundup.cloud.plugins.module_utils._container.names import RUN
-from ansible_collections.groundup.cloud.plugins.module_utils._mark import MARKS
+from ansible_collections.groundup.cloud.plugins.module_utils._host.units import MARKS
 
 WATCHERS = "fs/inotify/max_user_instances"
 
@@ -52,12 +53,12 @@ def test_who_waits_for_the_lock_of_a_directory_that_goes_meanwhile_gets_that_of_
     place, held = tmp_path / "run", list[bool]()
 
     def second() -> None:
-        with machine.locked(place):
+        with locked(place, directory=True):
             (place / "lab-b").mkdir()
             held.append(True)
 
     thread = threading.Thread(target=second)
-    with machine.locked(place):
+    with locked(place, directory=True):
         thread.start()
         while not blocked():
             assert thread.is_alive()
@@ -80,20 +81,20 @@ def run(tmp_path: Path, kernel: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_the_last_lab_takes_the_record_of_the_machine_along(run: Path, kernel: Path) -> None:
-    machine.remember(run / "lab-a")
+    machine.record(run / "lab-a")
     machine.raise_limits(kernel)
     assert json.loads((run / "machine.json").read_text())["settings"][WATCHERS] == "128"
     (run / "lab-a").rmdir()
-    assert machine.put_back() == [WATCHERS]
+    assert machine.restore_machine() == [WATCHERS]
     assert not run.exists()
 
 
 def test_a_lab_that_is_about_to_start_keeps_what_it_has_raised_when_another_goes(run: Path, kernel: Path) -> None:
     for lab in ("lab-a", "lab-b"):
-        machine.remember(run / lab)
+        machine.record(run / lab)
     machine.raise_limits(kernel)
     (run / "lab-a").rmdir()
-    assert machine.put_back() == []
+    assert machine.restore_machine() == []
     assert (kernel / WATCHERS).read_text() == "8192\n"
     assert (run / "machine.json").exists(), "the machine as it was is known until the last lab goes"
 

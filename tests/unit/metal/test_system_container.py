@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.module_utils._container import (
     cgroups,
     known_hosts,
@@ -15,8 +16,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._container import (
     network,
     spec,
 )
-from ansible_collections.groundup.cloud.plugins.module_utils._container.errors import LabError
-from ansible_collections.groundup.cloud.plugins.module_utils._container.model import Host, hosts_of, networks_of
+from ansible_collections.groundup.cloud.plugins.module_utils._container.model import LabHost, hosts_of, networks_of
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -42,14 +42,16 @@ def plan_of(name: str = "control-1", address: str = "10.90.0.16", mtu: int = 150
     }
 
 
-def host_of(**changes: Any) -> Host:
+def host_of(**changes: Any) -> LabHost:
     return hosts_of([plan_of(**changes)], networks_of(NETWORKS))[0]
 
 
 def config() -> dict[str, Any]:
     lab = names.Lab(site="lab", root=Path("/state/lab"))
     netns = Path("/run/netns/x")
-    return spec.spec(lab, host_of(), volumes=["/var/log"], netns=netns, caps=[], devices=[], kernel_modules=None)
+    return spec.runtime_config(
+        lab, host_of(), volumes=["/var/log"], netns=netns, caps=[], devices=[], kernel_modules=None
+    )
 
 
 @given(site=LABEL, host=LABEL, interface=LABEL)
@@ -80,12 +82,12 @@ def test_offloads_are_off_where_a_userspace_switch_forwards() -> None:
 
 
 def test_a_host_on_a_network_the_site_has_not_is_refused_with_both_names() -> None:
-    with pytest.raises(LabError, match="mgmt0 is on network 'management'"):
+    with pytest.raises(GroundupError, match="mgmt0 is on network 'management'"):
         hosts_of([plan_of()], networks_of({"tunnel": NETWORKS["tunnel"]}))
 
 
 def test_a_host_no_interface_of_which_has_its_address_is_refused() -> None:
-    with pytest.raises(LabError, match=r"no interface carries the host's address 10\.90\.0\.99"):
+    with pytest.raises(GroundupError, match=r"no interface carries the host's address 10\.90\.0\.99"):
         hosts_of([plan_of() | {"address": "10.90.0.99"}], networks_of(NETWORKS))
 
 
@@ -174,7 +176,7 @@ def test_counters_and_settings_of_a_network_namespace_are_not_recorded(tmp_path:
 
 def test_a_setting_that_cannot_be_put_back_is_named(tmp_path: Path) -> None:
     sysctl(tmp_path, kernel__panic="10")
-    with pytest.raises(LabError, match=r"kernel/panic = 10, was 0"):
+    with pytest.raises(GroundupError, match=r"kernel/panic = 10, was 0"):
         machine.restore({"kernel/panic": "0"}, _Stubborn(tmp_path))
 
 

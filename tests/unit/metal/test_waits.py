@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.module_utils._container import runtime
-from ansible_collections.groundup.cloud.plugins.module_utils._container.errors import LabError
 from ansible_collections.groundup.cloud.plugins.module_utils._container.names import Lab
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -30,7 +30,7 @@ def test_a_runc_that_does_not_return_is_given_up(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(Lab, "run", property(lambda _: tmp_path / "run"))
     lab = Lab(site="test", root=tmp_path / "lab")
     lab.home("worker-1").mkdir(parents=True)
-    with pytest.raises(LabError, match=r"worker-1: runc did not start it within 2 s: waiting for the freezer"):
+    with pytest.raises(GroundupError, match=r"worker-1: runc did not start it within 2 s: waiting for the freezer"):
         runtime.start(lab, "worker-1", {})
 
 

@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from ansible_collections.groundup.cloud.plugins.module_utils._base.locks import locked
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.files import locked
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache import prune as pruning
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.artifact import file_digest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.prune import prune

@@ -11,8 +11,8 @@ from multiprocessing.synchronize import Event
 from pathlib import Path
 
 import pytest
+from ansible_collections.groundup.cloud.plugins.module_utils._base.locks import locked
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
-from ansible_collections.groundup.cloud.plugins.plugin_utils.files import locked
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build.progress import silent
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.prune import prune
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.stale import archive, clear, clear_archives

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from ....module_utils._base.locks import locked
 from ...errors import GroundupError
-from ...files import locked
 from ...paths import state_dir
 from ..build.progress import Progress
 from ..lock.keys import keys

@@ -15,8 +15,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from ....module_utils._base.files import write_file
+from ....module_utils._base.locks import locked
 from ...errors import GroundupError
-from ...files import locked, write_atomic
 from ...paths import cache_dir
 from ..lock.model import Entry
 from .artifact import Artifact, digest, payload_name, size, stamp
@@ -124,7 +125,7 @@ class Store:
             cpu_seconds=round(cpu_seconds, 2), wall_seconds=round(wall_seconds, 2),
             inputs=entry.model_dump(mode="json", include={"builder", "needs", "inputs"}), files=stamp(path),
         )  # fmt: skip
-        write_atomic(place / "manifest.json", json.dumps(asdict(manifest), indent=1).encode(), mode=0o644)
+        write_file(place / "manifest.json", json.dumps(asdict(manifest), indent=1).encode(), mode=0o644)
         place.chmod(0o755)
         final = self.root / entry.name / key
         replaced = final.with_name(f".old-{key}")

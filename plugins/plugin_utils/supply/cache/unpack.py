@@ -7,8 +7,8 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from ....module_utils._base.locks import locked
 from ...errors import GroundupError
-from ...files import locked
 from ...paths import cache_dir
 from .artifact import Artifact, file_digest
 

@@ -13,8 +13,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ....module_utils._base.files import write_file
 from ...errors import GroundupError
-from ...files import write_atomic
 from ...paths import state_dir
 from ...verbs import dry_run
 from ..build.oci import manifest_digest
@@ -96,7 +96,7 @@ def save(site: str, record: Record) -> None:
     """Write the record of ``site``."""
     path = state_dir(site) / FILE
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    write_atomic(path, json.dumps(record.plain(), indent=1, sort_keys=True).encode() + b"\n", mode=0o644)
+    write_file(path, json.dumps(record.plain(), indent=1, sort_keys=True).encode() + b"\n", mode=0o644)
 
 
 def needed(site: str, *, seed: str | None, dry_run: bool) -> Record:

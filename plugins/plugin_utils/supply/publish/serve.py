@@ -16,8 +16,9 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
+from ....module_utils._base.files import write_file
+from ....module_utils._base.locks import locked
 from ...errors import GroundupError
-from ...files import locked, write_atomic
 from ...paths import cache_dir
 from ..build.oci import manifest_digest
 from ..build.progress import Progress, silent
@@ -170,9 +171,9 @@ def _lay_out(destination: Path, artifact: Artifact) -> list[Path]:
         target.parent.mkdir(parents=True, exist_ok=True)
         found = file_digest(source)
         _link(source, target)
-        write_atomic(target.with_name(target.name + ".sha256"), f"{found}  {target.name}\n".encode(), mode=0o644)
+        write_file(target.with_name(target.name + ".sha256"), f"{found}  {target.name}\n".encode(), mode=0o644)
         written.append(target)
-    write_atomic(sums, json.dumps({"sha256": artifact.sha256}).encode(), mode=0o644)
+    write_file(sums, json.dumps({"sha256": artifact.sha256}).encode(), mode=0o644)
     return written
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.module_utils._atomic import write
+from ansible_collections.groundup.cloud.plugins.module_utils._base.files import write_file
 
 
 def killed(*_: object) -> None:
@@ -17,7 +17,7 @@ def killed(*_: object) -> None:
 def test_the_new_file_has_all_of_its_content_and_its_mode(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(b"old")
-    write(path, b"new\xff", mode=0o640)
+    write_file(path, b"new\xff", mode=0o640)
     assert path.read_bytes() == b"new\xff"
     assert path.stat().st_mode & 0o777 == 0o640
 
@@ -37,7 +37,7 @@ def test_a_killed_write_leaves_the_old_file_whole_and_nothing_beside_it(
     path.write_text("old")
     kill(monkeypatch)
     with pytest.raises(KeyboardInterrupt):
-        write(path, b"new", mode=0o600)
+        write_file(path, b"new", mode=0o600)
     assert path.read_text() == "old"
     assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
 
@@ -46,7 +46,7 @@ def test_a_new_file_is_looked_at_before_it_counts(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_text("old")
     seen: list[str] = []
-    write(
+    write_file(
         path,
         b"new",
         mode=0o600,

@@ -1,0 +1,1 @@
+# Private: errors, programs, changes, files, locks and waits; used on hosts and on the controller.

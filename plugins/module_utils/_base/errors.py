@@ -1,0 +1,35 @@
+"""The form of every error of this product: what is wrong, where, why it matters, what to do."""
+
+from __future__ import annotations
+
+import errno
+
+# Faults of the disk itself; others (a missing right, file or program) carry their own remedy.
+_DISK = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO})
+
+
+class GroundupError(Exception):
+    """A fault an operator can act on. Its text never holds a secret.
+
+    Attributes:
+        what: the fault, with the values at fault.
+        where: file, key path, host or object.
+        why: why it matters.
+        remedy: what to do, a command when there is one.
+    """
+
+    def __init__(self, what: str, *, where: str, why: str, remedy: str) -> None:
+        """Keep the four parts; the text is a line each."""
+        self.what, self.where, self.why, self.remedy = what, where, why, remedy
+        super().__init__(f"{what}\n  where:  {where}\n  why:    {why}\n  remedy: {remedy}")
+
+
+def file_error(error: OSError, *, host: str) -> GroundupError:
+    """Return what an operator is told of a file on ``host`` that cannot be read or written."""
+    look = "see df -h, df -i and the kernel's messages (dmesg) there" if error.errno in _DISK else "put that right"
+    return GroundupError(
+        f"{error.strerror or error}",
+        where=f"{host}, {error.filename or 'its files'}",
+        why="the file stays as it is, and no later step was done",
+        remedy=f"{look}, then run this again",
+    )

@@ -1,0 +1,148 @@
+"""Files replaced whole, in one step: a killed run leaves the old one as it was, and nothing beside it."""
+
+from __future__ import annotations
+
+import os
+import stat
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from .changes import Changes
+
+HIDDEN = "(secret)\n"
+HEADER = "# Written by groundup.cloud.\n"
+
+
+def write_file(
+    path: Path,
+    data: bytes,
+    *,
+    mode: int,
+    valid: Callable[[Path], object] | None = None,
+    before: Callable[[], object] | None = None,
+) -> None:
+    """Replace ``path`` by ``data``; a missing directory is made.
+
+    Args:
+        path: the file.
+        data: all of its new content.
+        mode: its permissions, from the first byte on.
+        valid: is given the new file before it replaces the old one, and raises when it is no good.
+        before: is called just before the replacement.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    temporary = _beside(path, data, mode=mode)
+    try:
+        if valid:
+            valid(temporary)
+        if before:
+            before()
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def write_new(path: Path, data: bytes, *, mode: int) -> bool:
+    """Write ``path`` only if it does not exist, whole or not at all; return whether it was written now."""
+    temporary = _beside(path, data, mode=mode)
+    try:
+        os.link(temporary, path)
+    except FileExistsError:
+        return False
+    finally:
+        temporary.unlink()
+    return True
+
+
+def read(path: Path) -> str | None:
+    """Return the text of ``path``, None when it does not exist."""
+    try:
+        return path.read_text(encoding="utf-8", errors="surrogateescape")
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
+def place(
+    changes: Changes,
+    path: Path,
+    content: str,
+    *,
+    mode: int = 0o644,
+    secret: bool = False,
+    valid: Callable[[Path], object] | None = None,
+    before: Callable[[], object] | None = None,
+) -> bool:
+    """Make ``path`` a file of this user's with ``content`` and ``mode``; return whether its content was another.
+
+    ``valid`` and ``before`` are those of `write_file`. The content of a ``secret`` file is in no diff. Where only mode
+    or owner are wrong, the file itself is kept.
+    """
+    old = read(path)
+    if old == content:
+        wrong = _wrong_rights(path, mode)
+        if wrong and changes.add(f"set mode {mode:o} and owner of {path}", name=str(path), before=wrong):
+            os.chown(path, os.geteuid(), os.getegid())
+            path.chmod(mode)
+        return False
+    changes.written.add(path)
+    shown = (HIDDEN if old else "", HIDDEN) if secret else (old or "", content)
+    if changes.add(f"write {path}", name=str(path), before=shown[0], after=shown[1]):
+        write_file(path, content.encode("utf-8", errors="surrogateescape"), mode=mode, valid=valid, before=before)
+    return True
+
+
+def generate(changes: Changes, path: Path, text: str, *, before: Callable[[], object] | None = None) -> bool:
+    """Write ``text`` below our header, or remove ``path`` when there is none; return whether it differed."""
+    return place(changes, path, HEADER + text, before=before) if text else remove(changes, path, before=before)
+
+
+def remove(changes: Changes, path: Path, *, before: Callable[[], object] | None = None) -> bool:
+    """Remove the file ``path``; return whether there was one. ``before`` is called just before."""
+    old = read(path)
+    if old is None:
+        return False
+    if changes.add(f"remove {path}", name=str(path), before=old):
+        if before:
+            before()
+        path.unlink()
+    return True
+
+
+def link(changes: Changes, path: Path, target: str) -> None:
+    """Make ``path`` a symbolic link to ``target``."""
+    if path.is_symlink() and str(path.readlink()) == target:
+        return
+    if changes.add(f"link {path} to {target}"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = path.with_name(f".{path.name}.groundup")
+        temporary.unlink(missing_ok=True)
+        temporary.symlink_to(target)
+        temporary.replace(path)
+
+
+def _beside(path: Path, data: bytes, *, mode: int) -> Path:
+    """Write ``data`` to a new file in the directory of ``path`` and return that file. Raises OSError."""
+    path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    temporary = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            os.fchmod(stream.fileno(), mode)
+            stream.write(data)
+            stream.flush()
+            os.fsync(stream.fileno())
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    return temporary
+
+
+def _wrong_rights(path: Path, mode: int) -> str:
+    status = path.stat()
+    if stat.S_IMODE(status.st_mode) == mode and (status.st_uid, status.st_gid) == (os.geteuid(), os.getegid()):
+        return ""
+    return f"mode {stat.S_IMODE(status.st_mode):o}, owner {status.st_uid}:{status.st_gid}\n"

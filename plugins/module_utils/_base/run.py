@@ -1,0 +1,79 @@
+"""Run a program without a shell, in the C locale, with its last words in the error."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections.abc import Mapping, Sequence
+
+from .errors import GroundupError
+
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+_PLAIN = {"LC_ALL": "C.UTF-8", "DEBIAN_FRONTEND": "noninteractive", "SYSTEMD_PAGER": ""}
+
+
+def run(
+    argv: Sequence[str],
+    *,
+    why: str = "what comes after needs it",
+    remedy: str = "run the command by hand on the host",
+    stdin: str | None = None,
+    timeout: float = 120.0,
+    environment: Mapping[str, str] | None = None,
+    inherits: Sequence[int] = (),
+) -> str:
+    """Return what ``argv`` printed on standard output. Raises GroundupError when it fails, is missing or hangs.
+
+    Args:
+        argv: the program and its arguments; no secret is among them.
+        why: why it matters, for the error.
+        remedy: what to do, for the error.
+        stdin: given to the program, and shown when it fails.
+        timeout: seconds.
+        environment: the program's, in place of this process's own.
+        inherits: open files the program gets, such as a lock.
+    """
+    done = attempt(argv, stdin=stdin, timeout=timeout, environment=environment, inherits=inherits)
+    if done.returncode:
+        # Most programs name the fault last, on standard error.
+        lines = [line for line in _COLOUR.sub("", done.stdout + done.stderr).splitlines() if line.strip()]
+        said = "\n    ".join(lines[-8:]) or "no output"
+        raise GroundupError(
+            f"{' '.join(argv[:3])} failed with exit code {done.returncode}: {said}",
+            where=" ".join(argv) + (f", given {stdin!r}" if stdin else ""),
+            why=why,
+            remedy=remedy,
+        )
+    return done.stdout
+
+
+def attempt(
+    argv: Sequence[str],
+    *,
+    stdin: str | None = None,
+    timeout: float = 120.0,
+    environment: Mapping[str, str] | None = None,
+    inherits: Sequence[int] = (),
+) -> subprocess.CompletedProcess[str]:
+    """Return how ``argv`` ended, whatever its exit code. Raises GroundupError when it is missing or hangs."""
+    try:
+        return subprocess.run(
+            argv,
+            check=False,
+            encoding="utf-8",
+            errors="replace",
+            env={**(os.environ if environment is None else environment), **_PLAIN},
+            timeout=timeout,
+            pass_fds=tuple(inherits),
+            capture_output=True,
+            start_new_session=True,  # a run that is ended does not leave a program's work half done
+            input=stdin or "",
+        )
+    except FileNotFoundError:
+        why, remedy = "no such program", f"install the package that holds {argv[0]}"
+    except subprocess.TimeoutExpired:
+        why, remedy = f"it did not end within {timeout:g} s", "run it by hand and see what it waits for"
+    raise GroundupError(
+        f"{argv[0]} cannot be run: {why}", where=" ".join(argv), why="its work is not done", remedy=remedy
+    )

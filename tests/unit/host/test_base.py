@@ -1,0 +1,63 @@
+"""What every module and the controller share: waits, programs and locks that end, and say why."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.module_utils._base.locks import locked
+from ansible_collections.groundup.cloud.plugins.module_utils._base.run import run
+from ansible_collections.groundup.cloud.plugins.module_utils._base.wait import wait_until
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """A clock that only sleeping moves."""
+    now = [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(time, "sleep", lambda seconds: now.__setitem__(0, now[0] + seconds))
+    return now
+
+
+def test_a_wait_ends_as_soon_as_nothing_is_missing(clock: list[float]) -> None:
+    answers = ["not there", "not ready", ""]
+    assert wait_until(lambda: answers.pop(0), timeout=10, pause=1) == ""
+    assert clock == [2.0]
+
+
+def test_a_wait_that_is_over_returns_the_last_reason_after_one_more_question(clock: list[float]) -> None:
+    assert wait_until(lambda: f"at {clock[0]:g} s", timeout=3, pause=2) == "at 4 s"
+
+
+def test_a_program_that_fails_is_told_with_its_last_words_and_without_colour() -> None:
+    script = "import sys; print('\\x1b[31mred\\x1b[0m', file=sys.stderr); sys.exit(sys.stdin.read())"
+    with pytest.raises(GroundupError, match=r"failed with exit code 1: red\n    given") as error:
+        run([sys.executable, "-c", script], stdin="given", why="the test needs it", remedy="none")
+    assert "why:    the test needs it" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("argv", "said"), [(["/no/such/program"], "no such program"), (["sleep", "60"], "did not end within 0.1 s")]
+)
+def test_a_program_that_is_missing_or_hangs_is_told_so(argv: list[str], said: str) -> None:
+    with pytest.raises(GroundupError, match=said):
+        run(argv, timeout=0.1)
+
+
+def test_a_lock_that_is_not_released_is_given_up_and_one_that_is_can_be_had(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    with locked(path), pytest.raises(TimeoutError), locked(path, timeout=0):
+        pytest.fail("two held it")
+    with locked(path, timeout=0):
+        pass
+
+
+def test_the_lock_of_a_file_that_was_removed_meanwhile_is_not_taken_for_that_of_the_new_one(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    with locked(path):
+        path.unlink()
+        with locked(path, timeout=0), pytest.raises(TimeoutError), locked(path, timeout=0):
+            pytest.fail("two held it")
