@@ -8,6 +8,7 @@ from typing import Any
 
 from ansible.plugins.action import ActionBase
 from ansible_collections.groundup.cloud.plugins.module_utils._base.files import write_file
+from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import with_values
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import (
     Plan,
@@ -43,7 +44,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
         _, arguments = self.validate_argument_spec(ARGUMENTS)
         try:
             site = load_site(arguments["site_file"])
-            plan = make_plan(site)
+            plan = with_values(make_plan(site))
         except SiteError as error:
             return {**result, "failed": True, "msg": str(error), "findings": [], "hosts": 0}
         counted = count(plan.findings)

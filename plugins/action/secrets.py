@@ -6,10 +6,11 @@ from typing import Any
 
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
+from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import site_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
 from ansible_collections.groundup.cloud.plugins.plugin_utils.pki import ensure_authority, ensure_leaf, users
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import SiteError, load_site, make_plan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import SiteError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import (
     STORE,
     open_store,
@@ -34,7 +35,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
         _, arguments = self.validate_argument_spec(ARGUMENTS)
         write = not self._task.check_mode
         try:
-            plan = make_plan(load_site(arguments["site_file"]))
+            plan = site_plan(arguments["site_file"])
             directory = state_dir(plan.site)
             if arguments["state"] == "absent":
                 return result | {"changed": password_source(plan.site).forget(directory / STORE, write=write)}

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 import yaml
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, load_site, make_plan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import site_plan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import ReleasePlan
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -25,7 +26,7 @@ Render = Callable[[ReleasePlan, Path], str]
 @pytest.fixture(scope="session", params=SITES)
 def plan(request: pytest.FixtureRequest) -> Plan:
     """The plan of every example site."""
-    return make_plan(load_site(ROOT / "inventories" / request.param / "site.yml"))
+    return site_plan(ROOT / "inventories" / request.param / "site.yml")
 
 
 @pytest.fixture(scope="session")

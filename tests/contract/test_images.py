@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 
 import pytest
+from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import site_plan, with_images
 from ansible_collections.groundup.cloud.plugins.plugin_utils.helm.manifests import images
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, load_site, make_plan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.services import with_images
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.services import RECORDS
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import Record
 
 from .conftest import ROOT, Render, chart_in, objects
@@ -16,7 +17,7 @@ from .conftest import ROOT, Render, chart_in, objects
 @pytest.fixture(scope="module")
 def pinned() -> Plan:
     """The plan of the lab, as if every image of it were published."""
-    plan = make_plan(load_site(ROOT / "inventories/lab/site.yml"))
+    plan = site_plan(ROOT / "inventories/lab/site.yml")
     names = [reference.removeprefix(f"{plan.supply.registry}/") for reference in plan.supply.images.values()]
     record = Record(images={name: f"sha256:{hashlib.sha256(name.encode()).hexdigest()}" for name in names})
     return with_images(plan, record.pin(plan.supply.images, registry=plan.supply.registry))
@@ -36,7 +37,7 @@ def test_every_container_of_a_built_in_chart_runs_what_was_published(pinned: Pla
         run_by(pinned, release.name, render(release, ROOT / "charts" / release.chart))
 
 
-@pytest.mark.parametrize("name", ["mariadb", "rabbitmq", "memcached", "keystone"])
+@pytest.mark.parametrize("name", [record.name for record in RECORDS.values() if record.values])
 def test_every_container_of_a_real_chart_runs_what_was_published(
     name: str, pinned: Plan, render: Render, request: pytest.FixtureRequest
 ) -> None:

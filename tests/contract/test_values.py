@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import with_values
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import references
-from ansible_collections.groundup.cloud.plugins.plugin_utils.services import SECRETS, releases
+from ansible_collections.groundup.cloud.plugins.plugin_utils.services import RECORDS
+from ansible_collections.groundup.cloud.plugins.plugin_utils.services.secrets import secrets
 
 from .conftest import ROOT
 from .derive import types
@@ -22,9 +24,7 @@ FREE = [
         r"endpoints\.\w+\.(hosts|host_fqdn_override|scheme|path)(\..+)?",
         r"endpoints\.\w+\.port\.\w+\.\w+",
         r"endpoints\.\w+\.auth(\..+)?",
-        r"conf\.keystone\.\w+\.\w+",  # sections and options of oslo.config
-        r"conf\.keystone\.\w+",
-        r"conf\.rabbitmq\..+",
+        rf"conf\.({'|'.join(RECORDS)})\.\w+(\.\w+)?",  # sections and options of oslo.config; of a server's own file
     )
 ]
 SCALARS = {bool: "boolean", int: "number", float: "number", str: "string"}
@@ -104,7 +104,7 @@ def test_the_cache_is_encrypted_with_one_key_of_ours(plan: Plan) -> None:
 
 def test_quorum_services_have_an_odd_number_of_members(plan: Plan) -> None:
     for release in plan.openstack.releases:
-        if release.name in ("mariadb", "rabbitmq"):
+        if RECORDS[release.name].quorum:
             assert release.values["pod"]["replicas"]["server"] % 2 == 1
 
 
@@ -133,9 +133,9 @@ def test_no_password_stands_in_the_values(plan: Plan) -> None:
 
 def test_every_secret_the_values_refer_to_is_documented(plan: Plan) -> None:
     used: frozenset[str] = frozenset().union(*(references(release.values) for release in plan.openstack.releases))
-    assert used <= SECRETS.keys()
+    assert used <= secrets().keys()
     text = (ROOT / "docs" / "charts.md").read_text()
-    assert not {name for name in SECRETS if f"`{name}`" not in text}
+    assert not {name for name in secrets() if f"`{name}`" not in text}
 
 
 def test_releases_need_only_releases_that_exist(plan: Plan) -> None:
@@ -144,7 +144,7 @@ def test_releases_need_only_releases_that_exist(plan: Plan) -> None:
 
 
 def test_the_same_plan_gives_the_same_values(plan: Plan) -> None:
-    assert releases(plan) == plan.openstack.releases == releases(plan)
+    assert with_values(plan) == plan == with_values(plan)
 
 
 def with_endpoint(plan: Plan, name: str) -> list[Any]:

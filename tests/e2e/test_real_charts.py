@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import with_images
 from ansible_collections.groundup.cloud.plugins.plugin_utils.helm.client import Helm
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Api
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import Plan
@@ -23,7 +24,6 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.apply.proce
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.engine import Rollout
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.options import Options
 from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import open_store
-from ansible_collections.groundup.cloud.plugins.plugin_utils.services import with_images
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import tool
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish import record as published
 
@@ -62,9 +62,8 @@ def real(plan: Plan, state: Path) -> Iterator[Plan]:
     )
     # The public names lead to the lab's own Keystone; this one is asked below, at its node port.
     made = tuple(
-        replace(release, verify="workloads" if release.name == "keystone" else release.verify)
+        replace(release, namespace=namespace, verify="workloads" if release.name == "keystone" else release.verify)
         for release in beside.openstack.releases
-        if release.name in ("mariadb", "rabbitmq", "memcached", "keystone")
     )
     yield replace(beside, openstack=replace(beside.openstack, releases=made))
     api.request("DELETE", f"/api/v1/namespaces/{namespace}")

@@ -44,8 +44,4 @@ def make_plan(site: Site) -> Plan:
         openstack=platform.openstack(layout),
         findings=(),
     )
-    # The chart values are made from the plan, so that package imports this one: hence here, and not above.
-    from ..services import releases
-
-    plan = replace(plan, openstack=replace(plan.openstack, releases=releases(plan)))
     return replace(plan, findings=find(PlanContext(layout=layout, plan=plan)))

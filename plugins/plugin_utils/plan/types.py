@@ -190,7 +190,7 @@ class ReleasePlan:
     version: str  # chart version
     namespace: str
     needs: tuple[str, ...]  # releases that must verify first
-    verify: str  # name of the verifier: "mariadb", "rabbitmq", "memcached", "keystone", ...
+    verify: str  # the service whose record says how; "workloads": that they run is enough
     values: dict[str, Any]  # leaves {"$secret": "name"} are resolved from the secrets store just before rendering
 
 
@@ -217,8 +217,7 @@ class OpenStackPlan:
     services: tuple[str, ...]
     charts: str  # builtin, a directory, a Helm repository URL or oci:// reference
     releases: tuple[ReleasePlan, ...]
-    replicas: dict[str, int] = field(default_factory=dict)  # mariadb, rabbitmq, memcached, api
-    chart_versions: dict[str, str] = field(default_factory=dict)  # by chart; what is missing is "<release>.0"
+    replicas: dict[str, int] = field(default_factory=dict)  # as written: members by service, pods of each `api`
     overrides: dict[str, dict[str, Any]] = field(default_factory=dict)  # by release: values merged over the plan's
 
 

@@ -16,13 +16,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ...module_utils._base.files import write_file
+from ..compose import site_plan, with_images
 from ..helm.client import Helm
 from ..kube.client import Api
 from ..paths import COLLECTION, state_dir
-from ..plan import load_site, make_plan
 from ..plan.types import Plan
 from ..secrets import Redactor, Store, fingerprints, open_store, required
-from ..services import with_images
 from ..supply import tool
 from ..supply.publish import record as published
 from ..supply.publish.record import Record
@@ -84,7 +83,7 @@ def session(
     will be published by the time of the rollout, where an earlier layer has said so. Raises SiteError and GroundupError
     for what is missing.
     """
-    plan = make_plan(load_site(Path(site_file)))
+    plan = site_plan(site_file)
     # The last step before values are rendered: names of images get the digest of what the seed serves under them.
     record = foreseen(plan) or published.needed(plan.site, seed=plan.supply.seed, dry_run=reads_only)
     plan = with_images(plan, record.pin(plan.supply.images, registry=plan.supply.registry))

@@ -1,14 +1,39 @@
-"""Chart values of every release, from the plan: what OpenStack-Helm's charts are told, and in which order.
+"""Services: one module each, with a record called ``SERVICE`` that holds everything particular to it.
 
-Scope: plain values for a plan that is otherwise complete. Nothing here renders, reads a file or asks a cluster, and the
-same values serve the built-in charts and the real ones.
-
-    plan = replace(plan, openstack=replace(plan.openstack, releases=releases(plan)))
+A new module is found by itself. Its record is read by the plan, the rollout, the secrets, the tests and the docs.
 """
 
 from __future__ import annotations
 
-from .releases import releases, with_images
-from .secrets import SECRETS
+from importlib import import_module
+from pathlib import Path
+from typing import Literal
 
-__all__ = ["SECRETS", "releases", "with_images"]
+from .record import Facility, ServiceRecord
+
+RECORDS: dict[str, ServiceRecord] = {}  # infrastructure first, then by name
+
+
+def of_kind(kind: Literal["infrastructure", "service"]) -> list[ServiceRecord]:
+    """Return the records of one kind."""
+    return [record for record in RECORDS.values() if record.kind == kind]
+
+
+def provider(facility: Facility) -> ServiceRecord:
+    """Return the infrastructure that provides ``facility``."""
+    return next(record for record in RECORDS.values() if record.provides == facility)
+
+
+def needs(record: ServiceRecord) -> tuple[str, ...]:
+    """Return every release that must verify before that of ``record`` starts."""
+    return (*(provider(facility).name for facility in record.uses), *record.needs)
+
+
+def _discover() -> None:
+    names = sorted(path.stem for path in Path(__file__).parent.glob("*.py") if path.stem != "__init__")
+    found = [getattr(import_module(f"{__name__}.{name}"), "SERVICE", None) for name in names]
+    records = [record for record in found if isinstance(record, ServiceRecord)]
+    RECORDS.update((record.name, record) for record in sorted(records, key=lambda record: record.kind))
+
+
+_discover()

@@ -1,49 +1,64 @@
-"""Values of the mariadb chart: Galera with one member or three, reached as Service ``mariadb``."""
+"""MariaDB: a Galera cluster with one member or three, reached as Service ``mariadb``."""
 
 from __future__ import annotations
 
-from ..plan.types import Plan
-from .common import Values, anti_affinity, images, node_labels, probe, resources
-from .endpoints import account, oslo_db
-from .sizes import Sizes
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from .parts import anti_affinity, node_labels, probe, resources
+from .record import ServiceRecord, Values
+from .secrets import account
+from .sizes import Sizes, majority
+
+if TYPE_CHECKING:
+    from ..plan.types import Plan
 
 
-def _override(sizes: Sizes) -> str:
-    """Return the server options that follow from the site's size, over the chart's own."""
-    weight = sizes.weight
+@dataclass(frozen=True, slots=True)
+class _Weight:
+    buffer_pool: int  # MiB of InnoDB's cache, the bulk of its memory
+    connections: int  # the most clients at once
+    volume: str
+
+
+_WEIGHTS = {
+    "lab": _Weight(128, 512, "2Gi"),
+    "edge": _Weight(1024, 2048, "20Gi"),
+    "region": _Weight(8192, 8192, "100Gi"),
+}
+
+
+def endpoints(_plan: Plan, _sizes: Sizes, client: str) -> Values:
+    """Return the database: its administrator, and the account and schema of the client."""
+    admin = account("root", "mariadb/root")
+    if client:
+        return {"oslo_db": {"auth": {"admin": admin, client: account(client, f"{client}/db")}, "path": f"/{client}"}}
+    own = {"sst": account("sst", "mariadb/sst"), "audit": account("audit", "mariadb/audit")}
+    return {"oslo_db": {"auth": {"admin": admin, **own}}}
+
+
+def _server_options(weight: _Weight, members: int) -> str:
     return (
         "[mysqld]\n"
         f"innodb_buffer_pool_size={weight.buffer_pool}M\n"
         f"max_connections={weight.connections}\n"
         # A member alone has nobody to copy from after a crash: then each commit is on disk before it is answered.
-        f"innodb_flush_log_at_trx_commit={1 if sizes.mariadb == 1 else 2}\n"
+        f"innodb_flush_log_at_trx_commit={1 if members == 1 else 2}\n"
         "innodb_doublewrite=1\n"
-        f"wsrep_slave_threads={4 if sizes.mariadb > 1 else 1}\n"
+        f"wsrep_slave_threads={4 if members > 1 else 1}\n"
     )
 
 
 def values(plan: Plan, sizes: Sizes) -> Values:
-    """Return the values of release ``mariadb``."""
-    weight = sizes.weight
-    database = oslo_db()
-    database["auth"] |= {"sst": account("sst", "mariadb/sst"), "audit": account("audit", "mariadb/audit")}
-    several = sizes.mariadb > 1
+    """Return the chart's values."""
+    members, weight = sizes.members["mariadb"], _WEIGHTS[plan.profile]
+    several = members > 1
     return {
-        "images": images(
-            plan,
-            {
-                "mariadb": "mariadb",
-                "mariadb_controller": "mariadb",
-                "scripted_test": "mariadb",
-                "ks_user": "openstack-client",
-            },
-        ),
         "labels": node_labels(("server", "controller", "job", "test")),
-        "endpoints": {"cluster_domain_suffix": plan.kubernetes.dns_domain, "oslo_db": database},
         "pod": {
-            "replicas": {"server": sizes.mariadb, "controller": 2 if several else 1},
-            "affinity": anti_affinity(sizes, members=sizes.mariadb, quorum=True),
-            "lifecycle": {"disruption_budget": {"mariadb": {"min_available": Sizes.quorum(sizes.mariadb)}}},
+            "replicas": {"server": members, "controller": 2 if several else 1},
+            "affinity": anti_affinity(sizes, members=members, quorum=True),
+            "lifecycle": {"disruption_budget": {"mariadb": {"min_available": majority(members)}}},
             "probes": {
                 "server": {
                     "mariadb": {
@@ -53,20 +68,44 @@ def values(plan: Plan, sizes: Sizes) -> Values:
                 }
             },
             "resources": {
-                "enabled": weight.resources,
+                "enabled": sizes.resources,
                 "server": resources(
                     memory=f"{weight.buffer_pool + 512}Mi", limit=f"{weight.buffer_pool * 2 + 1024}Mi", cpu="1"
                 ),
             },
         },
-        "volume": {"enabled": True, "class_name": plan.kubernetes.storage_class, "size": weight.database_volume},
-        "conf": {"database": {"config_override": _override(sizes)}},
+        "volume": {"enabled": True, "class_name": plan.kubernetes.storage_class, "size": weight.volume},
+        "conf": {"database": {"config_override": _server_options(weight, members)}},
         "manifests": {
             # Directs Service `mariadb` at one writer; a single member needs no directing.
             "deployment_controller": several,
-            "job_image_repo_sync": False,
             "configmap_services_tcp": False,
             "crds": False,
             "pod_test": False,
         },
     }
+
+
+SERVICE = ServiceRecord(
+    name="mariadb",
+    title="MariaDB",
+    kind="infrastructure",
+    provides="database",
+    images={
+        "mariadb": "mariadb",
+        "mariadb_controller": "mariadb",
+        "scripted_test": "mariadb",
+        "ks_user": "openstack-client",
+    },
+    secrets={
+        "mariadb/root": "administrator of the database, who creates each service's schema and account",
+        "mariadb/sst": "account that copies a whole member to a joining one",
+        "mariadb/audit": "read-only account",
+    },
+    client_account=("db", "database account"),
+    members="Galera members",
+    quorum="Galera",
+    inspect="kubectl --namespace NAMESPACE get pods --selector application=mariadb,component=server --output wide",
+    endpoints=endpoints,
+    values=values,
+)

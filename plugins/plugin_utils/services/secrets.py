@@ -1,25 +1,33 @@
-"""Names of the secrets that chart values refer to: each is written once, and shared by every chart that needs it."""
+"""Names of the secrets that chart values refer to. Their values are made and kept by `plugin_utils/secrets`."""
 
 from __future__ import annotations
 
-# name -> what it is; the values are made and kept by plugin_utils/secrets.
-SECRETS: dict[str, str] = {
-    "mariadb/root": "administrator of the database, who creates each service's schema and account",
-    "mariadb/sst": "account that copies a whole member to a joining one",
-    "mariadb/audit": "read-only account",
-    "rabbitmq/admin": "administrator of the message queue, who creates each service's virtual host and account",
-    "rabbitmq/guest": "the guest account, which every client has to change or lose",
-    "rabbitmq/erlang-cookie": "what makes RabbitMQ nodes one cluster",
-    "memcached/secret-key": "encrypts what services keep in Memcached",
-    "keystone/admin": "the cloud's administrator",
-    "keystone/test": "account of the charts' own tests",
-    "keystone/db": "Keystone's database account",
-    "keystone/rabbitmq": "Keystone's message queue account",
-}
+from . import RECORDS, provider
+from .record import Values
 
 
-def secret(name: str) -> dict[str, str]:
-    """Return the reference to secret ``name`` that stands in the values. Raises KeyError for a name not in SECRETS."""
-    if name not in SECRETS:
-        raise KeyError(f"secret {name!r} is not listed in plugin_utils/services/secrets.py")
+def secrets() -> dict[str, str]:
+    """Return every secret of the services that are deployed: its name and what it is."""
+    found: dict[str, str] = {}
+    for record in RECORDS.values():
+        if not record.values:
+            continue
+        found |= record.secrets
+        hosts = [*map(provider, (*record.uses, *record.optional)), *(RECORDS[need] for need in record.needs)]
+        for host in hosts:
+            if host.client_account:
+                end, what = host.client_account
+                found[f"{record.name}/{end}"] = f"{record.title}'s {what}"
+    return found
+
+
+def secret(name: str) -> Values:
+    """Return the reference to secret ``name`` that stands in the values. Raises KeyError for one no record has."""
+    if name not in secrets():
+        raise KeyError(f"secret {name!r} is in no record of plugin_utils/services")
     return {"$secret": name}
+
+
+def account(username: str, password: str) -> Values:
+    """Return an account: its name and the reference to the secret called ``password``."""
+    return {"username": username, "password": secret(password)}

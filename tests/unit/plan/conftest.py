@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import yaml
+from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import with_values
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, build_site, make_plan
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -41,7 +42,7 @@ def plan_of() -> Callable[..., Plan]:
     """Return a function that plans an example site, by name, with changes."""
 
     def plan(name: str, changes: dict[str, Any] | None = None) -> Plan:
-        return make_plan(build_site(changed(example(name), changes or {})))
+        return with_values(make_plan(build_site(changed(example(name), changes or {}))))
 
     return plan
 

@@ -18,14 +18,14 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import (
 )
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.output.serial import site_vars
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.platform import versions
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.services import SERVICES
+from ansible_collections.groundup.cloud.plugins.plugin_utils.services import RECORDS, of_kind
 
 ROOT = Path(__file__).resolve().parents[3]
 
 
 def test_the_lab_runs_keystone_on_what_it_needs(plan_of: Callable[..., Plan]) -> None:
     releases = {release.name: release for release in plan_of("lab").openstack.releases}
-    assert list(releases) == ["mariadb", "rabbitmq", "memcached", "keystone"]
+    assert list(releases) == ["mariadb", "memcached", "rabbitmq", "keystone"]
     assert releases["mariadb"].needs == ()
     assert "mariadb" in releases["keystone"].needs
     assert all(release.version == "2026.1.0" and release.values for release in releases.values())
@@ -142,22 +142,24 @@ def test_the_dns_service_has_the_tenth_address(plan_of: Callable[..., Plan]) -> 
 
 
 def test_every_service_has_an_endpoint_of_its_own(plan_of: Callable[..., Plan]) -> None:
-    endpoints = plan_of("lab", {"openstack/services": list(SERVICES)}).edge.endpoints
-    assert [endpoint.service for endpoint in endpoints] == list(SERVICES)
+    names = [record.name for record in of_kind("service")]
+    endpoints = plan_of("lab", {"openstack/services": names}).edge.endpoints
+    assert [endpoint.service for endpoint in endpoints] == names
     for what in ("name", "node_port", "type"):
         values = [getattr(endpoint, what) for endpoint in endpoints]
         assert len(set(values)) == len(values)
-    assert endpoints[0].url == "https://identity.lab.test/v3"
+    assert endpoints[names.index("keystone")].url == "https://identity.lab.test/v3"
     assert all(30000 <= endpoint.node_port <= 32767 for endpoint in endpoints)
 
 
 def test_services_need_only_services_there_are() -> None:
-    for name, service in SERVICES.items():
-        assert set(service.needs) <= set(SERVICES), name
+    names = {record.name for record in of_kind("service")}
+    for record in RECORDS.values():
+        assert set(record.needs) <= names, record.name
 
 
 def test_no_service_needs_itself_by_any_way() -> None:
-    order = list(TopologicalSorter({name: service.needs for name, service in SERVICES.items()}).static_order())
+    order = list(TopologicalSorter({record.name: record.needs for record in of_kind("service")}).static_order())
     assert order.index("keystone") == 0
     assert order.index("nova") > order.index("neutron")
 
@@ -216,6 +218,12 @@ def test_overrides_reach_the_releases_values(plan_of: Callable[..., Plan]) -> No
     override = {"keystone": {"why": "a test", "values": {"pod": {"replicas": {"api": 7}}}}}
     releases = {r.name: r for r in plan_of("lab", {"openstack/overrides": override}).openstack.releases}
     assert releases["keystone"].values["pod"]["replicas"]["api"] == 7
+
+
+def test_a_chart_version_of_the_site_file_wins(plan_of: Callable[..., Plan]) -> None:
+    plan = plan_of("lab", {"openstack/chart_versions": {"mariadb": "2026.1.7"}})
+    versions = {release.name: release.version for release in plan.openstack.releases}
+    assert (versions["mariadb"], versions["keystone"]) == ("2026.1.7", "2026.1.0")
 
 
 def test_the_same_site_gives_the_same_plan(plan_of: Callable[..., Plan]) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import with_values
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import (
     SiteError,
     build_site,
@@ -72,7 +73,7 @@ def sites(draw: st.DrawFn) -> dict[str, Any]:
 @SLOW
 @given(sites())
 def test_no_site_without_errors_has_an_address_twice_or_outside_its_network(data: dict[str, Any]) -> None:
-    plan = make_plan(build_site(data))
+    plan = with_values(make_plan(build_site(data)))
     if any(
         finding.severity == "error" and finding.name.startswith(("dup", "address", "range"))
         for finding in plan.findings
@@ -194,7 +195,7 @@ def mutations(draw: st.DrawFn) -> Any:
 def planned_or_refused(data: Any) -> None:
     """Go all the way from data to everything made of a plan; only `SiteError` may come of it."""
     try:
-        plan = make_plan(build_site(data))
+        plan = with_values(make_plan(build_site(data)))
     except SiteError as error:
         unexplained = [problem for problem in error.problems if not (problem.reason and problem.remedy)]
         if unexplained or not error.problems:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...services.sizes import sizes
+from ...services import RECORDS
+from ...services.sizes import CONTROL_LABEL, sizes
 from ..layout.context import Layout, PlanContext
 from ..types import Finding
 
@@ -12,25 +13,19 @@ _SMALLEST = 3  # the least that survives the loss of one
 
 
 def check(context: PlanContext) -> Iterator[Finding]:
-    """Yield findings about the members of etcd, Galera, RabbitMQ and the Ceph monitors."""
-    size = sizes(context.plan)
-    members = {"etcd": (context.plan.kubernetes.etcd_members, "machines.control")}
-    if context.plan.openstack.services:
-        members["Galera"] = (size.mariadb, "openstack.replicas.mariadb")
-        members["RabbitMQ"] = (size.rabbitmq, "openstack.replicas.rabbitmq")
+    """Yield findings about the members of etcd, of services with a quorum and of the Ceph monitors."""
+    plan = context.plan
+    members = {"etcd": (plan.kubernetes.etcd_members, "machines.control", plan.kubernetes.etcd_members)}
+    nodes = max(1, sum(host.node_labels.get(CONTROL_LABEL) == "enabled" for host in plan.hosts.values()))
+    for name, count in sizes(plan).members.items() if plan.openstack.services else ():
+        if quorum := RECORDS[name].quorum:
+            members[quorum] = (count, f"openstack.replicas.{name}", nodes)
     if context.site.storage.backend in ("cephadm", "rook"):
-        members["Ceph MON"] = (monitors(context.layout), "storage.monitors")
-    nodes = max(
-        1, sum(host.node_labels.get("openstack-control-plane") == "enabled" for host in context.plan.hosts.values())
-    )
-    room = {
-        "etcd": context.plan.kubernetes.etcd_members,
-        "Galera": nodes,
-        "RabbitMQ": nodes,
-        "Ceph MON": len(context.layout.with_role("storage")) or 1,
-    }
+        members["Ceph MON"] = (
+            monitors(context.layout), "storage.monitors", len(context.layout.with_role("storage")) or 1,
+        )  # fmt: skip
     production = context.layout.profile.production
-    for name, (count, key) in members.items():
+    for name, (count, key, room) in members.items():
         if count and count % 2 == 0:
             yield Finding(
                 name="even-quorum",
@@ -49,24 +44,15 @@ def check(context: PlanContext) -> Iterator[Finding]:
                 why="the loss of one machine stops the cloud",
                 remedy="write 3" if key != "machines.control" else "write three control hosts",
             )
-        if count > room[name]:
+        if count > room:
             yield Finding(
                 name="quorum-larger-than-hosts",
                 severity="error",
                 where=(key, "machines"),
-                what=f"{name} is to have {count} members on {room[name]} machine{'s' if room[name] > 1 else ''}",
+                what=f"{name} is to have {count} members on {room} machine{'s' if room > 1 else ''}",
                 why="members on one machine fail together: the quorum is a number only",
-                remedy=f"write at most {room[name]}, or more machines",
+                remedy=f"write at most {room}, or more machines",
             )
-    if context.plan.openstack.services and size.memcached < 2 and production:
-        yield Finding(
-            name="single-memcached",
-            severity="warning",
-            where=("openstack.replicas.memcached",),
-            what="Memcached has one member",
-            why="its loss makes every token check ask the database at once",
-            remedy="write 2 or more",
-        )
 
 
 def monitors(layout: Layout) -> int:

@@ -6,8 +6,9 @@ import difflib
 from collections.abc import Iterator
 from ipaddress import IPv4Address, IPv4Network
 
+from ...services import RECORDS, of_kind
+from ...services.sizes import sizes
 from ..layout.context import PlanContext
-from ..services import SERVICES
 from ..types import Finding
 
 
@@ -15,29 +16,28 @@ def check(context: PlanContext) -> Iterator[Finding]:
     """Yield findings about the services, their overrides and the virtual IP's router id."""
     wanted = context.plan.openstack.services
     deployed = {release.name for release in context.plan.openstack.releases}
+    known = [record.name for record in of_kind("service")]
     for name in wanted:
-        if name not in SERVICES:
-            close = difflib.get_close_matches(name, SERVICES, n=1)
+        if name not in known:
+            close = difflib.get_close_matches(name, known, n=1)
             yield Finding(
                 name="unknown-service",
                 severity="error",
                 where=("openstack.services",),
                 what=f"there is no service {name}",
                 why="nothing would be deployed for it",
-                remedy=f"did you mean {close[0]}?" if close else f"one of: {', '.join(SERVICES)}",
+                remedy=f"did you mean {close[0]}?" if close else f"one of: {', '.join(known)}",
             )
             continue
-        missing = [need for need in SERVICES[name].needs if need not in wanted]
+        missing = [need for need in RECORDS[name].needs if need not in wanted]
         if missing:
-            dashboard = name == "horizon"
+            finding, why = RECORDS[name].unmet
             yield Finding(
-                name="dashboard-first" if dashboard else "service-without-its-needs",
+                name=finding,
                 severity="error",
                 where=("openstack.services",),
                 what=f"{name} is listed without {', '.join(missing)}",
-                why="it would come up and fail every request"
-                if not dashboard
-                else "a dashboard without APIs shows errors only",
+                why=why,
                 remedy=f"add: {', '.join(missing)}",
             )
         if name not in deployed:
@@ -49,7 +49,7 @@ def check(context: PlanContext) -> Iterator[Finding]:
                 why="this version of the collection does not deploy it: its endpoint answers 503",
                 remedy="leave it out until a later version deploys it",
             )
-    yield from _magnum(context, wanted)
+    yield from _advice(context)
     for name, override in context.site.openstack.overrides.items():
         if name not in deployed:
             yield Finding(
@@ -72,16 +72,21 @@ def check(context: PlanContext) -> Iterator[Finding]:
     yield from _router_id(context)
 
 
-def _magnum(context: PlanContext, wanted: tuple[str, ...]) -> Iterator[Finding]:
-    if "magnum" in wanted and context.site.profile != "region":
-        yield Finding(
-            name="needless-magnum",
-            severity="warning",
-            where=("openstack.services",),
-            what=f"magnum in a site of profile {context.site.profile}",
-            why="it adds Heat, Barbican and a trust to what Cluster API does with an application credential (M2)",
-            remedy="leave it out unless tenants must order clusters from OpenStack itself",
-        )
+def _advice(context: PlanContext) -> Iterator[Finding]:
+    """Yield what the records of the site's services advise; of infrastructure only where a service uses it."""
+    plan, size = context.plan, sizes(context.plan)
+    infrastructure = [record.name for record in of_kind("infrastructure")] if plan.openstack.services else []
+    for name in (*infrastructure, *plan.openstack.services):
+        for advice in RECORDS[name].advice if name in RECORDS else ():
+            if advice.when(plan, size) and (context.layout.profile.production or not advice.production):
+                yield Finding(
+                    name=advice.name,
+                    severity="warning",
+                    where=(advice.where,),
+                    what=advice.what.format(profile=plan.profile),
+                    why=advice.why,
+                    remedy=advice.remedy,
+                )
 
 
 def _router_id(context: PlanContext) -> Iterator[Finding]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, create_model
 
+from ...services import RECORDS, of_kind
 from .base import Address, Cidr, Domain, IdRange, Model, Name, Plain, Text, Version
 
 
@@ -218,21 +219,23 @@ class Ovn(Model):
     )
 
 
-class Replicas(Model):
-    """Sizes of the services that keep a quorum, and of those that do not."""
-
-    mariadb: Annotated[int, Field(ge=1, le=9)] | None = Field(
-        None, description="Galera members. Default: one a control host, at most 3."
-    )
-    rabbitmq: Annotated[int, Field(ge=1, le=9)] | None = Field(
-        None, description="RabbitMQ members. Default: one a control host, at most 3."
-    )
-    memcached: Annotated[int, Field(ge=1, le=9)] | None = Field(
-        None, description="Default: one a control host, at most 3."
-    )
-    api: Annotated[int, Field(ge=1, le=32)] | None = Field(
-        None, description="Pods of each API. Default: one a control host, at most 3."
-    )
+Replicas = create_model(  # type: ignore[call-overload]  # fields of the records, unknown to mypy
+    "Replicas",
+    __base__=Model,
+    __doc__="Sizes of the services that keep a quorum, and of those that do not.",
+    **{
+        record.name: (
+            Annotated[int, Field(ge=1, le=9)] | None,
+            Field(None, description=f"{record.members}. Default: one a control host, at most 3."),
+        )
+        for record in RECORDS.values()
+        if record.members
+    },
+    api=(
+        Annotated[int, Field(ge=1, le=32)] | None,
+        Field(None, description="Pods of each API. Default: one a control host, at most 3."),
+    ),
+)
 
 
 class Override(Model):
@@ -251,7 +254,8 @@ class OpenStack(Model):
     region: Text = Field("RegionOne", description="Name of the region in the catalog.")
     namespace: Name = Field("openstack", description="Kubernetes namespace.")
     services: list[Name] = Field(
-        default_factory=lambda: ["keystone"], description="Services; MariaDB, RabbitMQ and Memcached follow."
+        default_factory=lambda: ["keystone"],
+        description=f"Services; {', '.join(record.title for record in of_kind('infrastructure'))} follow.",
     )
     charts: Reference = Field(
         "builtin", description="builtin, a directory, a Helm repository URL or an oci:// reference."

@@ -12,7 +12,7 @@ from ..types import Plan
 def defaults(site: Site, plan: Plan) -> dict[str, str]:
     """Return key path -> value for what ``site`` does not say and ``plan``, made of it, decided."""
     layout, size = lay_out(site), sizes(plan)
-    cloud, cluster = site.openstack.replicas, site.kubernetes
+    cluster = site.kubernetes
     found: dict[str, tuple[bool, object]] = {
         **{f"networks.{name}.cidr": (name in site.networks, network.cidr) for name, network in plan.networks.items()},
         "edge.address": (site.edge.address is not None, plan.edge.address),
@@ -24,10 +24,10 @@ def defaults(site: Site, plan: Plan) -> dict[str, str]:
         "kubernetes.service_cidr": ("service_cidr" in cluster.model_fields_set, plan.kubernetes.service_cidr),
         "storage.volumes": (site.storage.volumes is not None, plan.kubernetes.storage_backend),
         "openstack.release": ("release" in site.openstack.model_fields_set, plan.openstack.release),
-        "openstack.replicas.mariadb": (cloud.mariadb is not None, size.mariadb),
-        "openstack.replicas.rabbitmq": (cloud.rabbitmq is not None, size.rabbitmq),
-        "openstack.replicas.memcached": (cloud.memcached is not None, size.memcached),
-        "openstack.replicas.api": (cloud.api is not None, size.api),
+        **{
+            f"openstack.replicas.{name}": (name in plan.openstack.replicas, members)
+            for name, members in {**size.members, "api": size.api}.items()
+        },
         "hosts.ntp_servers": (bool(site.hosts.ntp_servers), ", ".join(plan.host.ntp_servers) or "the host's own"),
     }
     for name, group, roles in layout.groups():

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from ipaddress import IPv4Network
 
+from ...services import RECORDS, needs, of_kind
 from ..layout.addresses import nth_of
 from ..layout.context import Layout
 from ..model.platform import Hosts
-from ..services import SERVICES
-from ..types import AccessPlan, EdgePlan, EndpointPlan, HostSettings, KubernetesPlan, OpenStackPlan, SupplyPlan
+from ..types import (
+    AccessPlan,
+    EdgePlan,
+    EndpointPlan,
+    HostSettings,
+    KubernetesPlan,
+    OpenStackPlan,
+    ReleasePlan,
+    SupplyPlan,
+)
 from . import hardening, versions
 from .cni import cni
 
@@ -92,7 +101,7 @@ def edge(layout: Layout) -> EdgePlan:
     control = sorted(layout.with_role("control"), key=lambda host: (numbers[host.name], host.name))
     endpoints = []
     for name in dict.fromkeys(site.openstack.services):
-        api = SERVICES[name].api if name in SERVICES else None
+        api = RECORDS[name].api if name in RECORDS else None
         if api:
             fqdn = f"{api.host}.{site.domain}"
             endpoints.append(
@@ -160,16 +169,30 @@ def host_settings(layout: Layout, edge_plan: EdgePlan, supply_plan: SupplyPlan) 
 
 
 def openstack(layout: Layout) -> OpenStackPlan:
-    """Return the cloud, still without releases: those are made from the rest of the plan."""
+    """Return the cloud. Its releases have no values yet: those are made from the rest of the plan (`compose`)."""
     written = layout.site.openstack
+    charts = {**versions.nearest_openstack(written.release).charts, **written.chart_versions}
+    wanted = dict.fromkeys((*(record.name for record in of_kind("infrastructure")), *written.services))
+    releases = [
+        ReleasePlan(
+            name=name,
+            chart=name,
+            version=charts[name],
+            namespace=written.namespace,
+            needs=needs(RECORDS[name]),
+            verify=name,
+            values={},
+        )
+        for name in wanted
+        if name in RECORDS and RECORDS[name].values
+    ]
     return OpenStackPlan(
         release=written.release,
         region=written.region,
         namespace=written.namespace,
         services=tuple(dict.fromkeys(written.services)),
         charts=written.charts,
-        releases=(),
+        releases=tuple(releases),
         replicas={name: size for name, size in written.replicas.model_dump().items() if size is not None},
-        chart_versions={**versions.nearest_openstack(written.release).charts, **written.chart_versions},
         overrides={name: override.values for name, override in written.overrides.items()},
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ...services import RECORDS
 from ..types import CniName
 
 
@@ -40,15 +41,11 @@ KUBERNETES: dict[str, KubernetesRelease] = {
     "1.36.3": KubernetesRelease(etcd="3.6.8-0", coredns="v1.14.2", pause="3.10.2"),
 }
 
-# Charts of OpenStack-Helm carry the release's own number.
-_CHARTS_2026_1 = (
-    "mariadb", "rabbitmq", "memcached", "keystone", "glance", "placement", "neutron", "nova", "cinder", "heat",
-    "horizon", "barbican", "octavia", "designate", "manila", "magnum", "ovn", "skyline",
-)  # fmt: skip
+_OTHER_CHARTS = ("ovn", "skyline")  # of OpenStack-Helm, and of no service here
 
 OPENSTACK: dict[str, OpenStackRelease] = {
     "2026.1": OpenStackRelease(
-        charts=dict.fromkeys(_CHARTS_2026_1, "2026.1.0"),
+        charts=dict.fromkeys((*RECORDS, *_OTHER_CHARTS), "2026.1.0"),
         images={
             "openstack": "2026.1",
             "openstack-client": "2026.1",

@@ -6,37 +6,38 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, load_site, make_plan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.services import releases
-from ansible_collections.groundup.cloud.plugins.plugin_utils.services.endpoints import public_endpoint
-from ansible_collections.groundup.cloud.plugins.plugin_utils.services.releases import merge
+from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import site_plan, with_values
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.services.parts import merge, public_endpoint
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services.secrets import secret
-from ansible_collections.groundup.cloud.plugins.plugin_utils.services.sizes import Sizes, sizes
+from ansible_collections.groundup.cloud.plugins.plugin_utils.services.sizes import majority, sizes
 
 ROOT = Path(__file__).resolve().parents[3]
 
 
 def plan_of(site: str) -> Plan:
-    return make_plan(load_site(ROOT / "inventories" / site / "site.yml"))
+    return site_plan(ROOT / "inventories" / site / "site.yml")
 
 
 @pytest.mark.parametrize(("site", "members"), [("lab", 1), ("lab-ha", 3), ("edge", 1), ("region", 3)])
 def test_quorum_services_have_one_member_or_three(site: str, members: int) -> None:
     size = sizes(plan_of(site))
-    assert (size.mariadb, size.rabbitmq) == (members, members)
+    assert (size.members["mariadb"], size.members["rabbitmq"]) == (members, members)
 
 
 def test_two_control_hosts_run_one_member_since_two_survive_the_loss_of_neither() -> None:
     plan = plan_of("lab-ha")
     gone = max(name for name, host in plan.hosts.items() if "control" in host.roles)
     two = replace(plan, hosts={name: host for name, host in plan.hosts.items() if name != gone})
-    assert (sizes(two).mariadb, sizes(two).rabbitmq, sizes(two).api) == (1, 1, 2)
+    assert sizes(two).members == {"mariadb": 1, "rabbitmq": 1, "memcached": 2}
+    assert sizes(two).api == 2
 
 
 def test_sizes_in_the_site_file_win() -> None:
     plan = plan_of("region")
     asked = replace(plan, openstack=replace(plan.openstack, replicas={"mariadb": 5, "api": 7}))
-    assert (sizes(asked).mariadb, sizes(asked).rabbitmq, sizes(asked).api) == (5, 3, 7)
+    assert sizes(asked).members == {"mariadb": 5, "rabbitmq": 3, "memcached": 3}
+    assert sizes(asked).api == 7
 
 
 def test_members_are_kept_apart_by_rack_only_where_there_are_racks_enough() -> None:
@@ -53,7 +54,7 @@ def test_an_api_can_always_bring_up_one_pod_more_than_there_are_hosts() -> None:
 
 @pytest.mark.parametrize(("members", "stay"), [(1, 0), (3, 2), (5, 3)])
 def test_a_quorum_is_a_majority(members: int, stay: int) -> None:
-    assert Sizes.quorum(members) == stay
+    assert majority(members) == stay
 
 
 def test_keystone_starts_after_its_database_and_its_cache() -> None:
@@ -66,7 +67,7 @@ def test_keystone_starts_after_its_database_and_its_cache() -> None:
 def test_a_sites_own_values_are_laid_over_the_plans() -> None:
     plan = plan_of("lab")
     over = {"keystone": {"conf": {"keystone": {"token": {"expiration": 60}}}}}
-    changed = releases(replace(plan, openstack=replace(plan.openstack, overrides=over)))
+    changed = with_values(replace(plan, openstack=replace(plan.openstack, overrides=over))).openstack.releases
     keystone = next(release for release in changed if release.name == "keystone")
     assert keystone.values["conf"]["keystone"]["token"] == {"expiration": 60}
     assert keystone.values["conf"]["keystone"]["oslo_middleware"] == {"enable_proxy_headers_parsing": True}
@@ -77,14 +78,6 @@ def test_maps_are_merged_and_everything_else_replaced() -> None:
         "a": {"b": 1, "c": [2]},
         "d": {"e": 2},
     }
-
-
-def test_a_chart_version_of_the_site_file_wins() -> None:
-    plan = plan_of("lab")
-    pinned = replace(plan, openstack=replace(plan.openstack, chart_versions={"mariadb": "2026.1.7"}))
-    versions = {release.name: release.version for release in releases(pinned)}
-    assert versions["mariadb"] == "2026.1.7"
-    assert versions["keystone"] == "2026.1.0"
 
 
 def test_a_service_without_a_public_endpoint_is_named() -> None:

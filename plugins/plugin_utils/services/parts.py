@@ -1,0 +1,135 @@
+"""Parts of chart values that look the same in every service."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from . import RECORDS, needs, provider
+from .record import PublicApi, ServiceRecord, Values
+from .sizes import CONTROL_LABEL, Sizes
+
+if TYPE_CHECKING:
+    from ..plan.types import EndpointPlan, Plan
+
+
+def merge(values: Mapping[str, Any], over: Mapping[str, Any]) -> Values:
+    """Return ``values`` with ``over`` laid upon them, as Helm does: maps are merged, anything else is replaced."""
+    merged = dict(values)
+    for key, value in over.items():
+        old = merged.get(key)
+        both = isinstance(old, Mapping) and isinstance(value, Mapping)
+        merged[key] = merge(old, value) if both else value  # type: ignore[arg-type]
+    return merged
+
+
+def shared_values(plan: Plan, sizes: Sizes, record: ServiceRecord) -> Values:
+    """Return what follows from ``record`` alone: images from the registry, and the endpoints the chart is told."""
+    told = dict.fromkeys((*needs(record), *(provider(facility).name for facility in record.optional)))
+    endpoints: Values = {"cluster_domain_suffix": plan.kubernetes.dns_domain}
+    for other, client in (*((RECORDS[name], record.name) for name in told), (record, "")):
+        if other.endpoints:
+            endpoints = merge(endpoints, other.endpoints(plan, sizes, client))
+        elif other.api:
+            endpoints = merge(endpoints, api_endpoint(plan, other.name, other.api))
+    images = dict(sorted({**record.images, "dep_check": "dep-check"}.items()))
+    return {
+        "images": {
+            "tags": {tag: plan.supply.images[image] for tag, image in images.items()},
+            "pull_policy": "IfNotPresent",
+            "local_registry": {"active": False},
+        },
+        "endpoints": endpoints,
+        "manifests": {"job_image_repo_sync": False},
+    }
+
+
+def public_endpoint(plan: Plan, service: str) -> EndpointPlan:
+    """Return the public endpoint of ``service``. Raises KeyError when the plan's edge has none."""
+    for endpoint in plan.edge.endpoints:
+        if endpoint.service == service:
+            return endpoint
+    raise KeyError(f"the plan's edge has no endpoint for {service}, which has an API")
+
+
+def api_endpoint(plan: Plan, service: str, api: PublicApi) -> Values:
+    """Return ``endpoints.<type>``: the name inside the cluster and the public URL of the catalog.
+
+    TLS ends at the site's edge, so the public endpoint has a scheme, a name and a port of its own.
+    """
+    public = urlsplit(public_endpoint(plan, service).url)
+    backend = api.backend or f"{service}-api"
+    ports = dict.fromkeys(("default", "internal", "service"), api.port)
+    return {
+        api.type.replace("-", "_"): {
+            # The name "public" is given to the ingress of the charts of the tag 2026.1.0: it must not be the API's own.
+            "hosts": {"default": backend, "internal": backend, "public": service},
+            "host_fqdn_override": {"public": {"host": public.hostname}},
+            "scheme": {"default": "http", "public": public.scheme, "service": "http"},
+            "port": {"api": {**ports, "public": public.port or {"https": 443, "http": 80}[public.scheme]}},
+            "path": {"default": public.path},
+        }
+    }
+
+
+def api_values(plan: Plan, sizes: Sizes, service: str, *, memory: str, limit: str, cpu: str) -> Values:
+    """Return what the API of ``service`` has like every other: node port, pods, probes, one more pod while it rolls."""
+    endpoint = public_endpoint(plan, service)
+    # Probes ask the API, not a file (H5), and what answers without the database: a sick database does not restart the
+    # API too.
+    health = endpoint.health_path.rstrip("/") or "/"
+    return {
+        "labels": node_labels(("api", "job", "test")),
+        "endpoints": {endpoint.type.replace("-", "_"): {"path": {"healthcheck": health}}},
+        "network": {"api": {"node_port": {"enabled": True, "port": endpoint.node_port}}},
+        "pod": {
+            "replicas": {"api": sizes.api},
+            "affinity": anti_affinity(sizes, members=sizes.api, quorum=False),
+            "lifecycle": {
+                # The new pod answers before an old one goes, also with a single replica (U10).
+                "upgrades": {"deployments": {"rolling_update": {"max_unavailable": 0, "max_surge": 1}}},
+                "disruption_budget": {"api": {"min_available": 1 if sizes.api > 1 else 0}},
+            },
+            "probes": {
+                "api": {
+                    "api": {
+                        "readiness": probe(delay=5, period=10, timeout=10),
+                        "liveness": probe(delay=60, period=30, timeout=15),
+                    }
+                }
+            },
+            "resources": {"enabled": sizes.resources, "api": resources(memory=memory, limit=limit, cpu=cpu)},
+        },
+    }
+
+
+def node_labels(names: Iterable[str]) -> Values:
+    """Return ``labels``: every workload in ``names`` runs on nodes of the control plane."""
+    return {name: {"node_selector_key": CONTROL_LABEL, "node_selector_value": "enabled"} for name in names}
+
+
+def anti_affinity(sizes: Sizes, *, members: int, quorum: bool) -> Values:
+    """Return ``pod.affinity``: members keep off each other's host or rack.
+
+    Strictly, for members of a ``quorum`` where there is room for all; others only prefer it, since a rolling update
+    brings up one more than there are hosts or racks for.
+    """
+    strict = quorum and sizes.spread and members > 1
+    kind = f"{'required' if strict else 'preferred'}DuringSchedulingIgnoredDuringExecution"
+    return {
+        "anti": {"type": {"default": kind}, "topologyKey": {"default": sizes.topology_key}, "weight": {"default": 10}}
+    }
+
+
+def probe(*, delay: int, period: int, timeout: int) -> Values:
+    """Return one probe's settings, in seconds."""
+    return {
+        "enabled": True,
+        "params": {"initialDelaySeconds": delay, "periodSeconds": period, "timeoutSeconds": timeout},
+    }
+
+
+def resources(*, memory: str, limit: str, cpu: str) -> Values:
+    """Return requests and limits. No CPU limit: throttling a quorum member looks like a dead one."""
+    return {"requests": {"memory": memory, "cpu": cpu}, "limits": {"memory": limit}}

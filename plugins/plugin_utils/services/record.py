@@ -1,0 +1,74 @@
+"""The record of a service: every fact about it that another part of the collection reads.
+
+Records import nothing of the plan, the rollout or a client library: an inventory listing reads all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from ..plan.types import Plan
+    from .sizes import Sizes
+
+Facility = Literal["database", "queue", "cache"]
+Values = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublicApi:
+    """A public API, ``https://<host>.<domain><path>``, and the Service behind it."""
+
+    type: str  # in the catalog; with "_" for "-" its key under the charts' `endpoints`
+    host: str
+    path: str = ""
+    health: str = "/"
+    port: int  # of the Service
+    node_port: int  # the chart's own default
+    backend: str = ""  # name of the Service; "": <service>-api
+    in_catalog: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Advice:
+    """A finding about one service, given where ``when`` holds. ``{profile}`` in ``what`` is the site's."""
+
+    name: str
+    when: Callable[[Plan, Sizes], bool]
+    production: bool = False  # only in sites of a profile for production
+    where: str = "openstack.services"
+    what: str
+    why: str
+    remedy: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServiceRecord:
+    """One OpenStack service, or a piece of infrastructure that services share."""
+
+    name: str  # of the release, its chart, its database and its accounts
+    title: str
+    kind: Literal["infrastructure", "service"] = "service"
+
+    needs: tuple[str, ...] = ()  # services it calls
+    uses: tuple[Facility, ...] = ()  # infrastructure it starts after and has an account with
+    optional: tuple[Facility, ...] = ()  # infrastructure it has an account with and does not wait for
+    provides: Facility | None = None
+    unmet: tuple[str, str] = ("service-without-its-needs", "it would come up and fail every request")  # finding, why
+
+    api: PublicApi | None = None
+    images: Mapping[str, str] = field(default_factory=dict)  # tag in the chart -> image of the lock
+    secrets: Mapping[str, str] = field(default_factory=dict)  # name -> what it is; accounts with others follow
+    client_account: tuple[str, str] | None = None  # what each client has here: end of the secret's name, description
+    shares: tuple[tuple[str, str, str], ...] = ()  # own value, other release, its value: must be the same
+
+    members: str = ""  # what `openstack.replicas.<name>` counts; "": it has no size of its own
+    quorum: str = ""  # what needs a majority of them: an odd number, on hosts of their own; "": nothing does
+    advice: tuple[Advice, ...] = ()
+    inspect: str = ""  # the next command when others cannot use it; NAMESPACE stands for the release's
+
+    # What a chart is told of this service: a client's, by its name, and with "" its own.
+    endpoints: Callable[[Plan, Sizes, str], Values] | None = None
+    values: Callable[[Plan, Sizes], Values] | None = None  # None: this version does not deploy it

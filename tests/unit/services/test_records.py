@@ -1,0 +1,43 @@
+"""One record a service: found by itself, complete, and read without what only a rollout needs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from ansible_collections.groundup.cloud.plugins.plugin_utils.services import RECORDS, needs, of_kind, provider
+
+UTILS = "ansible_collections.groundup.cloud.plugins.plugin_utils"
+
+
+def imported_with(module: str) -> set[str]:
+    """Return the modules a fresh Python has after it imported ``module``."""
+    code = f"import sys, {UTILS}.{module}; print(*sys.modules, sep='\\n')"
+    return set(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split())
+
+
+def test_the_plan_reads_records_without_a_client_library_or_the_rollout() -> None:
+    found = imported_with("plan")
+    assert f"{UTILS}.services.keystone" in found
+    assert not {"kubernetes", "urllib3", "requests", "cryptography"} & found
+    assert not {name for name in found if name.startswith((f"{UTILS}.rollout", f"{UTILS}.kube", f"{UTILS}.helm"))}
+
+
+def test_records_know_nothing_of_the_plan() -> None:
+    assert not {name for name in imported_with("services.keystone") if name.startswith(f"{UTILS}.plan")}
+
+
+def test_infrastructure_comes_first_then_services_by_name() -> None:
+    infrastructure, services = ([record.name for record in of_kind(kind)] for kind in ("infrastructure", "service"))
+    assert list(RECORDS) == [*infrastructure, *services] == [*sorted(infrastructure), *sorted(services)]
+
+
+def test_needs_follow_from_the_use_of_database_queue_and_cache() -> None:
+    assert needs(RECORDS["keystone"]) == ("mariadb", "memcached")
+    assert needs(RECORDS["nova"]) == ("mariadb", "rabbitmq", "memcached", "keystone", "placement", "neutron", "glance")
+
+
+@pytest.mark.parametrize("facility", ["database", "queue", "cache"])
+def test_each_facility_has_one_provider(facility: str) -> None:
+    assert [record.name for record in RECORDS.values() if record.provides == facility] == [provider(facility).name]  # type: ignore[arg-type]
