@@ -94,20 +94,30 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
             remains.clear_archives()
             self._send(lacking, arguments["files_root"], task_vars)
             _refuse_half(_lacking(arguments["files_url"], lacking), arguments["files_url"])
-        pushed = supply.push(
-            arguments["registry"], images, tls_verify=False, progress=self._show, dry_run=only_look,
-            inside=self._inside(arguments["registry_inside"]),
-        )  # fmt: skip
+        pushed = self._push(arguments, images, dry_run=only_look)
         result["images"] = [image.reference for image in pushed if image.changed]
         result["files"] = ["/".join(place.parts[-2:]) for place in lacking]
+        result["msg"] = f"{len(result['images'])} images and {len(lacking)} file artifacts"
+        result["changed"] = not arguments["verify"] and bool(result["images"] or lacking or record != before)
+        if check:
+            return result
         if arguments["verify"]:
             _refuse(arguments, result["images"], result["files"])
-            self._verify_content(Record.of([], places, root=served()).files, arguments["files_root"], task_vars)
-        elif not check and record != before:
+        elif result["images"]:
+            again = self._push(arguments, images, dry_run=True)
+            _refuse(arguments, [image.reference for image in again if image.changed], [])
+        self._verify_content(Record.of([], places, root=served()).files, arguments["files_root"], task_vars)
+        if result["changed"]:
             published.save(site, record)
-        result["changed"] = not arguments["verify"] and bool(result["images"] or lacking or record != before)
-        result["msg"] = f"{len(result['images'])} images and {len(lacking)} file artifacts"
         return result
+
+    def _push(
+        self, arguments: dict[str, Any], images: list[supply.Artifact], *, dry_run: bool
+    ) -> list[supply.Published]:
+        return supply.push(
+            arguments["registry"], images, tls_verify=False, progress=self._show, dry_run=dry_run,
+            inside=self._inside(arguments["registry_inside"]),
+        )  # fmt: skip
 
     def _send(self, places: list[Path], root: str, task_vars: dict[str, Any]) -> None:
         room = self._as_account(_ROOM if places else _EMPTY)

@@ -16,6 +16,7 @@ description:
   - The registry that the site sees answers reading requests only. It is written to at the host's own loopback, through
     an ssh tunnel with the options of Ansible's connection.
   - When everything is there nothing is sent.
+  - Then asks the registry again for what was pushed, and has the host compare the digest of every file it serves.
   - Writes the digests of what is served into the site's state directory. Nodes are told these, so that they run what
     was published, whatever else may be served under its name.
 options:
@@ -55,8 +56,7 @@ options:
     elements: str
   verify:
     description:
-      - Send nothing; fail when the host does not serve every image and file with the right digest. The host computes
-        the digest of every file.
+      - Send nothing; fail when the host does not serve every image and file with the right digest.
     type: bool
     default: false
 attributes:

@@ -14,6 +14,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock.model import Lock
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish import record as published
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish import serve
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish.record import Record
 
 from .conftest import FakeBuilder
@@ -104,13 +105,26 @@ def test_every_file_is_compared_with_the_record_by_the_host_itself(
     del fake
     lock = make_lock(program={}, image=PROGRAM_IMAGE, other={}, third={})
     seed.publish(lock)
-    seed.publish(lock, verify=True)
     assert seed.questions == 1, "one question for all files"
+    seed.publish(lock, check=True)
+    assert seed.questions == 1, "none in a dry run"
+    seed.publish(lock, verify=True)
     (seed.root / "other/1/file").unlink()
     (seed.root / "third/1/file").write_text("something else, and longer than what was there\n")
-    with pytest.raises(GroundupError, match=r"not as published: other/1/file, third/1/file") as caught:
-        seed.publish(lock, verify=True)
-    assert "remove other/1, third/1 there" in caught.value.remedy
+    for verify in (True, False):
+        with pytest.raises(GroundupError, match=r"not as published: other/1/file, third/1/file") as caught:
+            seed.publish(lock, verify=verify)
+        assert "remove other/1, third/1 there" in caught.value.remedy
+
+
+def test_an_image_the_registry_took_and_does_not_serve_is_refused(
+    fake: FakeBuilder, make_lock: MakeLock, seed: Seed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    del fake
+    monkeypatch.setattr(serve, "_push", lambda *_, **__: None)
+    with pytest.raises(GroundupError, match=rf"the seed does not serve {seed.registry.address}/test/program:1"):
+        seed.publish(make_lock(program={}, image=PROGRAM_IMAGE))
+    assert published.load("unit") is None
 
 
 def test_a_prediction_knows_no_digest_of_what_is_not_made_yet(

@@ -1,0 +1,207 @@
+#!/usr/bin/python
+"""Converge the services of a seed: the site's registry, and the web server for its file tree."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: seed_node
+short_description: Registry and web server of a seed
+version_added: 0.1.0
+description:
+  - Installs docker-registry and nginx when they are missing, writes their configuration, and has them serve by it.
+  - The registry takes images at O(registry_inside) only. The web server shows it to the site at O(registry_port), to
+    be read, and the file tree at O(files_port).
+  - Both services send a digest of their configuration with every answer. Services that do not send the current one
+    are restarted.
+options:
+  registry_inside:
+    description: Address and port of the host's loopback at which the registry listens.
+    type: str
+    required: true
+  registry_port:
+    description: Port at which the site reads the registry.
+    type: int
+    required: true
+  files_port:
+    description: Port at which the site reads the file tree.
+    type: int
+    required: true
+  files_root:
+    description: Directory of the file tree.
+    type: path
+    default: /srv/groundup
+attributes:
+  check_mode:
+    description: Predicts every change.
+    support: full
+  diff_mode:
+    description: Shows every file.
+    support: full
+author:
+  - The groundup.cloud developers (@groundup-cloud)
+"""
+
+EXAMPLES = r"""
+- name: Registry and web server
+  groundup.cloud.seed_node:
+    registry_inside: 127.0.0.1:5001
+    registry_port: 5000
+    files_port: 8080
+"""
+
+RETURN = r"""
+changes:
+  description: What was done, or in check mode would be, a line each.
+  type: list
+  elements: str
+  returned: success
+"""
+
+import hashlib
+import http.client
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
+from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.module_utils._base.module import finish
+from ansible_collections.groundup.cloud.plugins.module_utils._base.run import run
+from ansible_collections.groundup.cloud.plugins.module_utils._base.wait import wait_until
+from ansible_collections.groundup.cloud.plugins.module_utils._host import packages
+from ansible_collections.groundup.cloud.plugins.module_utils._host.units import Unit
+
+REGISTRY = Path("/etc/docker/registry/config.yml")
+WEB = Path("/etc/nginx/conf.d/groundup.conf")
+DISTRIBUTIONS_PAGE = Path("/etc/nginx/sites-enabled/default")
+UNITS = ("docker-registry.service", "nginx.service")
+HEADER = "X-Groundup-Configuration"
+RELOAD = 5.0  # seconds until a service that was told to takes up its configuration, or has refused to
+RESTART = 30.0
+
+REGISTRY_TEXT = """\
+version: 0.1
+log:
+  level: warn
+storage:
+  filesystem:
+    rootdirectory: /var/lib/docker-registry
+  cache:
+    blobdescriptor: inmemory
+http:
+  addr: %(registry_inside)s
+  relativeurls: true
+  headers:
+    %(header)s: [%(digest)s]
+"""
+
+WEB_TEXT = """\
+server {
+    listen %(files_port)s;
+    add_header %(header)s %(digest)s;
+    root %(files_root)s;
+    autoindex on;
+    access_log off;
+    default_type application/octet-stream;
+    sendfile on;
+    tcp_nopush on;
+}
+
+# The registry as the site sees it: to be read. What nodes run as root is put in at the seed's loopback, by ssh.
+server {
+    listen %(registry_port)s;
+    add_header %(header)s %(digest)s;
+    access_log off;
+    location / {
+        return 404;
+    }
+    location /v2/ {
+        limit_except GET { deny all; }  # GET is HEAD too
+        proxy_hide_header %(header)s;  # the registry's: this is the web server's answer
+        proxy_pass http://%(registry_inside)s;
+        proxy_http_version 1.1;
+        proxy_set_header Host $http_host;
+        proxy_set_header Connection "";
+        proxy_max_temp_file_size 0;  # layers are passed on, not written a second time
+        proxy_read_timeout 300s;
+    }
+}
+"""
+
+
+def converge(changes: Changes, wanted: dict[str, Any]) -> dict[str, Any]:
+    """Bring the host to what ``wanted`` says and return the module's result. Raises GroundupError."""
+    digest = hashlib.sha256(_text(REGISTRY_TEXT + WEB_TEXT, wanted, digest="").encode()).hexdigest()
+    packages.installed(changes, ["docker-registry", "nginx-light"])
+    root = Path(wanted["files_root"])
+    if not root.is_dir() and changes.add(f"make {root}"):
+        root.mkdir(mode=0o755, parents=True)
+    registry, web = Unit(changes, UNITS[0]), Unit(changes, UNITS[1], on_change="reload")
+    registry.generate(REGISTRY, _text(REGISTRY_TEXT, wanted, digest=digest))
+    registry.running()  # first: the distribution's own listens where the web server is to
+    web.generate(DISTRIBUTIONS_PAGE, "")
+    web.generate(WEB, _text(WEB_TEXT, wanted, digest=digest))
+    web.running()
+    serve(changes, wanted, digest=digest)
+    return changes.result()
+
+
+def serve(changes: Changes, wanted: dict[str, Any], *, digest: str) -> None:
+    """Restart services that do not serve by the configuration with ``digest``. Raises GroundupError."""
+    if changes.check and changes.done:
+        return  # they serve by it when these changes are made
+    places = [
+        f"http://{wanted['registry_inside']}/v2/",
+        f"http://127.0.0.1:{wanted['registry_port']}/v2/",
+        f"http://127.0.0.1:{wanted['files_port']}/",
+    ]
+
+    def others() -> list[str]:
+        return [place for place in places if _configuration(place) != digest]
+
+    if not wait_until(others, timeout=RELOAD if changes.done else 0, pause=0.2):
+        return
+    if changes.add(f"restart {' and '.join(UNITS)}, which do not serve by their configuration"):
+        look = "journalctl -n 50 " + " ".join(f"-u {unit}" for unit in UNITS)
+        run(["systemctl", "restart", "--", *UNITS], remedy=look)
+        if left := wait_until(others, timeout=RESTART, pause=0.2):
+            raise GroundupError(
+                f"not served by its configuration: {', '.join(left)}",
+                where=f"{REGISTRY}, {WEB}",
+                why=f"{RESTART:g} s after a restart, {HEADER} is not {digest}",
+                remedy=look,
+            )
+
+
+def _text(template: str, wanted: dict[str, Any], *, digest: str) -> str:
+    return template % {**wanted, "digest": digest, "header": HEADER}
+
+
+def _configuration(url: str) -> str | None:
+    """Return the digest of the configuration that ``url`` is served by, None when it says none."""
+    direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    try:
+        with direct.open(url, timeout=5) as answer:
+            return str(answer.headers.get(HEADER))
+    except (OSError, http.client.HTTPException):
+        return None
+
+
+def main() -> None:
+    """Read the options, converge, report."""
+    module = AnsibleModule(
+        argument_spec={
+            "registry_inside": {"type": "str", "required": True},
+            "registry_port": {"type": "int", "required": True},
+            "files_port": {"type": "int", "required": True},
+            "files_root": {"type": "path", "default": "/srv/groundup"},
+        },
+        supports_check_mode=True,
+    )
+    changes = Changes(check=module.check_mode)
+    finish(module, lambda: converge(changes, module.params), changes=changes)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,152 @@
+"""The seed's services: configured, serving by their configuration, and left alone when they do."""
+
+from __future__ import annotations
+
+import http.server
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
+from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.module_utils._host import packages, units
+from ansible_collections.groundup.cloud.plugins.modules import seed_node
+
+
+class Services:
+    """Stands for systemctl and the two services: their answers name the configuration they took up last."""
+
+    def __init__(self, etc: Path) -> None:
+        self.etc, self.active, self.calls = etc, set[str](), list[str]()
+        self.serves: str | None = None
+        self.deaf = False  # takes nothing up, as an nginx that cannot bind its port
+        self.broken = False
+
+    def run(self, argv: list[str], **_: object) -> str:
+        if argv[1] == "show":
+            return f"ActiveState={'active' if argv[-1] in self.active else 'inactive'}\nUnitFileState=enabled\n"
+        self.calls.append(" ".join(word for word in argv[1:] if word != "--"))
+        if argv[3:] == [*seed_node.UNITS]:
+            self.deaf = False
+        self.active.update(argv[argv.index("--") + 1 :])
+        if not self.deaf and not self.broken:
+            text = (self.etc / "files.conf").read_text() if (self.etc / "files.conf").exists() else ""
+            self.serves = text.partition(f"{seed_node.HEADER} ")[2].partition(";")[0] or None
+        return ""
+
+
+@pytest.fixture
+def services(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Services:
+    found = Services(tmp_path)
+    for module in (seed_node, units):
+        monkeypatch.setattr(module, "run", found.run)
+    monkeypatch.setattr(units, "MARKS", tmp_path / "marks")
+    monkeypatch.setattr(packages, "installed", lambda *_: None)
+    for name, path in (("REGISTRY", "config.yml"), ("WEB", "files.conf"), ("DISTRIBUTIONS_PAGE", "default")):
+        monkeypatch.setattr(seed_node, name, tmp_path / path)
+    for name in ("RELOAD", "RESTART"):
+        monkeypatch.setattr(seed_node, name, 0.0)
+    return found
+
+
+@pytest.fixture
+def port(services: Services) -> Iterator[int]:
+    """A port on which both services answer."""
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200 if services.active else 503)
+            if services.serves:
+                self.send_header(seed_node.HEADER, services.serves)
+            self.end_headers()
+
+        def log_message(self, format: str, *args: object) -> None: ...
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+    thread.start()
+    yield server.server_port
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def converge(port: int, root: Path, *, check: bool = False, **other: Any) -> Changes:
+    changes = Changes(check=check)
+    wanted = {
+        "registry_inside": f"127.0.0.1:{port}", "registry_port": port, "files_port": port,
+        "files_root": str(root / "srv"),
+    }  # fmt: skip
+    seed_node.converge(changes, {**wanted, **other})
+    return changes
+
+
+def test_a_second_run_changes_nothing_and_restarts_nothing(services: Services, port: int, tmp_path: Path) -> None:
+    (tmp_path / "default").write_text("the distribution's page\n")
+    first = converge(port, tmp_path)
+    assert services.calls == ["start docker-registry.service", "start nginx.service"]
+    assert not (tmp_path / "default").exists()
+    assert (tmp_path / "srv").is_dir()
+    assert len(first.diffs) == 3
+    services.calls.clear()
+    assert converge(port, tmp_path).done == []
+    assert converge(port, tmp_path, check=True).done == []
+    assert services.calls == []
+
+
+def test_the_registry_is_written_to_at_the_loopback_and_read_through_the_web_server(
+    services: Services, port: int, tmp_path: Path
+) -> None:
+    converge(port, tmp_path)
+    assert f"addr: 127.0.0.1:{port}\n" in (tmp_path / "config.yml").read_text()
+    web = (tmp_path / "files.conf").read_text()
+    assert f"proxy_pass http://127.0.0.1:{port};" in web
+    assert "limit_except GET { deny all; }" in web
+    assert f"root {tmp_path}/srv;" in web
+    assert services.serves is not None
+    assert services.serves in (tmp_path / "config.yml").read_text()
+
+
+def test_a_dry_run_says_every_change_and_makes_none(services: Services, port: int, tmp_path: Path) -> None:
+    predicted = converge(port, tmp_path, check=True)
+    assert not list(tmp_path.iterdir())
+    assert services.calls == []
+    assert predicted.done == converge(port, tmp_path).done
+    other = converge(port, tmp_path, check=True, files_root=str(tmp_path / "elsewhere"))
+    assert other.done[0] == f"make {tmp_path}/elsewhere"
+    assert [diff["after_header"] for diff in other.diffs] == [
+        str(tmp_path / "config.yml"),
+        str(tmp_path / "files.conf"),
+    ]
+
+
+def test_a_change_restarts_the_registry_and_reloads_the_web_server(
+    services: Services, port: int, tmp_path: Path
+) -> None:
+    converge(port, tmp_path)
+    services.calls.clear()
+    converge(port, tmp_path, files_root=str(tmp_path / "elsewhere"))
+    assert services.calls == ["restart docker-registry.service", "reload nginx.service"]
+
+
+def test_services_that_do_not_serve_by_their_configuration_are_restarted(
+    services: Services, port: int, tmp_path: Path
+) -> None:
+    converge(port, tmp_path)
+    services.calls.clear()
+    services.serves, services.deaf = "another", True
+    assert converge(port, tmp_path, check=True).done == [
+        "restart docker-registry.service and nginx.service, which do not serve by their configuration"
+    ]
+    assert services.calls == []
+    converge(port, tmp_path)
+    assert services.calls == ["restart docker-registry.service nginx.service"]
+    assert converge(port, tmp_path).done == []
+
+
+def test_services_that_do_not_serve_after_a_restart_are_an_error(services: Services, port: int, tmp_path: Path) -> None:
+    services.broken = True
+    with pytest.raises(GroundupError, match=f"not served by its configuration: http://127.0.0.1:{port}/v2/"):
+        converge(port, tmp_path)
