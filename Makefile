@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 export SITE ?= inventories/lab/site.yml
 
-.PHONY: help bootstrap lab lab-destroy lab-shell plan supply test test-long lint docs bench
+.PHONY: help bootstrap lab lab-destroy lab-shell plan supply unit test test-long lint docs bench
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -26,6 +26,9 @@ plan: bootstrap ## what the site file means: findings, plan.json and the topolog
 
 supply: bootstrap ## build every artifact, or find it in the cache
 	@ci/lab supply
+
+unit: bootstrap ## the tests for the inner loop: no root, no built artifact, under a minute
+	@ci/run pytest -q -n 2 tests/unit
 
 test: bootstrap ## every test tier that fits this machine
 	@ci/run python ci/tiers.py

@@ -59,6 +59,7 @@ MAKE_LABS = {"test_lab_clean.py", "test_lab_gone.py", "test_interruption.py", "t
 LAB_TESTS = sorted(
     str(path.relative_to(ROOT)) for path in (ROOT / "tests/e2e").glob("test_*.py") if path.name not in MAKE_LABS
 )
+API_TESTS = "tests/integration/rollout_api"  # each worker starts etcd and an API server
 BENCHMARKS = ("plan_inventory", "supply")  # ratios and CPU seconds; the one of Kubernetes is in the tier `long`
 FIRST = ("kubernetes", "rollout")  # each makes a cluster, and takes longest
 SCENARIOS = sorted(
@@ -77,6 +78,7 @@ THREE_CONTROL_HOST_TESTS = (
 
 TIERS = (
     Tier(name="lint", commands=(("ci/lint",),)),
+    Tier(name="unit", commands=((*PYTEST, "-n", "2", "tests/unit"),)),
     Tier(name="docs", commands=(("ci/docs",),)),
     Tier(
         name="supply",
@@ -84,8 +86,11 @@ TIERS = (
         commands=(("ci/lab", "supply"), ("ci/supply", "build", "cilium-charts")),
         needs=needs_root,
     ),
-    # After supply: the tests of images run what it built.
-    Tier(name="unit", commands=((*PYTEST, "-n", "2", "tests/unit", "tests/contract"),)),
+    # After supply: they run helm, and the programs of the images it built.
+    Tier(
+        name="integration",
+        commands=((*PYTEST, "-n", "2", "tests/contract", "tests/integration", f"--ignore={API_TESTS}"),),
+    ),
     Tier(
         name="bench",
         # The benchmark of Kubernetes makes a lab of its own: it is in the tier `long`.
@@ -98,7 +103,7 @@ TIERS = (
         needs=needs_root,
     ),
     # More than there are cores: they mostly wait for their API servers.
-    Tier(name="api", commands=((*PYTEST, "-n", "3", "tests/rollout_api"),), needs=needs_root),
+    Tier(name="api", commands=((*PYTEST, "-n", "3", API_TESTS),), needs=needs_root),
     Tier(
         name="lab",
         commands=(

@@ -26,7 +26,7 @@ from ansible_collections.groundup.cloud.tests.e2e.power import WORKLOAD, cordone
 from ansible_collections.groundup.cloud.tests.e2e.waiting import until
 
 pytestmark = pytest.mark.lab
-CHARTS = Path(__file__).parents[1] / "rollout_api" / "charts"
+CHARTS = Path(__file__).parents[1] / "integration/rollout_api/charts"
 SLEEP = ["sleep", "3600"]
 CONNECT = "import pymysql; pymysql.connect(host='mariadb.openstack.svc.{domain}', user='{user}', password='{password}')"
 Provoke = Callable[..., Card]

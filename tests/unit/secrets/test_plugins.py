@@ -1,9 +1,7 @@
-"""The playbook secrets and the lookups, as a run calls them."""
+"""The lookups of secrets and public files, and the password that goes with the store."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,17 +9,6 @@ import pytest
 from ansible.errors import AnsibleLookupError
 from ansible_collections.groundup.cloud.plugins.lookup import secret, state_file
 from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import SecretsError, open_store, password_source
-from ansible_collections.groundup.cloud.tests.e2e.leaks import Leaks
-
-SITE = """\
-plugin: groundup.cloud.site
-site: unit
-domain: unit.test
-profile: lab
-machines:
-  control: {count: 1}
-openstack: {services: [keystone]}
-"""
 
 
 @pytest.fixture
@@ -29,47 +16,13 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("GROUNDUP_STATE", str(tmp_path / "state"))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.delenv("ANSIBLE_VAULT_PASSWORD_FILE", raising=False)
-    (tmp_path / "site.yml").write_text(SITE)
     return tmp_path / "state" / "unit"
-
-
-def play(state: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    command = [str(Path(sys.executable).with_name("ansible-playbook")), "-i", "localhost,", "groundup.cloud.secrets"]
-    variables = ["-e", f"groundup_site_file={state.parent.parent / 'site.yml'}"]
-    return subprocess.run([*command, *variables, *options], capture_output=True, text=True, check=False)
 
 
 def look(plugin: Any, term: str, **variables: Any) -> str:
     known = {"groundup_site": {"site": "unit"}, **variables}
     found: list[str] = plugin.LookupModule().run([term], variables=known)
     return found[0]
-
-
-def test_a_site_gets_its_secrets_once_and_a_lost_store_is_refused(state: Path) -> None:
-    predicted = play(state, "--check", "--diff")
-    assert "+secret keystone/admin" in predicted.stdout, predicted.stdout + predicted.stderr
-    assert not state.exists(), "a prediction writes nothing"
-
-    first = play(state, "-vvv", "--diff")
-    assert "changed=1" in first.stdout, first.stdout + first.stderr
-    assert "+certificate edge: new" in first.stdout
-    second = play(state, "-vvv", "--diff")
-    assert "changed=0" in second.stdout
-
-    secrets = open_store("unit").items()
-    assert {"keystone/admin", "pki/ca-key", "kubernetes/encryption-key"} <= set(secrets)
-    leaks = Leaks(secrets)
-    for run in (predicted, first, second):
-        leaks.look("run", run.stdout + run.stderr)
-    assert leaks.seen == set()
-    assert look(secret, "keystone/admin") == secrets["keystone/admin"]
-    assert look(state_file, "ca.crt").startswith("-----BEGIN CERTIFICATE-----")
-
-    (state / "secrets.yml").unlink()
-    refused = play(state)
-    assert refused.returncode != 0
-    assert "restore secrets.yml from your backup" in refused.stdout + refused.stderr
-    assert not (state / "secrets.yml").exists()
 
 
 @pytest.mark.parametrize("term", ["ssh/id_ed25519", "secrets.yml", "../other/ca.crt", "/etc/ssl/x.key"])

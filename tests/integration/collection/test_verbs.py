@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from ansible_collections.groundup.cloud.tests.integration.commands import ROOT, run
 
-ROOT = Path(__file__).resolve().parents[3]
 EDGE = (ROOT / "inventories/edge/site.yml").read_text()
 LAYERS = ("supply", "metal", "seed", "host", "kubernetes", "openstack")
 RECAP = re.compile(r"^(\S+) +: (ok=\d+ +changed=\d+ +unreachable=\d+ +failed=\d+)", re.MULTILINE)
@@ -29,20 +27,12 @@ def play(tmp_path: Path) -> Play:
     """Return a function that runs a playbook on a site whose one machine refuses connections, from an empty cache."""
     text = EDGE.replace("10.95.0.", "127.95.0.").replace("access:\n", "access:\n  port: 9\n")
 
-    def run(name: str, *arguments: str, site: str = text) -> subprocess.CompletedProcess[str]:
+    def on_site(name: str, *arguments: str, site: str = text) -> subprocess.CompletedProcess[str]:
         (tmp_path / "site.yml").write_text(site)
-        environment = {
-            **os.environ,
-            "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"),
-            "ANSIBLE_COLLECTIONS_PATH": str(ROOT / ".run"),
-            "GROUNDUP_STATE": str(tmp_path / "state"),
-            "GROUNDUP_CACHE": str(tmp_path / "cache"),
-        }
-        program = Path(sys.executable).with_name("ansible-playbook")
-        command = [str(program), "-i", str(tmp_path / "site.yml"), f"groundup.cloud.{name}", *arguments]
-        return subprocess.run(command, check=False, capture_output=True, text=True, env=environment)
+        environment = {"GROUNDUP_STATE": tmp_path / "state", "GROUNDUP_CACHE": tmp_path / "cache"}
+        return run("ansible-playbook", "-i", tmp_path / "site.yml", f"groundup.cloud.{name}", *arguments, **environment)
 
-    return run
+    return on_site
 
 
 def test_the_tag_check_predicts_a_site_that_is_not_there_as_check_mode_does(play: Play, tmp_path: Path) -> None:

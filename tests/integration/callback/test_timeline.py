@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from ansible_collections.groundup.cloud.tests.integration.commands import run as run_command
 
-ROOT = Path(__file__).resolve().parents[3]
 PLAYS = """\
 - name: First
   hosts: all
@@ -46,18 +44,11 @@ PLAYS = """\
 def play(directory: Path, *, file: str | None) -> tuple[str, int]:
     """Run PLAYS on two hosts that are this machine; return what was printed and the exit code."""
     (directory / "plays.yml").write_text(PLAYS)
-    environment = {
-        **os.environ,
-        "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"),
-        "ANSIBLE_COLLECTIONS_PATH": str(ROOT / ".run"),
-        "ANSIBLE_LOCALHOST_WARNING": "false",
-    }
-    environment.pop("GROUNDUP_TIMELINE", None)
-    if file:
-        environment["GROUNDUP_TIMELINE"] = file
-    command = [str(Path(sys.executable).with_name("ansible-playbook")), "-i", "a,b,", "-c", "local"]
-    command += ["-e", f"ansible_python_interpreter={sys.executable}", str(directory / "plays.yml")]
-    done = subprocess.run(command, check=False, capture_output=True, text=True, env=environment, cwd=directory)
+    python = f"ansible_python_interpreter={sys.executable}"
+    done = run_command(
+        "ansible-playbook", "-i", "a,b,", "-c", "local", "-e", python, "plays.yml",
+        cwd=directory, ANSIBLE_LOCALHOST_WARNING="false", GROUNDUP_TIMELINE=file,
+    )  # fmt: skip
     return done.stdout + done.stderr, done.returncode
 
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from ansible_collections.groundup.cloud.tests.integration.commands import ROOT, run
 
-ROOT = Path(__file__).resolve().parents[3]
 LAB = (ROOT / "inventories/lab/site.yml").read_text()
 
 
@@ -24,20 +22,7 @@ class Runner:
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Return the finished run."""
-        environment = {
-            **os.environ,
-            "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"),
-            "ANSIBLE_COLLECTIONS_PATH": str(ROOT / ".run"),
-            "GROUNDUP_STATE": str(self.state),
-        }
-        command: list[str | Path] = [
-            Path(sys.executable).with_name("ansible-playbook"),
-            "-i",
-            self.site,
-            "groundup.cloud.plan",
-            *arguments,
-        ]
-        return subprocess.run(command, check=False, capture_output=True, text=True, env=environment)
+        return run("ansible-playbook", "-i", self.site, "groundup.cloud.plan", *arguments, GROUNDUP_STATE=self.state)
 
 
 @pytest.fixture

@@ -18,12 +18,12 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.helm import records
 from .conftest import Site
 from .puppet import fails, is_left_alone
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 def start(site: Site, greeting: str, **values: Any) -> subprocess.Popen[str]:
     process = subprocess.Popen(
-        [sys.executable, "-m", "tests.rollout_api.driver", str(site.control_plane.kubeconfig),
+        [sys.executable, "-m", "tests.integration.rollout_api.driver", str(site.control_plane.kubeconfig),
          str(site.control_plane.helm), site.namespace, json.dumps({"greeting": greeting, **values})],
         cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
     )  # fmt: skip
