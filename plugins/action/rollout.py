@@ -18,7 +18,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.options imp
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.session import Session, session
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import GateRefusedError, RolloutResult
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import missing
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish import record as published
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish import digests
 
 TOOLS = ("helm",)  # of the lock: what renders releases
 ARGUMENTS = {
@@ -56,7 +56,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
                 say=self._display.display,
                 options=options,
                 reads_only=verb != "apply",
-                foreseen=lambda plan: published.foreseen(task_vars or {}, seed=plan.supply.seed),
+                foreseen=lambda plan: digests.of_dry_run(task_vars or {}, seed=plan.supply.seed),
             ) as opened:
                 return result | self._carry_out(verb, opened, options.force)
         except (GroundupError, SiteError, OSError) as error:

@@ -7,6 +7,7 @@ from typing import Any
 from ansible.plugins.action import ActionBase
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.progress import TERMINAL
 
 ARGUMENTS = {
     "names": {"type": "list", "elements": "str"},
@@ -33,7 +34,10 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
         names, source = arguments["names"], arguments["source"]
         if self._task.check_mode and (pending := supply.missing(names, source=source, rebuild=arguments["rebuild"])):
             return {"changed": True, "built": list(pending), "msg": f"would be made: {', '.join(pending)}"}
-        artifacts = supply.ensure(names, progress=self._show, source=source, rebuild=arguments["rebuild"])
+        artifacts = supply.ensure(
+            names, progress=self._display.display, draw=self._draw if TERMINAL else None, source=source,
+            rebuild=arguments["rebuild"],
+        )  # fmt: skip
         built = [artifact.name for artifact in artifacts.values() if artifact.built]
         return {
             "changed": bool(built),
@@ -45,5 +49,5 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
             "msg": f"{len(artifacts)} artifacts, {len(built)} made now",
         }
 
-    def _show(self, line: str) -> None:
-        self._display.display(line)
+    def _draw(self, text: str) -> None:
+        self._display.display(text, screen_only=True, newline=False)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import http.client
 import shlex
 import tarfile
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +16,18 @@ from ansible.plugins.action import ActionBase
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import cache_dir
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache import stale as remains
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish import record as published
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish.record import Record
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish.serve import LAID_OUT, direct, served
+from ansible_collections.groundup.cloud.plugins.plugin_utils.progress import reminder
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache import stale
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish import digests
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish.digests import PublishedDigests
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish.http import ask
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish.serve import (
+    LAID_OUT,
+    PushedImage,
+    lay_out,
+    push,
+    served,
+)
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish.tunnel import ssh_command, tunnel
 
 ARGUMENTS = {
@@ -68,13 +76,13 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
                 remedy="run the playbook groundup.cloud.supply, which makes it",
             )
         made = supply.ensure(
-            [name for name in wanted if name not in unmade], progress=self._show, source=source, lock=lock
+            [name for name in wanted if name not in unmade], progress=self._display.display, source=source, lock=lock
         )
         images = [artifact for artifact in made.values() if artifact.kind == "image"]
         places = _lay_out([artifact for artifact in made.values() if artifact.kind == "files"])
 
-        before = published.load(site) or Record()
-        record = before.under(Record.of(images, places, root=served()))
+        before = digests.load(site) or PublishedDigests()
+        record = before.updated(PublishedDigests.of(images, places, root=served()))
         if check:
             entries = [lock.artifacts[name] for name in unmade]
             record = record.without(
@@ -91,12 +99,12 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
         only_look = check or arguments["verify"]
         lacking = _lacking(arguments["files_url"], places)
         if not only_look:
-            remains.clear_archives()
+            stale.remove_archives()
             self._send(lacking, arguments["files_root"], task_vars)
             _refuse_half(_lacking(arguments["files_url"], lacking), arguments["files_url"])
         pushed = self._push(arguments, images, dry_run=only_look)
         result["images"] = [image.reference for image in pushed if image.changed]
-        result["files"] = ["/".join(place.parts[-2:]) for place in lacking]
+        result["files"] = [_name(place) for place in lacking]
         result["msg"] = f"{len(result['images'])} images and {len(lacking)} file artifacts"
         result["changed"] = not arguments["verify"] and bool(result["images"] or lacking or record != before)
         if check:
@@ -106,25 +114,24 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
         elif result["images"]:
             again = self._push(arguments, images, dry_run=True)
             _refuse(arguments, [image.reference for image in again if image.changed], [])
-        self._verify_content(Record.of([], places, root=served()).files, arguments["files_root"], task_vars)
+        self._verify_content(PublishedDigests.of([], places, root=served()).files, arguments["files_root"], task_vars)
         if result["changed"]:
-            published.save(site, record)
+            digests.save(site, record)
         return result
 
-    def _push(
-        self, arguments: dict[str, Any], images: list[supply.Artifact], *, dry_run: bool
-    ) -> list[supply.Published]:
-        return supply.push(
-            arguments["registry"], images, tls_verify=False, progress=self._show, dry_run=dry_run,
+    def _push(self, arguments: dict[str, Any], images: list[supply.Artifact], *, dry_run: bool) -> list[PushedImage]:
+        return push(
+            arguments["registry"], images, progress=self._display.display, dry_run=dry_run,
             inside=self._inside(arguments["registry_inside"]),
         )  # fmt: skip
 
     def _send(self, places: list[Path], root: str, task_vars: dict[str, Any]) -> None:
         room = self._as_account(_ROOM if places else _EMPTY)
         for place in places:
-            self._show(f"[publish] {'/'.join(place.parts[-2:])}")
+            what = f"[publish] {_name(place)}"
+            self._display.display(what)
             remote = self._connection._shell.join_path(room, f"{place.parent.name}-{place.name}.tar")
-            with remains.archive() as archive:
+            with stale.temporary_archive() as archive, reminder(self._display.display, what):
                 with tarfile.open(archive, "w") as tar:
                     for path in sorted(place.rglob("*"), key=lambda path: (path.name == MARK, path)):
                         tar.add(path, arcname=str(path.relative_to(place.parent.parent)), recursive=False)
@@ -175,14 +182,16 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
             remedy=f"remove {', '.join(places)} there and run the playbook groundup.cloud.seed again",
         )
 
-    def _show(self, line: str) -> None:
-        self._display.display(line)
+
+def _name(place: Path) -> str:
+    """Return artifact and version of a directory as it is laid out."""
+    return "/".join(place.parts[-2:])
 
 
 def _lay_out(artifacts: list[supply.Artifact]) -> list[Path]:
     """Lay the artifacts out as hard links and return the directory of each."""
     for artifact in artifacts:
-        supply.lay_out(served(), artifact)
+        lay_out(served(), artifact)
     return [served() / artifact.name / artifact.version for artifact in artifacts]
 
 
@@ -197,11 +206,10 @@ def _url(base: str, path: Path) -> str:
 
 def _get(url: str) -> bytes | None:
     """Return what is at ``url``, None when nothing is or nothing answers."""
-    try:
-        with direct().open(url, timeout=60) as answer:
-            return bytes(answer.read())
-    except (OSError, http.client.HTTPException):  # the latter: something else listens there, or it hung up midway
-        return None
+    with suppress(OSError):
+        status, _, content = ask(url)
+        return content if status == HTTPStatus.OK else None
+    return None
 
 
 def _wait_for(url: str, seconds: float = 60) -> None:
@@ -222,7 +230,7 @@ def _refuse_half(places: list[Path], url: str) -> None:
     """Refuse what was sent and is not served: tar does not notice an archive that ends between two of its members."""
     if places:
         raise GroundupError(
-            f"sent, and not served whole: {', '.join('/'.join(place.parts[-2:]) for place in places)}",
+            f"sent, and not served whole: {', '.join(_name(place) for place in places)}",
             where=url,
             why="hosts would find half of it, and nothing was recorded as published",
             remedy="look at the seed's disk and web server, and run the playbook groundup.cloud.seed again",

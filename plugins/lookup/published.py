@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ansible_collections.groundup.cloud.plugins.plugin_utils.lookups import SiteLookup
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish import record as published
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish import digests
 
 DOCUMENTATION = r"""
 name: published
@@ -49,7 +49,7 @@ class LookupModule(SiteLookup):
 
     def _served(self, site: dict[str, Any]) -> dict[str, Any]:
         supply = site["supply"]
-        record = published.foreseen(self.variables, seed=supply["seed"]) or published.needed(
+        record = digests.of_dry_run(self.variables, seed=supply["seed"]) or digests.required(
             site["site"], seed=supply["seed"], dry_run=self.dry_run
         )
         return {"images": record.pin(supply["images"], registry=supply["registry"]), "files": dict(record.files)}

@@ -9,7 +9,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import site
 from ansible_collections.groundup.cloud.plugins.plugin_utils.helm.manifests import images
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services import RECORDS
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import Record
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish.digests import PublishedDigests
 
 from .conftest import ROOT, Render, chart_in, objects
 
@@ -19,7 +19,7 @@ def pinned() -> Plan:
     """The plan of the lab, as if every image of it were published."""
     plan = site_plan(ROOT / "inventories/lab/site.yml")
     names = [reference.removeprefix(f"{plan.supply.registry}/") for reference in plan.supply.images.values()]
-    record = Record(images={name: f"sha256:{hashlib.sha256(name.encode()).hexdigest()}" for name in names})
+    record = PublishedDigests(images={name: f"sha256:{hashlib.sha256(name.encode()).hexdigest()}" for name in names})
     return with_images(plan, record.pin(plan.supply.images, registry=plan.supply.registry))
 
 

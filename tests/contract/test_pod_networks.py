@@ -15,7 +15,6 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import build_site, make_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.platform import versions
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import ReleasePlan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build.progress import silent
 
 from .conftest import DATA, ROOT
 from .derive import types
@@ -42,7 +41,7 @@ def cilium() -> Path:
     """The archive of Cilium's chart, as supply takes it out of Cilium's module."""
     if supply.missing("cilium-charts"):
         pytest.skip("the cache lacks cilium-charts: `ci/supply build cilium-charts` makes it from Cilium's Go module")
-    place = supply.ensure("cilium-charts", progress=silent)["cilium-charts"].path
+    place = supply.ensure("cilium-charts")["cilium-charts"].path
     return place / f"cilium-{versions.CNI_CHARTS['cilium'].version}.tgz"
 
 

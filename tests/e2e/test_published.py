@@ -19,9 +19,10 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import Plan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import Lock, Record
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build.progress import silent
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish import record as published
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock.model import Lock
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish import digests
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish.digests import PublishedDigests
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish.serve import push
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish.tunnel import tunnel
 from kubernetes import client, config
 
@@ -57,26 +58,26 @@ def changed(lock: Lock) -> Lock:
 
 
 @pytest.fixture
-def made_again(plan: Plan, ssh_config: Path) -> Iterator[Record]:
+def made_again(plan: Plan, ssh_config: Path) -> Iterator[PublishedDigests]:
     """Both images made again and published; what the record then says. The site's own are put back, and run again."""
     seed = plan.supply.seed
     assert seed is not None
-    made = supply.ensure(list(ADDED), progress=silent, lock=changed(supply.load_lock()))
-    record = published.needed(plan.site, seed=seed, dry_run=False)
+    made = supply.ensure(list(ADDED), lock=changed(supply.load_lock()))
+    record = digests.required(plan.site, seed=seed, dry_run=False)
     try:
         registry = f"{plan.hosts[seed].address}:{plan.supply.registry.rpartition(':')[2]}"
         with pytest.raises(GroundupError, match=r"403|denied|forbidden"):  # where the site reads nobody writes
-            supply.push(registry, list(made.values()), tls_verify=False, progress=silent)
+            push(registry, list(made.values()))
         inside = tunnel(["ssh", "-F", str(ssh_config), plan.hosts[seed].address], plan.supply.registry_inside)
-        supply.push(registry, list(made.values()), tls_verify=False, progress=silent, inside=inside)
-        newer = record.under(Record.of(made.values(), [], root=Path()))
-        published.save(plan.site, newer)
+        push(registry, list(made.values()), inside=inside)
+        newer = record.updated(PublishedDigests.of(made.values(), [], root=Path()))
+        digests.save(plan.site, newer)
         yield newer
     finally:
         play("seed", "kubernetes", "openstack")
         for artifact in made.values():
             shutil.rmtree(artifact.path.parent)
-    assert published.load(plan.site) == record
+    assert digests.load(plan.site) == record
 
 
 def running(api: Any) -> dict[str, tuple[str, int, frozenset[str]]]:
@@ -93,7 +94,7 @@ def running(api: Any) -> dict[str, tuple[str, int, frozenset[str]]]:
 
 
 def test_an_image_made_again_under_its_version_runs_as_predicted_and_nothing_else_changes(
-    plan: Plan, state: Path, made_again: Record
+    plan: Plan, state: Path, made_again: PublishedDigests
 ) -> None:
     api = client.CoreV1Api(config.new_client_from_config(str(state / "kubeconfig")))
     before = running(api)

@@ -25,7 +25,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.engine impo
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.options import Options
 from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import open_store
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import tool
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish import record as published
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish import digests
 
 pytestmark = pytest.mark.lab
 NODE_PORT = 30599  # beside the lab's own 30500
@@ -55,7 +55,7 @@ def real(plan: Plan, state: Path) -> Iterator[Plan]:
         for endpoint in plan.edge.endpoints
     )
     cloud = replace(plan.openstack, namespace=namespace)
-    record = published.needed(plan.site, seed=plan.supply.seed, dry_run=False)
+    record = digests.required(plan.site, seed=plan.supply.seed, dry_run=False)
     beside = with_images(
         replace(plan, openstack=cloud, edge=replace(plan.edge, endpoints=endpoints)),
         record.pin(plan.supply.images, registry=plan.supply.registry),

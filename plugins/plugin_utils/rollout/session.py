@@ -23,8 +23,8 @@ from ..paths import COLLECTION, state_dir
 from ..plan.types import Plan
 from ..secrets import Redactor, Store, fingerprints, open_store, required
 from ..supply import tool
-from ..supply.publish import record as published
-from ..supply.publish.record import Record
+from ..supply.publish import digests
+from ..supply.publish.digests import PublishedDigests
 from .apply.process import Processes
 from .engine import Rollout
 from .gate import ownership
@@ -75,7 +75,7 @@ def session(
     say: Callable[[str], None],
     options: Options | None = None,
     reads_only: bool = False,
-    foreseen: Callable[[Plan], Record | None] = lambda _: None,
+    foreseen: Callable[[Plan], PublishedDigests | None] = lambda _: None,
 ) -> Iterator[Session]:
     """Yield the rollout of the site in ``site_file``.
 
@@ -85,7 +85,7 @@ def session(
     """
     plan = site_plan(site_file)
     # The last step before values are rendered: names of images get the digest of what the seed serves under them.
-    record = foreseen(plan) or published.needed(plan.site, seed=plan.supply.seed, dry_run=reads_only)
+    record = foreseen(plan) or digests.required(plan.site, seed=plan.supply.seed, dry_run=reads_only)
     plan = with_images(plan, record.pin(plan.supply.images, registry=plan.supply.registry))
     directory = state_dir(plan.site)
     kubeconfig = directory / "kubeconfig"

@@ -1,50 +1,44 @@
 """Supply: every artifact of a site, built or fetched as ``supply.lock`` says, kept by content, and served.
 
-    lock = load_lock()
     artifacts = ensure(["kubernetes", "images-kubernetes"], progress=print)
     root = unpacked("rootfs-host")
     helm = tool("helm")
-    publish_images("10.90.0.2:5000", None, progress=print)
-    file_tree(Path("/srv/files"), None)
 
 The command line is ``python -m ...plugin_utils.supply`` (``__main__.py``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
 from ..errors import GroundupError
-from .build.progress import Progress, silent
+from ..progress import Progress, no_progress
+from .build.progress import Draw
 from .build.run import Run
+from .cache import unpack
 from .cache.artifact import Artifact
-from .cache.store import Store
-from .cache.unpack import unpacked as _unpacked
-from .lock.model import Entry, Lock, Source, load_lock
-from .publish.record import Record
-from .publish.serve import Published, file_tree, lay_out, publish_images, push
+from .lock.model import Lock, Source, load_lock
 
-__all__ = [
-    "Artifact", "Entry", "Lock", "Published", "Record", "Store", "ensure", "file_tree", "lay_out", "load_lock",
-    "missing", "publish_images", "push", "tool", "unpacked",
-]  # fmt: skip
+__all__ = ["Artifact", "Lock", "ensure", "load_lock", "missing", "tool", "unpacked"]
 
 
 def ensure(
-    names: str | Sequence[str] | None,
+    names: str | Iterable[str] | None,
     *,
-    progress: Progress,
+    progress: Progress = no_progress,
+    draw: Draw | None = None,
     rebuild: bool = False,
     source: Source = "build",
     lock: Lock | None = None,
     jobs: int | None = None,
 ) -> dict[str, Artifact]:
-    """Return the artifacts called ``names`` (artifacts or groups; None: all), making what the cache lacks.
+    """Return the artifacts called ``names``, making what the cache lacks.
 
     Args:
-        names: artifact or group names of the lock.
+        names: artifact or group names of the lock; None: all.
         progress: called with one line at a time, from several threads, never from two at once.
+        draw: writes to a terminal as it is; None: there is none.
         rebuild: make these artifacts again, whatever the cache holds; what they need is not made again.
         source: ``build`` everything from packages, or fetch what is published (``upstream``) and build only the rest.
         lock: another lock than the collection's own.
@@ -53,34 +47,33 @@ def ensure(
     Raises GroundupError naming the artifact that could not be made, is damaged, or has the wrong digest.
     """
     lock = (lock or load_lock()).by(source)
-    chosen = lock.select(names if names is None or isinstance(names, str) else list(names))
-    return Run(lock, Store(), progress=progress, jobs=jobs).ensure(chosen, rebuild=rebuild)
+    return Run(lock, progress=progress, draw=draw, jobs=jobs).ensure(lock.select(names), rebuild=rebuild)
 
 
 def missing(
-    names: str | Sequence[str] | None, *, rebuild: bool = False, source: Source = "build", lock: Lock | None = None
+    names: str | Iterable[str] | None, *, rebuild: bool = False, source: Source = "build", lock: Lock | None = None
 ) -> tuple[str, ...]:
-    """Return what ``ensure`` would have to make for ``names``, needs first; it makes nothing itself."""
+    """Return what ``ensure`` would have to make for ``names``, needs first; make nothing."""
     lock = (lock or load_lock()).by(source)
-    chosen = lock.select(names if names is None or isinstance(names, str) else list(names))
-    return Run(lock, Store(), progress=silent, jobs=None).missing(chosen, again=set(chosen) if rebuild else set())
+    chosen = lock.select(names)
+    return Run(lock).missing(chosen, again=set(chosen) if rebuild else set())
 
 
-def unpacked(name: str, *, progress: Progress = silent) -> Path:
+def unpacked(name: str, *, progress: Progress = no_progress) -> Path:
     """Return the read-only directory of the root file system ``name``: built, and unpacked once per digest."""
-    return _unpacked(ensure(name, progress=progress)[name])
+    return unpack.unpacked(ensure(name, progress=progress)[name])
 
 
-def tool(program: str, *, progress: Progress = silent) -> Path:
+def tool(program: str, *, progress: Progress = no_progress) -> Path:
     """Return the path of an executable of the lock (``helm``, ``kubectl``, ...) for use on the controller.
 
-    ``progress`` hears of it only when something has to be made for it.
+    ``progress`` is called only when something has to be made.
     """
     lock = load_lock()
     for entry in lock.artifacts.values():
         if program in entry.provides:
-            said = progress if missing(entry.name, lock=lock) else silent
-            return ensure(entry.name, progress=said, lock=lock)[entry.name].path / program
+            shown = progress if missing(entry.name, lock=lock) else no_progress
+            return ensure(entry.name, progress=shown, lock=lock)[entry.name].path / program
     raise GroundupError(
         f"no artifact provides the program {program!r}",
         where="supply.lock",

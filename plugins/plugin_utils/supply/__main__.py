@@ -7,9 +7,11 @@ import sys
 from pathlib import Path
 
 from ..errors import GroundupError
-from . import ensure, file_tree, load_lock, publish_images
+from ..progress import TERMINAL
+from . import Artifact, ensure, load_lock
 from .cache.prune import prune
-from .lock.model import DEFAULT_PATH
+from .lock.model import DEFAULT_PATH, Kind
+from .publish.serve import lay_out, push
 from .report import check, graph, rebuild_and_compare, record_digests, table
 
 
@@ -19,7 +21,9 @@ def main(arguments: list[str] | None = None) -> int:
     names = getattr(options, "names", None) or None
     try:
         if options.command == "build":
-            ensure(names, progress=_show, rebuild=options.rebuild, source=options.source)
+            ensure(
+                names, progress=_show, draw=_draw if TERMINAL else None, rebuild=options.rebuild, source=options.source
+            )
         elif options.command == "list":
             _show(table(load_lock(), names))
         elif options.command == "graph":
@@ -33,18 +37,30 @@ def main(arguments: list[str] | None = None) -> int:
         elif options.command == "resolve":
             record_digests(DEFAULT_PATH, names, progress=_show)
         elif options.command == "publish":
-            publish_images(options.registry, names, tls_verify=not options.plain_http, progress=_show)
+            images = _made(names, "image").values()
+            push(options.registry, list(images), tls_verify=not options.plain_http, progress=_show)
         elif options.command == "files":
-            file_tree(options.destination, names, progress=_show)
+            for artifact in _made(names, "files").values():
+                lay_out(options.destination, artifact)
     except GroundupError as error:
         sys.stderr.write(f"supply: {error}\n")
         return 1
     return 0
 
 
-def _show(line: str) -> None:
-    sys.stdout.write(f"{line}\n")
+def _made(names: list[str] | None, kind: Kind) -> dict[str, Artifact]:
+    """Return the artifacts of ``kind`` among ``names``, made when missing."""
+    lock = load_lock()
+    return ensure([name for name in lock.select(names) if lock.artifacts[name].kind == kind], progress=_show, lock=lock)
+
+
+def _draw(text: str) -> None:
+    sys.stdout.write(text)
     sys.stdout.flush()
+
+
+def _show(line: str) -> None:
+    _draw(f"{line}\n")
 
 
 def _parser() -> argparse.ArgumentParser:

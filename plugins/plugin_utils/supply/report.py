@@ -10,21 +10,21 @@ import yaml
 
 from ...module_utils._base.files import write_file
 from ..errors import GroundupError
-from .build.progress import Progress, clock
+from ..progress import Progress, clock
 from .build.run import Run
+from .builders.upstream import resolve
 from .cache.artifact import Artifact
-from .cache.store import Store
-from .lock import upstream
+from .cache.store import ArtifactStore
 from .lock.keys import keys
 from .lock.model import Lock, load_lock
 
 
 def table(lock: Lock, names: Sequence[str] | None) -> str:
     """Return the artifacts as a table: kind, version, state, size, seconds and CPU seconds of the build, digest."""
-    store, found = Store(), keys(lock, lock.closure(tuple(lock.artifacts)))
+    store, found = ArtifactStore(), keys(lock, lock.closure(tuple(lock.artifacts)))
     rows = [("ARTIFACT", "KIND", "VERSION", "SIZE MiB", "WALL", "CPU-s", "SHA256")]
     cpu = wall = 0.0
-    for name in lock.select(list(names) if names else None):
+    for name in lock.select(names):
         entry, manifest = lock.artifacts[name], store.manifest(name, found[name])
         if manifest is None:
             rows.append((name, entry.kind, entry.version, "-", "-", "-", "not built"))
@@ -43,7 +43,7 @@ def table(lock: Lock, names: Sequence[str] | None) -> str:
 
 def graph(lock: Lock, names: Sequence[str] | None) -> str:
     """Return what needs what in Graphviz's language."""
-    chosen = lock.closure(lock.select(list(names) if names else None))
+    chosen = lock.closure(lock.select(names))
     edges = [f'  "{need}" -> "{name}"' for name in chosen for need in lock.artifacts[name].needs]
     return "\n".join(["digraph supply {", "  rankdir=LR", *(f'  "{name}"' for name in chosen), *edges, "}"])
 
@@ -52,9 +52,9 @@ def check(lock: Lock, names: Sequence[str] | None, *, progress: Progress) -> boo
     """Read every stored artifact again: digest and bill of material; return whether all are as they should be."""
     from .build import bill  # late: its library is needed here and where something is built, nowhere else
 
-    store, found = Store(), keys(lock, lock.closure(tuple(lock.artifacts)))
+    store, found = ArtifactStore(), keys(lock, lock.closure(tuple(lock.artifacts)))
     whole = True
-    for name in lock.select(list(names) if names else None):
+    for name in lock.select(names):
         try:
             artifact = store.find(lock.artifacts[name], found[name], thorough=True)
             if artifact is not None:
@@ -74,12 +74,8 @@ def _text(artifact: Artifact) -> str:
 
 def rebuild_and_compare(lock: Lock, names: Sequence[str] | None, *, progress: Progress) -> bool:
     """Build ``names`` again and compare with what the cache held; return whether every digest is the same."""
-    chosen, store = lock.select(list(names) if names else None), Store()
-
-    def build(*, again: bool) -> dict[str, Artifact]:
-        return Run(lock, store, progress=progress, jobs=None).ensure(chosen, rebuild=again)
-
-    first, second = build(again=False), build(again=True)
+    chosen = lock.select(names)
+    first, second = (Run(lock, progress=progress).ensure(chosen, rebuild=again) for again in (False, True))
     for name in chosen:
         same = first[name].sha256 == second[name].sha256
         progress(f"{name}: {'the same digest twice' if same else 'DIFFERS'} {first[name].sha256} {second[name].sha256}")
@@ -89,12 +85,12 @@ def rebuild_and_compare(lock: Lock, names: Sequence[str] | None, *, progress: Pr
 def record_digests(path: Path, names: Sequence[str] | None, *, progress: Progress) -> None:
     """Fetch what is published for ``names`` and write the digests that the lock at ``path`` does not have yet."""
     lock = load_lock(path)
-    for name in lock.select(list(names) if names else None):
+    for name in lock.select(names):
         entry = lock.artifacts[name]
         if entry.upstream is None:
             continue
         with tempfile.TemporaryDirectory() as scratch:
-            for key, digest in upstream.resolve(entry, scratch=Path(scratch)).items():
+            for key, digest in resolve(entry, scratch=Path(scratch)).items():
                 _replace_null(path, ("artifacts", name, "upstream", *_split(key)), digest)
                 progress(f"{name}: {key} {digest}")
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.artifact import Artifact
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.store import Store
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.store import ArtifactStore
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock.keys import keys
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock.model import load_lock
 
@@ -66,7 +66,7 @@ class Image:
 def artifact() -> Callable[[str], Artifact]:
     """Return a stored artifact, or skip."""
     lock = load_lock()
-    store = Store()
+    store = ArtifactStore()
 
     def find(name: str) -> Artifact:
         key = keys(lock, lock.closure((name,)))[name]

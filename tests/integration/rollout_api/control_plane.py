@@ -15,7 +15,6 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import Groun
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Api
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import RolloutError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import ensure, missing
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build.progress import silent
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
@@ -37,7 +36,7 @@ def programs() -> tuple[dict[str, Path], str]:
         lacking = missing(sorted(set(PROGRAMS.values())))
         if lacking:
             return {}, f"the cache lacks {', '.join(lacking)}: run `make supply` first"
-        artifacts = ensure(sorted(set(PROGRAMS.values())), progress=silent)
+        artifacts = ensure(sorted(set(PROGRAMS.values())))
     except GroundupError as error:
         return {}, str(error)
     return {name: artifacts[artifact].path / name for name, artifact in PROGRAMS.items()}, ""

@@ -24,7 +24,6 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, b
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import ReleasePlan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.apply.process import Processes
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import ReleaseDiff, RolloutError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build.progress import silent
 
 from .control_plane import ControlPlane
 
@@ -78,7 +77,7 @@ def charts_of(name: str) -> Path:
         return Path(where)
     if supply.missing("cilium-charts"):
         pytest.skip("the cache lacks cilium-charts: `ci/supply build cilium-charts` makes it from Cilium's Go module")
-    return supply.ensure("cilium-charts", progress=silent)["cilium-charts"].path
+    return supply.ensure("cilium-charts")["cilium-charts"].path
 
 
 @pytest.fixture(params=["cilium", "calico"])

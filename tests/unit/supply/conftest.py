@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import builders
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build.context import Context
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build.context import BuildContext
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build.sbom import Component
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock.model import Entry, Lock
 
@@ -35,7 +35,7 @@ class FakeBuilder:
         del entry
         return self.files
 
-    def build(self, entry: Entry, context: Context) -> None:
+    def build(self, entry: Entry, context: BuildContext) -> None:
         """Write a file per need and one of its own, or fail when told to."""
         start = time.monotonic()
         if entry.inputs.get("mount"):
@@ -48,7 +48,7 @@ class FakeBuilder:
         if entry.inputs.get("random"):
             text.append(str(time.time_ns()))
         target.write_text("\n".join(text))
-        part = Component.go("example.test/module", f"v{entry.version}")
+        part = Component.of("golang", "example.test/module", f"v{entry.version}")
         context.components.append(replace(part, purl=entry.inputs.get("purl", part.purl)))
         self.runs.append((entry.name, start, time.monotonic()))
 
@@ -57,7 +57,7 @@ class FakeBuilder:
         return [name for name, _, _ in self.runs]
 
 
-def _mount_and_sleep(context: Context, seconds: str) -> None:
+def _mount_and_sleep(context: BuildContext, seconds: str) -> None:
     """Bind a directory of the machine into the scratch directory, as mmdebstrap does with /sys and /dev, and wait."""
     outside, inside = context.scratch.parents[3], context.scratch / "bound"
     (outside / "kept").write_text("of the machine")

@@ -10,7 +10,6 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.action.supply import ActionModule
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build.progress import silent
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock.model import Lock
 
 from .conftest import FakeBuilder
@@ -29,7 +28,7 @@ def test_a_prediction_names_what_would_be_made_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     lock = make_lock(a={}, b={"needs": ["a"]})
-    supply.ensure(None, progress=silent, lock=lock)
+    supply.ensure(None, lock=lock)
     monkeypatch.setattr(supply, "load_lock", lambda: lock)
 
     def predicted(*, rebuild: bool) -> dict[str, Any]:
@@ -48,7 +47,7 @@ def test_a_damaged_artifact_is_made_again_on_request(
     check: bool, fake: FakeBuilder, make_lock: Callable[..., Lock], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lock = make_lock(a={})
-    (supply.ensure(None, progress=silent, lock=lock)["a"].path / "file").write_text("something else")
+    (supply.ensure(None, lock=lock)["a"].path / "file").write_text("something else")
     monkeypatch.setattr(supply, "load_lock", lambda: lock)
     arguments = {"names": ["a"], "source": "build", "rebuild": False}
     with pytest.raises(GroundupError, match="damaged"):

@@ -21,10 +21,10 @@ from .conftest import FakeBuilder
 EPOCH = 1767225600
 IMAGE = Entry(name="a", kind="image", version="1", builder="image", image="test/a:1")
 PARTS = (
-    Component.pypi("Zope.Interface", "7.0"),
-    Component.debian("libc6", "2.41-12+deb13u1", "amd64", "trixie"),
-    Component.debian("passwd", "1:4.17.4-2", "amd64", "trixie"),
-    Component.go("github.com/Masterminds/semver/v3", "v3.4.0"),
+    Component.of("pypi", "Zope.Interface", "7.0"),
+    Component.of("deb", "libc6", "2.41-12+deb13u1", arch="amd64", distro="trixie"),
+    Component.of("deb", "passwd", "1:4.17.4-2", arch="amd64", distro="trixie"),
+    Component.of("golang", "github.com/Masterminds/semver/v3", "v3.4.0"),
 )
 
 

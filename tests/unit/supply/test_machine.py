@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 from pathlib import Path
 
 import pytest
@@ -35,10 +36,10 @@ Enabled: no
 
 
 @pytest.fixture
-def etc(tmp_path: Path) -> Path:
+def etc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An /etc of a Debian 12 without sources."""
     (tmp_path / "apt/sources.list.d").mkdir(parents=True)
-    (tmp_path / "os-release").write_text('ID=debian\nVERSION_CODENAME=bookworm\nVERSION_ID="12"\n')
+    monkeypatch.setattr(platform, "freedesktop_os_release", lambda: {"VERSION_CODENAME": "bookworm"})
     (tmp_path / "apt/sources.list.d/other.list").write_text("deb https://vendor.test/apt stable main\n")
     return tmp_path
 

@@ -15,6 +15,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import Groun
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build.oci import manifest_digest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build.sbom import go_components
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock.model import Lock
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish.serve import lay_out
 
 from .conftest import FakeBuilder
 
@@ -95,10 +96,10 @@ def test_files_are_laid_out_by_artifact_and_version_with_checksums(
 ) -> None:
     del fake
     artifact = supply.ensure("a", progress=lines.append, lock=make_lock(a={"version": "1.2"}))["a"]
-    (written,) = supply.lay_out(tmp_path / "tree", artifact)
+    (written,) = lay_out(tmp_path / "tree", artifact)
     assert written == tmp_path / "tree/a/1.2/file"
     subprocess.run(["sha256sum", "--check", "--quiet", "file.sha256"], cwd=written.parent, check=True)
-    assert supply.lay_out(tmp_path / "tree", artifact) == []
+    assert lay_out(tmp_path / "tree", artifact) == []
 
 
 def test_a_damaged_file_is_not_laid_out(
@@ -110,5 +111,5 @@ def test_a_damaged_file_is_not_laid_out(
     (artifact.path / "file").write_bytes(b"X" * before.st_size)
     os.utime(artifact.path / "file", ns=(before.st_atime_ns, before.st_mtime_ns))
     with pytest.raises(GroundupError, match="artifact a in the cache is damaged"):
-        supply.lay_out(tmp_path / "tree", artifact)
+        lay_out(tmp_path / "tree", artifact)
     assert not list(tmp_path.glob("tree/**/file"))

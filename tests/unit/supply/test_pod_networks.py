@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build.progress import silent
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.builders.module_chart import pack
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock.model import Lock, load_lock
 
@@ -31,10 +30,10 @@ def test_an_image_without_a_recorded_digest_is_refused_by_name_with_the_command_
     images = [name for name in lock.groups[f"cni-{cni}"] if lock.artifacts[name].kind == "image"]
     for image in images:
         with pytest.raises(GroundupError, match=f"artifact {image} .*: no digest is recorded for quay.io/") as caught:
-            supply.ensure(image, progress=silent, lock=lock)
+            supply.ensure(image, lock=lock)
         assert caught.value.remedy.endswith(f"supply resolve {image}")
     with pytest.raises(GroundupError) as caught:
-        supply.ensure(images, progress=silent, lock=lock)
+        supply.ensure(images, lock=lock)
     assert all(f"supply resolve {image}" in str(caught.value) for image in images)
 
 
@@ -48,7 +47,7 @@ def test_an_image_whose_registry_cannot_be_reached_is_named_with_registry_and_re
         update={"artifacts": {**lock.artifacts, "cilium": entry.model_copy(update={"upstream": closed})}}
     )
     with pytest.raises(GroundupError, match=r"artifact cilium 1\.20\.2: 127\.0\.0\.1:1/\S+ cannot be copied") as caught:
-        supply.ensure("cilium", progress=silent, lock=lock)
+        supply.ensure("cilium", lock=lock)
     assert "reach 127.0.0.1:1" in caught.value.remedy
     assert "source: registry" in caught.value.remedy
 

@@ -17,8 +17,7 @@ from ansible.plugins.action import ActionBase
 from ansible_collections.groundup.cloud.plugins.action import supply_publish
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock.model import Lock
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish import record as published
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish import tunnel
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish import digests, tunnel
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish.serve import LAID_OUT, registry_digest
 
 from .conftest import FakeBuilder
@@ -47,7 +46,7 @@ def test_a_connection_that_breaks_records_nothing_and_leaves_nothing(
         patch.setattr(ACTION, "_transfer_file", breaks)
         with pytest.raises(AnsibleConnectionFailure, match=r"program-1\.tar"):
             seed.publish(lock)
-    assert published.load("unit") is None
+    assert digests.load("unit") is None
     assert not list(cache.glob("publish-*"))
     assert seed.publish(lock)["files"] == ["program/1", "other/1"]
 
@@ -60,7 +59,7 @@ def test_half_an_archive_is_an_error_and_is_sent_again(
 ) -> None:
     if older:
         seed.publish(make_lock(program={}, image=PROGRAM_IMAGE, other={}))
-    before = published.load("unit")
+    before = digests.load("unit")
     lock = make_lock(program={"inputs": {"text": "long " * 400}}, image=PROGRAM_IMAGE, other={})
 
     def half(_: object, local: str, remote: str) -> None:
@@ -77,7 +76,7 @@ def test_half_an_archive_is_an_error_and_is_sent_again(
         else:  # tar sees no fault in it
             with pytest.raises(GroundupError, match=r"sent, and not served whole: program/1"):
                 seed.publish(lock)
-    assert published.load("unit") == before
+    assert digests.load("unit") == before
     assert (seed.root / "program/1/file").exists(), "the host has some of it"
     assert "program/1" in seed.publish(lock, check=True)["files"], "and is known not to have it"
     assert "program/1" in seed.publish(lock)["files"]
@@ -117,7 +116,7 @@ def test_a_host_that_cannot_unpack_is_told_with_its_own_words(lock: Lock, seed: 
     shutil.rmtree(seed.root)
     with pytest.raises(AnsibleActionFail, match=f"{seed.root}: Cannot open: No such file"):
         seed.publish(lock)
-    assert published.load("unit") is None
+    assert digests.load("unit") is None
 
 
 def test_verify_names_what_the_seed_does_not_serve_and_sends_nothing(lock: Lock, seed: Seed) -> None:
@@ -172,7 +171,7 @@ def test_a_registry_that_refuses_an_image_records_nothing(lock: Lock, seed: Seed
     seed.inside.read_only = True
     with pytest.raises(GroundupError, match="image image could not be pushed"):
         seed.publish(lock)
-    assert published.load("unit") is None
+    assert digests.load("unit") is None
     seed.inside.read_only = False
     assert seed.publish(lock)["images"] == [f"{seed.registry.address}/test/program:1"]
 

@@ -13,9 +13,8 @@ from ansible_collections.groundup.cloud.plugins.lookup import published as looku
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock.model import Lock
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish import record as published
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish import serve
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish.record import Record
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish import digests, serve
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish.digests import PublishedDigests
 
 from .conftest import FakeBuilder
 from .seed import Seed
@@ -42,7 +41,7 @@ def test_what_is_published_is_recorded_by_digest_and_a_second_time_nothing_chang
     del fake
     lock = make_lock(program={}, image=PROGRAM_IMAGE)
     assert seed.publish(lock)["changed"]
-    record = published.load("unit")
+    record = digests.load("unit")
     assert record is not None
     (manifest,) = {content for key, content in seed.registry.manifests.items() if key[1] == "1"}
     assert record.images == {"test/program:1": f"sha256:{hashlib.sha256(manifest).hexdigest()}"}
@@ -54,7 +53,7 @@ def test_what_is_published_is_recorded_by_digest_and_a_second_time_nothing_chang
     assert not seed.publish(lock, verify=True)["changed"]
     (state / "published.json").unlink()
     assert seed.publish(lock)["changed"], "a record that is gone is written again"
-    assert published.load("unit") == record
+    assert digests.load("unit") == record
 
 
 def test_an_artifact_made_again_under_its_version_is_told_by_its_new_digest(
@@ -63,14 +62,14 @@ def test_an_artifact_made_again_under_its_version_is_told_by_its_new_digest(
     del fake
     lock = make_lock(program={}, image=PROGRAM_IMAGE, other={})
     seed.publish(lock)
-    before = published.load("unit")
+    before = digests.load("unit")
     changed = make_lock(program={"inputs": {"text": "other content"}}, image=PROGRAM_IMAGE, other={})
     supply.ensure(None, progress=lines.append, lock=changed)
     foreseen = seed.publish(changed, check=True)
-    assert published.load("unit") == before, "a prediction writes nothing"
+    assert digests.load("unit") == before, "a prediction writes nothing"
     seed.sent.clear()
     seed.publish(changed)
-    after = published.load("unit")
+    after = digests.load("unit")
     assert before is not None
     assert after is not None
     assert foreseen["changed"]
@@ -124,7 +123,7 @@ def test_an_image_the_registry_took_and_does_not_serve_is_refused(
     monkeypatch.setattr(serve, "_push", lambda *_, **__: None)
     with pytest.raises(GroundupError, match=rf"the seed does not serve {seed.registry.address}/test/program:1"):
         seed.publish(make_lock(program={}, image=PROGRAM_IMAGE))
-    assert published.load("unit") is None
+    assert digests.load("unit") is None
 
 
 def test_a_prediction_knows_no_digest_of_what_is_not_made_yet(
@@ -142,7 +141,7 @@ def test_a_prediction_knows_no_digest_of_what_is_not_made_yet(
 
 
 def test_only_names_of_the_sites_registry_get_a_digest() -> None:
-    record = Record(images={"groundup/a:1": ONE})
+    record = PublishedDigests(images={"groundup/a:1": ONE})
     references = {
         "a": f"{REGISTRY}/groundup/a:1",
         "own": f"{REGISTRY}/groundup/a:1@{TWO}",
@@ -164,13 +163,13 @@ def test_nodes_are_told_digests_and_without_a_record_nothing_but_a_prediction() 
     ):
         look()
     assert look(ansible_check_mode=True) == {"images": {"program": reference}, "files": {}}
-    published.save("unit", Record(images={"test/program:1": ONE}, files={"program/1/file": "ff"}))
+    digests.save("unit", PublishedDigests(images={"test/program:1": ONE}, files={"program/1/file": "ff"}))
     assert look() == {"images": {"program": f"{reference}@{ONE}"}, "files": {"program/1/file": "ff"}}
 
 
 def test_a_prediction_follows_what_the_seeds_layer_foresaw_and_a_run_does_not() -> None:
-    published.save("unit", Record(images={"test/program:1": ONE}))
-    said = {"seed-1": {"seed_published": {"published": Record(images={"test/program:1": TWO}).plain()}}}
+    digests.save("unit", PublishedDigests(images={"test/program:1": ONE}))
+    said = {"seed-1": {"seed_published": {"published": PublishedDigests(images={"test/program:1": TWO}).plain()}}}
     assert look(ansible_check_mode=True, hostvars=said)["images"]["program"].endswith(TWO)
     assert look(ansible_check_mode=False, hostvars=said)["images"]["program"].endswith(ONE)
     skipped = {"seed-1": {"seed_published": {"skipped": True}}}
@@ -188,5 +187,5 @@ def test_a_damaged_record_is_named_with_what_to_do(text: str, state: Path) -> No
     state.mkdir(parents=True)
     (state / "published.json").write_text(text)
     with pytest.raises(GroundupError, match="cannot be read") as caught:
-        published.load("unit")
+        digests.load("unit")
     assert "groundup.cloud.seed" in caught.value.remedy

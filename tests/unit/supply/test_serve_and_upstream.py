@@ -17,8 +17,8 @@ import yaml
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build.oci import manifest_digest
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build.progress import silent
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock.model import Lock, load_lock
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish.serve import push
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.report import record_digests
 
 from .conftest import PINS, FakeBuilder
@@ -64,17 +64,17 @@ def test_an_image_is_pushed_once_and_again_only_when_the_registry_lacks_its_dige
     lock = make_lock(program={}, image=PROGRAM_IMAGE)
     images = [supply.ensure("image", progress=lines.append, lock=lock)["image"]]
 
-    def push() -> bool:
-        (published,) = supply.push(registry.address, images, tls_verify=False, progress=lines.append)
+    def pushed() -> bool:
+        (published,) = push(registry.address, images, tls_verify=False, progress=lines.append)
         assert published.reference == f"{registry.address}/test/program:1"
         assert published.digest == manifest_digest(images[0].path)
         return published.changed
 
-    assert push()
-    assert not push()
+    assert pushed()
+    assert not pushed()
     assert registry.pushes() == 1
     registry.manifests[("test/program", "1")] = b"something else"
-    assert push()
+    assert pushed()
     assert registry.pushes() == 2
 
 
@@ -83,7 +83,7 @@ def test_a_dry_run_says_what_would_be_pushed_and_pushes_nothing(
 ) -> None:
     del fake
     images = [supply.ensure("image", progress=lines.append, lock=make_lock(program={}, image=PROGRAM_IMAGE))["image"]]
-    (published,) = supply.push(registry.address, images, tls_verify=False, progress=lines.append, dry_run=True)
+    (published,) = push(registry.address, images, tls_verify=False, progress=lines.append, dry_run=True)
     assert published.changed
     assert registry.pushes() == 0
 
@@ -95,7 +95,7 @@ def test_a_registry_that_does_not_answer_is_named(
     images = [supply.ensure("image", progress=lines.append, lock=make_lock(program={}, image=PROGRAM_IMAGE))["image"]]
     closed = "127.0.0.1:1"
     with pytest.raises(GroundupError, match=closed):
-        supply.push(closed, images, tls_verify=False, progress=lines.append)
+        push(closed, images, tls_verify=False, progress=lines.append)
     assert registry.requests == []
 
 
@@ -105,7 +105,7 @@ def test_an_upstream_image_is_copied_by_its_locked_digest(
     del fake
     lock = make_lock(program={}, image=PROGRAM_IMAGE)
     built = supply.ensure("image", progress=lines.append, lock=lock)["image"]
-    supply.push(registry.address, [built], tls_verify=False, progress=lines.append)
+    push(registry.address, [built], tls_verify=False, progress=lines.append)
     reference = f"{registry.address}/test/program:1"
     upstream = {"reference": reference, "digest": manifest_digest(built.path)}
     there = make_lock(image={**PROGRAM_IMAGE, "needs": [], "upstream": upstream})
@@ -121,8 +121,8 @@ def test_of_an_upstream_image_for_many_machines_this_ones_is_copied_by_the_diges
 ) -> None:
     """What projects publish, and name in their release notes, is an index."""
     del fake
-    built = supply.ensure("image", progress=silent, lock=make_lock(program={}, image=PROGRAM_IMAGE))["image"]
-    supply.push(registry.address, [built], tls_verify=False, progress=silent)
+    built = supply.ensure("image", lock=make_lock(program={}, image=PROGRAM_IMAGE))["image"]
+    push(registry.address, [built], tls_verify=False)
     ours = registry.manifests[("test/program", "1")]
     instances = [
         {"mediaType": MANIFEST, "digest": digest, "size": size, "platform": {"os": "linux", "architecture": machine}}
@@ -148,7 +148,7 @@ def test_an_upstream_file_is_fetched_and_taken_out_of_its_archive(
     digest = f"sha256:{hashlib.sha256((tmp_path / 'web' / path).read_bytes()).hexdigest()}"
     files = {"program": {"url": f"{web}/{path}", "digest": digest, "member": member}}
     lock = make_lock(a={"upstream": {"files": files}})
-    found = supply.ensure("a", progress=silent, lock=lock, source="upstream")["a"]
+    found = supply.ensure("a", lock=lock, source="upstream")["a"]
     assert (found.path / "program").read_bytes() == CONTENT
     assert (found.path / "program").stat().st_mode & 0o111
     assert supply.missing("a", lock=lock, source="upstream") == ()
@@ -205,11 +205,11 @@ artifacts:
     lock.write_text(text)
     try:
         with pytest.raises(GroundupError, match="cannot be fetched"):
-            record_digests(lock, None, progress=silent)
+            record_digests(lock, None, progress=print)
         assert lock.read_text() == text
         locked = make_lock(a={"upstream": {"files": {"program": {"url": url, "digest": f"sha256:{'0' * 64}"}}}})
         with pytest.raises(GroundupError, match="cannot be fetched"):
-            supply.ensure("a", progress=silent, lock=locked, source="upstream")
+            supply.ensure("a", lock=locked, source="upstream")
     finally:
         server.shutdown()
         thread.join()
@@ -234,8 +234,8 @@ def test_resolve_records_missing_digests_and_touches_nothing_else(
     web: str, registry: Registry, fake: FakeBuilder, make_lock: MakeLock, tmp_path: Path
 ) -> None:
     del fake
-    built = supply.ensure("image", progress=silent, lock=make_lock(program={}, image=PROGRAM_IMAGE))["image"]
-    supply.push(registry.address, [built], tls_verify=False, progress=silent)
+    built = supply.ensure("image", lock=make_lock(program={}, image=PROGRAM_IMAGE))["image"]
+    push(registry.address, [built], tls_verify=False)
     path = tmp_path / "supply.lock"
     text = f"""# a comment that stays
 format: 1
@@ -257,7 +257,7 @@ artifacts:
     upstream: {{reference: "{registry.address}/test/program:1", digest: null}}
 """
     path.write_text(text)
-    record_digests(path, None, progress=silent)
+    record_digests(path, None, progress=print)
     wanted = text.replace('program", digest: null', f'program", digest: {DIGEST}')
     assert path.read_text() == wanted.replace("digest: null", f"digest: {manifest_digest(built.path)}")
     assert load_lock(path).artifacts["b"].upstream is not None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import threading
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -77,11 +76,11 @@ def test_a_build_command_that_does_nothing_is_ended_and_told(tmp_path: Path) -> 
     log, command = tmp_path / "log", ["sh", "-c", "echo fetching; sleep 600; true"]
     inside = [*process.NAMESPACES, "--", *command] if os.geteuid() == 0 else command
     with pytest.raises(GroundupError, match=r"(?s)go in the build root did nothing for 1 s and was ended:.*fetching"):
-        process.run(inside, log=log, meter=process.Meter(), what="go in the build root", patience=1)
+        process.Commands(log).run(inside, what="go in the build root", patience=1)
 
 
 def test_a_command_that_ends_in_its_time_is_no_concern(tmp_path: Path) -> None:
-    process.run(["true"], log=tmp_path / "log", meter=process.Meter(), what="true", stop=threading.Event(), patience=1)
+    process.Commands(tmp_path / "log").run(["true"], what="true", patience=1)
 
 
 def test_a_registry_that_never_takes_an_image_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from . import machine
 from .chroot import Chroot
-from .context import Context
+from .context import BuildContext
 
 MOUNT = "/build"  # what a build needs inside and an image must not keep: sources, lists, caches, requirement files
 _CONFIGURATION = (
@@ -22,7 +22,7 @@ _CONFIGURATION = (
 _NO_SERVICES = "#!/bin/sh\nexit 101\n"  # policy-rc.d(8): services are not started while they are installed
 
 
-def install(root: Chroot, context: Context, packages: Sequence[str], *, work: Path) -> None:
+def install(root: Chroot, context: BuildContext, packages: Sequence[str], *, work: Path) -> None:
     """Install ``packages`` from the pinned suite, without recommended ones and without starting services.
 
     Args:

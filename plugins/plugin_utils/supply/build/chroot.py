@@ -7,13 +7,12 @@ directory. All mounts live in the command's own mount namespace, so a killed bui
 from __future__ import annotations
 
 import shlex
-import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from . import machine
-from .process import NAMESPACES, Meter, run
-from .tarball import pack_command
+from .archive import pack_command
+from .process import NAMESPACES, Commands
 
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
@@ -25,9 +24,9 @@ class Chroot:
         upper: what the build has added or changed, as a directory tree.
     """
 
-    def __init__(self, *, lower: Path, scratch: Path, log: Path, meter: Meter, stop: threading.Event | None) -> None:
+    def __init__(self, *, lower: Path, scratch: Path, commands: Commands) -> None:
         """Prepare the layer in ``scratch``, which must be on a file system that overlayfs accepts."""
-        self._lower, self._log, self._meter, self._stop = lower, log, meter, stop
+        self._lower, self._commands = lower, commands
         self.upper, self._work, self._merged = scratch / "upper", scratch / "work", scratch / "merged"
         for directory in (self.upper, self._work, self._merged):
             directory.mkdir(parents=True, exist_ok=True)
@@ -56,10 +55,9 @@ class Chroot:
         if (pip := machine.pip_configuration()) is not None:
             mounts["/etc/pip.conf"] = pip
         script = self._script({**mounts, **(binds or {})}, cwd)
-        run(
+        self._commands.run(
             [*NAMESPACES, *([] if network else ["--net"]), "--", "/bin/sh", "-euc", script, "sh", *command],
-            log=self._log, meter=self._meter, what=f"{command[0]} in the build root", env=variables, stop=self._stop,
-            shown=command,
+            what=f"{command[0]} in the build root", env=variables, shown=command,
         )  # fmt: skip
 
     def pack(self, archive: Path, *, epoch: int, exclude: Sequence[str] = ()) -> None:
@@ -74,10 +72,7 @@ class Chroot:
         options = f"ro,lowerdir={self.upper}:{self._lower}"
         script = f'mount -t overlay overlay -o {shlex.quote(options)} {shlex.quote(str(self._merged))}\nexec "$@"'
         command = pack_command(self._merged, archive, epoch=epoch, exclude=left_out)
-        run(
-            [*NAMESPACES, "--", "/bin/sh", "-euc", script, "sh", *command],
-            log=self._log, meter=self._meter, what="packing a build root", stop=self._stop,
-        )  # fmt: skip
+        self._commands.run([*NAMESPACES, "--", "/bin/sh", "-euc", script, "sh", *command], what="packing a build root")
 
     def _script(self, binds: Mapping[str, Path], cwd: str) -> str:
         root = shlex.quote(str(self._merged))

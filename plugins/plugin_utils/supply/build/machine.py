@@ -1,11 +1,13 @@
-"""What this machine is told about reaching package registries: apt mirrors, Go proxy, pip configuration, CA bundle.
+"""How this machine reaches package registries: apt mirrors, Go proxy, pip configuration, CA bundle.
 
-Read at build time and handed to the build through its environment; never part of an artifact, its key or its manifest.
+Handed to a build through its environment; never part of an artifact, its key or its manifest.
 """
 
 from __future__ import annotations
 
+import email
 import os
+import platform
 import re
 import shlex
 import subprocess
@@ -26,7 +28,7 @@ _PASSED_ON = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class AptSource:
-    """One ``deb`` line of the machine: where, which suite, which components, which key ring."""
+    """One ``deb`` line of this machine's apt."""
 
     uri: str
     suite: str
@@ -40,12 +42,12 @@ class AptSource:
 
 
 def apt_lines(suite: str, *, etc: Path = Path("/etc")) -> tuple[str, ...]:
-    """Return source lines of ``suite``, its updates and its security fixes, on the mirrors this machine uses.
+    """Return source lines of ``suite``, its updates and its security fixes, on the mirrors of this machine.
 
-    The machine's own release tells which of its sources is Debian's archive and which the security archive.
-    Raises GroundupError when there is no source of the archive.
+    Its own release tells which source is Debian's archive and which the security archive. Raises GroundupError when
+    there is no source of the archive.
     """
-    codename = _codename(etc)
+    codename = platform.freedesktop_os_release().get("VERSION_CODENAME")
     sources = list(_sources(etc / "apt"))
     archive = next((s for s in sources if s.suite == codename and "main" in s.components), None)
     if archive is None:
@@ -82,10 +84,9 @@ def apt_options() -> tuple[str, ...]:
 
 def environment() -> dict[str, str]:
     """Return the variables a build needs to reach the registries as this machine does."""
-    found = {**_go_settings(), **{key: value for key, value in os.environ.items() if _PASSED_ON.match(key)}}
-    for variable in ("SSL_CERT_FILE", "PIP_CERT", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"):
-        found[variable] = CA_BUNDLE
-    return found
+    given = {**_go_settings(), **os.environ}
+    found = {key: value for key, value in given.items() if _PASSED_ON.match(key)}
+    return found | dict.fromkeys(("SSL_CERT_FILE", "PIP_CERT", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"), CA_BUNDLE)
 
 
 def pip_configuration() -> Path | None:
@@ -103,15 +104,7 @@ def _go_settings() -> dict[str, str]:
     file = Path(os.environ.get("GOENV") or Path.home() / ".config/go/env")
     if not file.is_file():
         return {}
-    pairs = (line.split("=", 1) for line in file.read_text(encoding="utf-8").splitlines() if "=" in line)
-    return {key: value for key, value in pairs if _PASSED_ON.match(key)}
-
-
-def _codename(etc: Path) -> str:
-    release = etc / "os-release"
-    text = release.read_text(encoding="utf-8") if release.exists() else ""
-    found = re.search(r"^VERSION_CODENAME=\"?(\w+)", text, re.MULTILINE)
-    return found.group(1) if found else ""
+    return dict(line.split("=", 1) for line in file.read_text(encoding="utf-8").splitlines() if "=" in line)
 
 
 def _sources(apt: Path) -> Iterator[AptSource]:
@@ -131,8 +124,9 @@ def _one_line(text: str) -> Iterator[AptSource]:
 
 
 def _deb822(text: str) -> Iterator[AptSource]:
-    for paragraph in re.split(r"\n\s*\n", text):
-        fields = dict(re.findall(r"^([A-Za-z-]+):[ \t]*(.*)$", paragraph, re.MULTILINE))
+    lines = (line.rstrip() for line in text.splitlines() if not line.startswith("#"))
+    for paragraph in "\n".join(lines).split("\n\n"):
+        fields = email.message_from_string(paragraph.strip())  # the same syntax, in every way that counts here
         if "deb" not in fields.get("Types", "").split() or fields.get("Enabled", "yes").lower() == "no":
             continue
         written = fields.get("Signed-By", "").strip()

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from ..cache.artifact import file_digest
-from .context import Context
-from .tarball import pack_command
+from .archive import pack_command
+from .context import BuildContext
 
 _MANIFEST = "application/vnd.oci.image.manifest.v1+json"
 _CONFIG = "application/vnd.oci.image.config.v1+json"
@@ -36,7 +36,7 @@ class ImageConfig:
     labels: Mapping[str, str] = field(default_factory=dict)
 
 
-def write_tree(context: Context, *, tree: Path, config: ImageConfig, reference: str) -> None:
+def write_tree(context: BuildContext, *, tree: Path, config: ImageConfig, reference: str) -> None:
     """Write the image of a directory tree (owners and modes as they are) to ``context.output``."""
     layer = context.scratch / "layer.tar"
     context.run(pack_command(tree, layer, epoch=context.lock.pins.epoch))
@@ -44,7 +44,7 @@ def write_tree(context: Context, *, tree: Path, config: ImageConfig, reference: 
 
 
 def write_layer(
-    context: Context, *, layer: Path, config: ImageConfig, reference: str, below: Sequence[Path] = ()
+    context: BuildContext, *, layer: Path, config: ImageConfig, reference: str, below: Sequence[Path] = ()
 ) -> None:
     """Write the image with the uncompressed ``layer`` (see ``Chroot.pack``) to ``context.output``.
 

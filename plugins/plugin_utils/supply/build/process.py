@@ -1,4 +1,4 @@
-"""Running a build's commands: output into its log, CPU time counted, no process left behind."""
+"""Run a build's commands: output into its log, CPU time counted, no process left behind."""
 
 from __future__ import annotations
 
@@ -18,81 +18,93 @@ PATIENCE = 900.0  # seconds: a mirror that takes a connection and never answers 
 NAMESPACES = ("unshare", "--mount", "--pid", "--ipc", "--fork", "--kill-child=KILL", "--propagation=private")
 
 
-@dataclass(slots=True)
-class Meter:
-    """CPU seconds of one build: its commands and all their children, and this thread's own work."""
-
-    children: float = 0.0
-    _thread: float = field(default_factory=time.thread_time)
-
-    def seconds(self) -> float:
-        """Return what was used since the meter was made, in the thread that made it."""
-        return self.children + time.thread_time() - self._thread
-
-
 class Interrupted(Exception):  # noqa: N818 - not an error of the build
     """The run is being given up; commands under way are ended."""
 
 
-def run(
-    command: Sequence[str | Path],
-    *,
-    log: Path,
-    meter: Meter,
-    what: str,
-    env: Mapping[str, str] | None = None,
-    cwd: Path | None = None,
-    stop: threading.Event | None = None,
-    shown: Sequence[str | Path] | None = None,
-    patience: float = PATIENCE,
-) -> None:
-    """Run ``command`` to its end. It dies with this process, whatever ends it.
+@dataclass(slots=True)
+class Commands:
+    """Runs the commands of one build. Each dies with this process, whatever ends it.
 
-    ``shown`` is what the log says was run, where the command has a frame around it that explains nothing. ``patience``
-    is how many seconds it may do nothing. Raises GroundupError with the last lines of what it said when it fails or
-    does nothing, Interrupted when ``stop`` is set meanwhile.
+    Attributes:
+        log: receives what they print.
+        stop: set when the run is being given up.
     """
-    with log.open("ab") as stream:
-        stream.write(f"\n$ {' '.join(map(str, shown or command))}\n".encode())
-        stream.flush()
-        begin = stream.tell()
-        process = subprocess.Popen(
-            ["setpriv", "--pdeathsig", "KILL", *map(str, command)],
-            stdin=subprocess.DEVNULL, stdout=stream, stderr=subprocess.STDOUT,
-            env=dict(env) if env is not None else None, cwd=cwd,
-        )  # fmt: skip
-        status = _wait(process, meter, stop or threading.Event(), Idle(process.pid, log, patience=patience))
-    if status != 0:
-        how = f"failed with status {status}" if status is not None else f"did nothing for {patience:g} s and was ended"
-        raise GroundupError(
-            f"{what} {how}:\n{tail(log, begin=begin)}",
-            where=str(log),
-            why="the artifact, and everything that needs it, is missing",
-            remedy="read the log; run the same command again when the cause is gone: finished artifacts are kept",
-        )
+
+    log: Path
+    stop: threading.Event = field(default_factory=threading.Event)
+    _children: float = 0.0
+    _thread: float = field(default_factory=time.thread_time)
+
+    def cpu_seconds(self) -> float:
+        """Return what commands, their children, and the thread that made this object have used."""
+        return self._children + time.thread_time() - self._thread
+
+    def run(
+        self,
+        command: Sequence[str | Path],
+        *,
+        what: str,
+        env: Mapping[str, str] | None = None,
+        cwd: Path | None = None,
+        shown: Sequence[str | Path] | None = None,
+        patience: float = PATIENCE,
+    ) -> None:
+        """Run ``command`` to its end.
+
+        Args:
+            command: program and arguments.
+            what: names the command in an error.
+            env: its environment; default: this process's.
+            cwd: its working directory.
+            shown: what the log says was run; default: ``command``.
+            patience: seconds it may do nothing.
+
+        Raises GroundupError with its last lines when it fails or does nothing, Interrupted when the run is given up.
+        """
+        with self.log.open("ab") as stream:
+            stream.write(f"\n$ {' '.join(map(str, shown or command))}\n".encode())
+            stream.flush()
+            begin = stream.tell()
+            process = subprocess.Popen(
+                ["setpriv", "--pdeathsig", "KILL", *map(str, command)],
+                stdin=subprocess.DEVNULL, stdout=stream, stderr=subprocess.STDOUT, env=env, cwd=cwd,
+            )  # fmt: skip
+            status = self._wait(process, Idle(process.pid, self.log, patience=patience))
+        if status != 0:
+            how = (
+                f"failed with status {status}"
+                if status is not None
+                else f"did nothing for {patience:g} s and was ended"
+            )
+            raise GroundupError(
+                f"{what} {how}:\n{_tail(self.log, begin)}",
+                where=str(self.log),
+                why="the artifact, and everything that needs it, is missing",
+                remedy="read the log, mend the cause, run the same command again: finished artifacts are kept",
+            )
+
+    def _wait(self, process: subprocess.Popen[bytes], idle: Idle) -> int | None:
+        """Return the status of ``process``; None: it did nothing for too long and was ended."""
+        pause = 0.005
+        while True:
+            pid, status, usage = os.wait4(process.pid, os.WNOHANG)
+            if pid:
+                self._children += usage.ru_utime + usage.ru_stime
+                process.returncode = os.waitstatus_to_exitcode(status)
+                return process.returncode
+            interrupted = self.stop.wait(pause)
+            if interrupted or idle.too_long():
+                process.kill()
+                os.wait4(process.pid, 0)
+                process.returncode = -9
+                if interrupted:
+                    raise Interrupted
+                return None
+            pause = min(pause * 2, 0.2)
 
 
-def tail(log: Path, *, begin: int, lines: int = 12) -> str:
-    """Return the last ``lines`` of what a log holds from byte ``begin`` on, indented."""
+def _tail(log: Path, begin: int) -> str:
+    """Return the last lines of what a log holds from byte ``begin`` on, indented."""
     text = log.read_bytes()[begin:][-8192:].decode(errors="replace")
-    return "\n".join("    " + line for line in text.splitlines()[-lines:])
-
-
-def _wait(process: subprocess.Popen[bytes], meter: Meter, stop: threading.Event, idle: Idle) -> int | None:
-    """Return the status of ``process``; None: it did nothing for too long and was ended."""
-    pause = 0.005
-    while True:
-        pid, status, usage = os.wait4(process.pid, os.WNOHANG)
-        if pid:
-            meter.children += usage.ru_utime + usage.ru_stime
-            process.returncode = os.waitstatus_to_exitcode(status)
-            return process.returncode
-        interrupted = stop.wait(pause)
-        if interrupted or idle.too_long():
-            process.kill()
-            os.wait4(process.pid, 0)
-            process.returncode = -9
-            if interrupted:
-                raise Interrupted
-            return None
-        pause = min(pause * 2, 0.2)
+    return "\n".join("    " + line for line in text.splitlines()[-12:])

@@ -1,44 +1,124 @@
-"""Progress of a long run: what, which of how many, how long so far."""
+"""Progress of a build: which artifact does what, for how long, how long it is expected to take."""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 
-Progress = Callable[[str], None]  # receives one short line at a time
+from ...progress import SILENCE, TERMINAL, Progress, clock
 
-
-def silent(line: str) -> None:
-    """Show nothing."""
-    del line
+Draw = Callable[[str], None]  # writes to a terminal as it is: control sequences, no line end added
 
 
-class Counter:
-    """Writes lines of the form ``[supply 3/17 01:42] kubernetes: compiling``, from any thread."""
+@dataclass(slots=True)
+class _Running:
+    started: float
+    shown: float
+    step: str
 
-    def __init__(self, show: Callable[[str], None], *, total: int, title: str = "supply") -> None:
-        """Start the clock."""
-        self._show, self._total, self._title = show, total, title
-        self._lock, self._done, self._start = threading.Lock(), 0, time.monotonic()
+
+class BuildProgress:
+    """Report from any thread: ``[supply 3/17 04:12] kubernetes: compiling, 03:30 of about 10:00; about 08:20 left``.
+
+    Without ``draw`` every step is a line, repeated before an artifact was silent for too long. With ``draw``, a
+    terminal, running artifacts are a block that is redrawn in place, and only the end of each is a line that stays.
+    """
+
+    def __init__(
+        self,
+        show: Progress,
+        needs: Mapping[str, Iterable[str]],
+        *,
+        expected: Mapping[str, float],
+        jobs: int,
+        draw: Draw | None = None,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Start the clock.
+
+        Args:
+            show: receives finished lines.
+            needs: every artifact to make with what it needs of the others, needs first.
+            expected: seconds each is expected to take.
+            jobs: artifacts that are made at once.
+            draw: writes to the terminal.
+            now: the clock.
+        """
+        self._show, self._draw, self._now, self._start = show, draw, now, now()
+        self._needs, self._expected, self._jobs = needs, expected, jobs
+        self._left, self._done, self._drawn = set(needs), 0, 0
+        self._running: dict[str, _Running] = {}
+        self._lock = threading.Lock()
+
+    def begin(self, name: str, what: str) -> None:
+        """Start the clock of ``name``; ``what`` is shown only when it lasts."""
+        with self._lock:
+            self._running[name] = _Running(self._now(), self._now(), what)
 
     def step(self, name: str, what: str) -> None:
         """Say what ``name`` is doing."""
         with self._lock:
-            self._show(f"[{self._title} {self._done}/{self._total} {clock(self.elapsed)}] {name}: {what}")
+            running = self._running[name]
+            running.step, running.shown = what, self._now()
+            self._redraw(None if self._draw else f"{self._head()} {name}: {what}")
 
-    def done(self, name: str, what: str) -> None:
-        """Count ``name`` as finished."""
+    def end(self, name: str, how: str, *, done: bool = True) -> None:
+        """Say how ``name`` ended; count it when it is ``done``."""
         with self._lock:
-            self._done += 1
-            self._show(f"[{self._title} {self._done}/{self._total} {clock(self.elapsed)}] {name}: {what}")
+            self._running.pop(name, None)
+            self._left.discard(name)
+            self._done += done
+            self._redraw(f"{self._head()} {name}: {how}")
 
-    @property
-    def elapsed(self) -> float:
-        """Seconds since the start."""
-        return time.monotonic() - self._start
+    def tick(self) -> None:
+        """Show the time on running artifacts. To be called about once a second."""
+        with self._lock:
+            if self._draw:
+                self._redraw()
+                return
+            for name, running in self._running.items():
+                if self._now() - running.shown >= SILENCE:
+                    running.shown = self._now()
+                    self._show(f"{self._head()} {name}: {self._time(name)}; {self._remaining()}")
 
+    def close(self) -> None:
+        """Remove the block."""
+        with self._lock:
+            self._running.clear()
+            self._redraw()
 
-def clock(seconds: float) -> str:
-    """Return ``mm:ss``."""
-    return f"{int(seconds) // 60:02}:{int(seconds) % 60:02}"
+    def _redraw(self, line: str | None = None) -> None:
+        """Show ``line`` above the block, and the block anew."""
+        if self._draw and self._drawn:
+            self._draw(f"\x1b[{self._drawn}A\x1b[J")
+        if line:
+            self._show(line)
+        if not self._draw:
+            return
+        lines = [f"{self._head()} {self._remaining()}", *(f"  {name}: {self._time(name)}" for name in self._running)]
+        if TERMINAL:
+            lines = [text[: TERMINAL.columns - 1] for text in lines[: TERMINAL.lines - 1]]
+        self._drawn = len(lines) if self._running else 0
+        if self._drawn:
+            self._draw("\n".join(lines) + "\n")
+
+    def _head(self) -> str:
+        return f"[supply {self._done}/{len(self._needs)} {clock(self._now() - self._start)}]"
+
+    def _time(self, name: str) -> str:
+        running = self._running[name]
+        return f"{running.step}, {clock(self._now() - running.started)} of about {clock(self._expected[name])}"
+
+    def _remaining(self) -> str:
+        """Estimate the run: its longest chain, or all its work spread over the jobs."""
+        chains: dict[str, float] = {}
+        work = 0.0
+        for name, needs in self._needs.items():
+            left = self._expected[name] if name in self._left else 0.0
+            if running := self._running.get(name):
+                left = max(left - (self._now() - running.started), 0.0)
+            chains[name] = left + max((chains[need] for need in needs), default=0.0)
+            work += left
+        return f"about {clock(max(*chains.values(), work / self._jobs))} left"

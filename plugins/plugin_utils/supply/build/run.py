@@ -1,4 +1,4 @@
-"""Building what is missing: needs first, the longest chain first, both cores busy, finished work kept."""
+"""Build what is missing: needs first, the longest chain first, every core busy, finished work kept."""
 
 from __future__ import annotations
 
@@ -7,27 +7,30 @@ import threading
 import time
 from collections.abc import Set as AbstractSet
 from concurrent.futures import Future
-from pathlib import Path
+from contextlib import closing
 
 from ...errors import GroundupError
 from ...graph import Graph, run
 from ...paths import cache_dir
+from ...progress import Progress, clock, no_progress
 from ..builders import builder_of
 from ..cache.artifact import Artifact, payload_name
-from ..cache.store import Store
+from ..cache.store import ArtifactStore
 from ..lock.keys import keys
-from ..lock.model import Entry, Lock
-from .context import Context
-from .process import Interrupted, Meter
-from .progress import Counter, Progress, clock
+from ..lock.model import Lock
+from .context import BuildContext
+from .process import Commands, Interrupted
+from .progress import BuildProgress, Draw
 
 
 class Run:
-    """One call of ``ensure``."""
+    """Making artifacts once."""
 
-    def __init__(self, lock: Lock, store: Store, *, progress: Progress, jobs: int | None) -> None:
-        """Prepare; nothing is read or built yet."""
-        self._lock, self._store, self._progress = lock, store, progress
+    def __init__(
+        self, lock: Lock, *, progress: Progress = no_progress, draw: Draw | None = None, jobs: int | None = None
+    ) -> None:
+        """Prepare; nothing is read or built yet. For the arguments see ``supply.ensure``."""
+        self._lock, self._store, self._show, self._draw = lock, ArtifactStore(), progress, draw
         self._jobs = jobs or os.cpu_count() or 1
         self._stop = threading.Event()
         self._found: dict[str, Artifact] = {}
@@ -35,29 +38,26 @@ class Run:
     def ensure(self, names: tuple[str, ...], *, rebuild: bool = False) -> dict[str, Artifact]:
         """Return the artifacts called ``names``, building what the store lacks; ``rebuild``: these in any case."""
         start, again = time.monotonic(), set(names) if rebuild else set()
-        missing = self.missing(names, again=again)
-        if missing:
+        if missing := self.missing(names, again=again):
             self._build(missing, again=again)
         else:
             elapsed = time.monotonic() - start
-            self._progress(f"[supply] {len(names)} artifacts are in the cache, nothing to build ({elapsed:.1f} s)")
+            self._show(f"[supply] {len(names)} artifacts are in the cache, nothing to build ({elapsed:.1f} s)")
         return {name: self._found[name] for name in names}
 
     def missing(self, names: tuple[str, ...], *, again: AbstractSet[str] = frozenset()) -> tuple[str, ...]:
         """Return what must be built, needs first: what is needed only by a stored artifact stays away."""
         self._keys = keys(self._lock, self._lock.closure(names))
         missing: dict[str, None] = {}
-        seen: set[str] = set()
 
         def visit(name: str) -> None:
-            if name in seen:
+            entry = self._lock.artifacts[name]
+            if name in missing or name in self._found:
                 return
-            seen.add(name)
-            artifact = None if name in again else self._store.find(self._lock.artifacts[name], self._keys[name])
-            if artifact is not None:
+            if name not in again and (artifact := self._store.find(entry, self._keys[name])) is not None:
                 self._found[name] = artifact
                 return
-            for need in self._needs(name):
+            for need in entry.needs:
                 visit(need)
             missing[name] = None
 
@@ -65,71 +65,69 @@ class Run:
             visit(name)
         return tuple(missing)
 
-    def _needs(self, name: str) -> tuple[str, ...]:
-        return self._lock.artifacts[name].needs
-
     def _build(self, names: tuple[str, ...], *, again: set[str]) -> None:
-        counter = Counter(self._progress, total=len(names))
+        entries = {name: self._lock.artifacts[name] for name in names}
+        costs = {name: self._store.last_cost(name) or (entry.cost, entry.cost) for name, entry in entries.items()}
+        needs = {name: [need for need in entry.needs if need in entries] for name, entry in entries.items()}
+        expected = {name: seconds for name, (_, seconds) in costs.items()}
         failures: dict[str, BaseException] = {}
 
         def ended(name: str, future: Future[Artifact]) -> bool:
             if (error := future.exception()) is not None:
                 failures[name] = error
-                counter.step(name, "FAILED")
+                progress.end(name, "FAILED", done=False)
                 return False
             self._found[name] = future.result()
             return True
 
-        run(
-            Graph(
-                ((name, [need for need in self._needs(name) if need in names]) for name in names),
-                cost={name: self._store.last_cost(name) or self._lock.artifacts[name].cost for name in names},
-                kind="artifact",
-                where="supply.lock",
-            ),
-            lambda name: self._one(name, counter, name in again),
-            ended,
-            jobs=self._jobs,
-            threads="supply",
-            stop=self._stop.set,
-        )
+        shown = BuildProgress(self._show, needs, expected=expected, jobs=self._jobs, draw=self._draw)
+        with closing(shown) as progress:
+            run(
+                Graph(
+                    needs.items(), cost={name: cpu for name, (cpu, _) in costs.items()}, kind="artifact",
+                    where="supply.lock",
+                ),
+                lambda name: self._one(name, progress, again=name in again),
+                ended,
+                jobs=self._jobs,
+                threads="supply",
+                stop=self._stop.set,
+                tick=progress.tick,
+            )  # fmt: skip
         if failures:
             raise _failed(failures)
 
-    def _one(self, name: str, counter: Counter, again: bool) -> Artifact:
+    def _one(self, name: str, progress: BuildProgress, *, again: bool) -> Artifact:
         entry, key = self._lock.artifacts[name], self._keys[name]
+        progress.begin(name, "waiting for another run")
         with self._store.building(name) as place:
             if not again and (artifact := self._store.find(entry, key)) is not None:
-                counter.done(name, "another run has made it")
+                progress.end(name, "another run has made it")
                 return artifact
-            start, meter = time.monotonic(), Meter()
-            counter.step(name, f"{entry.version}, begins")
-            context = self._context(entry, place, meter, counter)
+            progress.step(name, f"{entry.version}, begins")
+            log = cache_dir() / "logs/supply" / f"{name}.log"
+            log.parent.mkdir(parents=True, exist_ok=True)
+            log.write_bytes(b"")
+            start, commands = time.monotonic(), Commands(log, self._stop)
+            output, scratch = place / payload_name(entry.kind), place / "scratch"
+            scratch.mkdir()
+            if entry.kind == "files":
+                output.mkdir()
+            context = BuildContext(
+                lock=self._lock, output=output, scratch=scratch, commands=commands,
+                needs={need: self._found[need] for need in entry.needs}, say=lambda what: progress.step(name, what),
+            )  # fmt: skip
             builder_of(entry).build(entry, context)
             from .bill import document  # late: a run that builds nothing does not pay for it
 
             sbom = document(entry, context.components, epoch=self._lock.pins.epoch)
             (place / "sbom.json").write_bytes(sbom)
-            context.run(["rm", "-rf", "--one-file-system", context.scratch])
+            context.run(["rm", "-rf", "--one-file-system", scratch])
             artifact = self._store.keep(
-                entry, key, place, cpu_seconds=meter.seconds(), wall_seconds=time.monotonic() - start
+                entry, key, place, cpu_seconds=commands.cpu_seconds(), wall_seconds=time.monotonic() - start
             )
-            counter.done(name, f"done in {clock(time.monotonic() - start)}, {meter.seconds():.0f} CPU-s")
+            progress.end(name, f"done in {clock(time.monotonic() - start)}, {commands.cpu_seconds():.0f} CPU-s")
             return artifact
-
-    def _context(self, entry: Entry, place: Path, meter: Meter, counter: Counter) -> Context:
-        output, scratch = place / payload_name(entry.kind), place / "scratch"
-        scratch.mkdir()
-        if entry.kind == "files":
-            output.mkdir()
-        log = cache_dir() / "logs/supply" / f"{entry.name}.log"
-        log.parent.mkdir(parents=True, exist_ok=True)
-        log.write_bytes(b"")
-        return Context(
-            lock=self._lock, output=output, scratch=scratch, log=log, meter=meter, stop=self._stop,
-            needs={need: self._found[need] for need in self._needs(entry.name)},
-            say=lambda what: counter.step(entry.name, what),
-        )  # fmt: skip
 
 
 def _failed(failures: dict[str, BaseException]) -> BaseException:

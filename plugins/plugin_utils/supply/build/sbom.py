@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
+import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib.metadata import distributions
 from pathlib import Path
-from urllib.parse import quote
+
+_DPKG = "${db:Status-Status}\t${Package}\t${Version}\t${Architecture}\n"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -19,36 +21,31 @@ class Component:
     purl: str
 
     @classmethod
-    def debian(cls, name: str, version: str, architecture: str, suite: str) -> Component:
-        """Return the component of a Debian binary package."""
-        return cls(name, version, f"pkg:deb/debian/{quote(name)}@{quote(version)}?arch={architecture}&distro={suite}")
+    def of(cls, kind: str, name: str, version: str, **qualifiers: str) -> Component:
+        """Return the component of a package of ``kind``: ``golang`` or ``pypi``, or ``deb`` of Debian."""
+        from packageurl import PackageURL  # late: a run that builds nothing does not pay for it
+        from packaging.utils import canonicalize_name
 
-    @classmethod
-    def go(cls, module: str, version: str) -> Component:
-        """Return the component of a Go module."""
-        return cls(module, version, f"pkg:golang/{quote(module.lower())}@{quote(version)}")
-
-    @classmethod
-    def pypi(cls, name: str, version: str) -> Component:
-        """Return the component of a Python distribution."""
-        return cls(name, version, f"pkg:pypi/{quote(re.sub(r'[-_.]+', '-', name).lower())}@{quote(version)}")
+        if kind == "golang":
+            space, _, short = name.lower().rpartition("/")
+        else:
+            space, short = ("debian", name) if kind == "deb" else ("", canonicalize_name(name))
+        return cls(name, version, PackageURL(kind, space, short, version, qualifiers).to_string())
 
 
 def debian_components(root: Path, suite: str) -> Iterator[Component]:
-    """Yield the installed packages of a Debian root file system, from its dpkg database."""
-    text = (root / "var/lib/dpkg/status").read_text(encoding="utf-8")
-    for paragraph in text.split("\n\n"):
-        fields = dict(re.findall(r"^(Package|Version|Architecture|Status): (.*)$", paragraph, re.MULTILINE))
-        if fields.get("Status", "").endswith(" installed"):
-            yield Component.debian(fields["Package"], fields["Version"], fields["Architecture"], suite)
+    """Yield the installed packages of a Debian root file system, as its dpkg database has them."""
+    query = ["dpkg-query", f"--admindir={root / 'var/lib/dpkg'}", "--show", f"--showformat={_DPKG}"]
+    for line in subprocess.run(query, check=True, capture_output=True, text=True).stdout.splitlines():
+        status, name, version, architecture = line.split("\t")
+        if status == "installed":
+            yield Component.of("deb", name, version, arch=architecture, distro=suite)
 
 
 def python_components(site_packages: Path) -> Iterator[Component]:
-    """Yield the distributions of a ``site-packages`` directory, from their metadata."""
-    for metadata in site_packages.glob("*.dist-info/METADATA"):
-        head = metadata.read_text(encoding="utf-8", errors="replace").split("\n\n", 1)[0]
-        fields = dict(re.findall(r"^(Name|Version): (.*)$", head, re.MULTILINE))
-        yield Component.pypi(fields["Name"], fields["Version"])
+    """Yield the distributions of a ``site-packages`` directory."""
+    for found in distributions(path=[str(site_packages)]):
+        yield Component.of("pypi", found.metadata["Name"], found.version)
 
 
 def go_components(version_output: str) -> Iterator[Component]:
@@ -58,7 +55,7 @@ def go_components(version_output: str) -> Iterator[Component]:
         if len(words) >= 4 and words[1] in ("dep", "=>"):
             replaced = index + 1 < len(lines) and len(lines[index + 1]) > 1 and lines[index + 1][1] == "=>"
             if not (words[1] == "dep" and replaced):
-                yield Component.go(words[2], words[3])
+                yield Component.of("golang", words[2], words[3])
 
 
 def components_of(document_path: Path) -> list[Component]:

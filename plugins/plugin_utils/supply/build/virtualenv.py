@@ -15,7 +15,7 @@ from ...paths import COLLECTION
 from . import machine
 from .apt import MOUNT
 from .chroot import Chroot
-from .context import Context
+from .context import BuildContext
 
 REQUIREMENTS = COLLECTION / "supply/images/python"
 INSTALLER = REQUIREMENTS / "installer.txt"
@@ -33,7 +33,7 @@ def backends(lock: Path) -> str:
     return "".join(paragraph for name in _BACKENDS if (paragraph := _requirement(lock, name)) is not None)
 
 
-def install_installer(root: Chroot, context: Context, *, work: Path) -> None:
+def install_installer(root: Chroot, context: BuildContext, *, work: Path) -> None:
     """Put uv into ``/opt/installer`` of a build root that has python3-venv."""
     (work / "installer.txt").write_bytes(INSTALLER.read_bytes())
     root.run(["python3", "-m", "venv", "/opt/installer"])
@@ -42,7 +42,7 @@ def install_installer(root: Chroot, context: Context, *, work: Path) -> None:
     root.run([*pip, "-r", f"{MOUNT}/installer.txt"], binds={MOUNT: work, "/root/.cache/pip": cache})
 
 
-def create(root: Chroot, context: Context, *, path: str, lock: Path, work: Path, ldflags: str = "") -> None:
+def create(root: Chroot, context: BuildContext, *, path: str, lock: Path, work: Path, ldflags: str = "") -> None:
     """Make the virtual environment ``path`` with everything in ``lock``; ``ldflags`` are for what is compiled."""
     _uv(root, context, ["venv", "-q", "--python", "/usr/bin/python3", path], work=work)
     install = ["pip", "install", "-q", "--python", f"{path}/bin/python", *_common(lock, work)]
@@ -53,7 +53,7 @@ def create(root: Chroot, context: Context, *, path: str, lock: Path, work: Path,
     _uv(root, context, install, work=work, ldflags=ldflags)
 
 
-def add(root: Chroot, context: Context, *, target: str, lock: Path, work: Path) -> None:
+def add(root: Chroot, context: BuildContext, *, target: str, lock: Path, work: Path) -> None:
     """Install everything in ``lock`` into the directory ``target``, for the system's own Python."""
     install = ["pip", "install", "-q", "--python", "/usr/bin/python3", "--target", target, "--only-binary", ":all:"]
     _uv(root, context, [*install, *_common(lock, work), "-r", f"{MOUNT}/requirements.txt"], work=work)
@@ -77,7 +77,7 @@ def _common(lock: Path, work: Path) -> list[str]:
     return ["--require-hashes", "--no-deps"]
 
 
-def _uv(root: Chroot, context: Context, arguments: Sequence[str], *, work: Path, ldflags: str = "") -> None:
+def _uv(root: Chroot, context: BuildContext, arguments: Sequence[str], *, work: Path, ldflags: str = "") -> None:
     # uv keeps wheels it has built and does not know what flags made them: each set of flags has a cache of its own.
     cache = context.shared_cache("uv" + "".join(ldflags.split()))
     binds = {MOUNT: work, "/root/.cache/uv": cache}

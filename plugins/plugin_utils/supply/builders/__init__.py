@@ -7,29 +7,33 @@ A builder reads ``entry.inputs`` and the artifacts in ``context.needs``, and lea
 from __future__ import annotations
 
 import importlib
+from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, cast
 
 from ...errors import GroundupError
 
 if TYPE_CHECKING:
-    from ..build.context import Context
+    from ..build.context import BuildContext
     from ..lock.model import Entry
 
 
-class Builder(Protocol):
+class Builder(ABC):
     """The interface of a builder.
 
     Attributes:
         version: raise it when the output for the same entry changes: it is part of every key.
     """
 
-    version: int
+    version = 1
 
     def sources(self, entry: Entry) -> tuple[Path, ...]:
         """Return files and directories of this collection that decide the output; they are part of the key."""
+        del entry
+        return ()
 
-    def build(self, entry: Entry, context: Context) -> None:
+    @abstractmethod
+    def build(self, entry: Entry, context: BuildContext) -> None:
         """Make the artifact, whole, or raise."""
 
 

@@ -24,13 +24,14 @@ from typing import Any
 
 from ...paths import COLLECTION
 from ..build import apt, virtualenv
+from ..build.archive import pack_command
 from ..build.chroot import Chroot
-from ..build.context import Context
+from ..build.context import BuildContext
 from ..build.oci import ImageConfig, write_layer
 from ..build.sbom import debian_components, python_components
-from ..build.tarball import pack_command
 from ..cache.unpack import unpacked
 from ..lock.model import Entry
+from . import Builder
 
 _IMAGES = COLLECTION / "supply/images"
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -43,7 +44,7 @@ _OMIT = (
 )  # fmt: skip
 
 
-class DebianImage:
+class DebianImage(Builder):
     """One layer on a base: what ``inputs`` say, compiled, without traces of its build."""
 
     version = 3
@@ -56,7 +57,7 @@ class DebianImage:
         files = [_IMAGES / inputs["files"]] if "files" in inputs else []
         return (*lists, *files, *([virtualenv.INSTALLER] if lists else []))
 
-    def build(self, entry: Entry, context: Context) -> None:
+    def build(self, entry: Entry, context: BuildContext) -> None:
         """Install, compile, pack."""
         inputs, (base,) = entry.inputs, entry.needs
         root = context.chroot(base, layer="image")
@@ -79,13 +80,13 @@ class DebianImage:
         context.say("packing")
         self._pack(root, entry, context)
 
-    def _user(self, root: Chroot, context: Context, name: str, number: int) -> None:
+    def _user(self, root: Chroot, context: BuildContext, name: str, number: int) -> None:
         identity, clock = str(number), {"SOURCE_DATE_EPOCH": str(context.lock.pins.epoch)}
         root.run(["groupadd", "-o", "-g", identity, name], env=clock, network=False)
         home = ["-M", "-d", f"/var/lib/{name}", "-s", "/usr/sbin/nologin"]
         root.run(["useradd", "-o", "-u", identity, "-g", identity, *home, name], env=clock, network=False)
 
-    def _python(self, root: Chroot, base: str, inputs: dict[str, Any], context: Context) -> None:
+    def _python(self, root: Chroot, base: str, inputs: dict[str, Any], context: BuildContext) -> None:
         """Install into a layer of its own, which has the compilers, and take only the result over."""
         build, work = context.chroot(base, layer="build"), context.scratch / "work-build"
         wanted = inputs.get("virtualenv") or inputs["python"]
@@ -110,7 +111,7 @@ class DebianImage:
         place.parent.mkdir(parents=True, exist_ok=True)
         (build.upper / path.lstrip("/")).rename(place)
 
-    def _compiled(self, base: str, inputs: dict[str, Any], context: Context) -> list[str]:
+    def _compiled(self, base: str, inputs: dict[str, Any], context: BuildContext) -> list[str]:
         local = self._local_python(base, context)
         found = ["/usr/lib/python3", f"/usr/lib/{Path(local).parent.name}"]
         if "python" in inputs:
@@ -119,12 +120,12 @@ class DebianImage:
             found.append(f"{inputs['virtualenv']['path']}/lib")
         return found
 
-    def _local_python(self, base: str, context: Context) -> str:
+    def _local_python(self, base: str, context: BuildContext) -> str:
         """Return where the base's Python looks for distributions that are not Debian's."""
         (library,) = (unpacked(context.needs[base]) / "usr/lib").glob("python3.*")
         return f"/usr/local/lib/{library.name}/dist-packages"
 
-    def _pack(self, root: Chroot, entry: Entry, context: Context) -> None:
+    def _pack(self, root: Chroot, entry: Entry, context: BuildContext) -> None:
         layer, epoch = context.scratch / "layer.tar", context.lock.pins.epoch
         _mark_removed(root.upper)
         omit = [f"./{pattern}" for pattern in (*_OMIT, *entry.inputs.get("omit", []))]

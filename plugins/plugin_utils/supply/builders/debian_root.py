@@ -12,10 +12,11 @@ from pathlib import Path
 
 from ...paths import COLLECTION
 from ..build import machine
-from ..build.context import Context
+from ..build.archive import pack_command
+from ..build.context import BuildContext
 from ..build.sbom import debian_components
-from ..build.tarball import pack_command
 from ..lock.model import Entry
+from . import Builder
 
 _FILES = COLLECTION / "supply/rootfs"
 # What belongs to one host, or to the machine that built it, is not part of an image of many hosts.
@@ -27,16 +28,14 @@ _NOT_SHIPPED = (
 _LEAN = ("usr/share/doc/*", "usr/share/man/*", "usr/share/locale/*", "usr/share/info/*", "usr/share/lintian/*")
 
 
-class DebianRoot:
+class DebianRoot(Builder):
     """``mmdebstrap`` at the pinned suite, on the machine's own mirrors."""
-
-    version = 1
 
     def sources(self, entry: Entry) -> tuple[Path, ...]:
         """The files laid over the root."""
         return (_FILES / entry.inputs["files"],) if "files" in entry.inputs else ()
 
-    def build(self, entry: Entry, context: Context) -> None:
+    def build(self, entry: Entry, context: BuildContext) -> None:
         """Install the packages, take away what is of one host, pack."""
         inputs, suite = entry.inputs, context.lock.pins.suite
         root = context.scratch / "root"
@@ -55,7 +54,7 @@ class DebianRoot:
         context.say("packing")
         self._pack(root, context)
 
-    def _settle(self, root: Path, entry: Entry, context: Context) -> None:
+    def _settle(self, root: Path, entry: Entry, context: BuildContext) -> None:
         for name in _NOT_SHIPPED:
             (root / name).unlink(missing_ok=True)
         for key in (root / "etc/ssh").glob("ssh_host_*"):
@@ -70,7 +69,7 @@ class DebianRoot:
         if disable := entry.inputs.get("disable"):
             context.run(["chroot", root, "systemctl", "--quiet", "disable", *disable])
 
-    def _pack(self, root: Path, context: Context) -> None:
+    def _pack(self, root: Path, context: BuildContext) -> None:
         plain = context.scratch / "root.tar"
         context.run(pack_command(root, plain, epoch=context.lock.pins.epoch, exclude=("./dev/*",)))
         context.run(["zstd", "-q", "-T0", "-3", "-o", context.output, plain])

@@ -9,38 +9,35 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ...paths import COLLECTION
-from ..build.context import Context
+from ..build.context import BuildContext
 from ..build.sbom import Component, go_components
 from ..lock.model import Entry
+from . import Builder
 
 _SOURCES = COLLECTION / "supply/go"
 
 
-class GoPrograms:
+class GoPrograms(Builder):
     """``go build``, static and without paths of the machine in the programs."""
-
-    version = 1
 
     def sources(self, entry: Entry) -> tuple[Path, ...]:
         """The module's directory."""
         return (_SOURCES / entry.inputs["module"],)
 
-    def build(self, entry: Entry, context: Context) -> None:
+    def build(self, entry: Entry, context: BuildContext) -> None:
         """Compile and link every program, and list the modules that were linked."""
         work = context.scratch / "work"
         shutil.copytree(self.sources(entry)[0], work)
         (work / "bin").mkdir()
         packages: dict[str, str] = entry.inputs["packages"]
         flags = " ".join(["-s -w", *(f"-X {name}={value}" for name, value in entry.inputs.get("stamp", {}).items())])
-        root = context.chroot("root-go")
-        environment = go_environment(context)
-        binds = go_binds(context) | {"/src": work}
         context.say(f"compiling {', '.join(packages)}")
         compile_all = ["go", "build", "-p", str(os.cpu_count() or 1), "-trimpath", "-ldflags", flags, "-o", "bin/"]
-        root.run([*compile_all, *packages.values()], env=environment, binds=binds, cwd="/src")
+        run_go(context, [*compile_all, *packages.values()], source=work)
         for name, package in packages.items():
             shutil.move(work / "bin" / _linked_name(package, entry.inputs["module"]), context.output / name)
             (context.output / name).chmod(0o755)
@@ -48,25 +45,31 @@ class GoPrograms:
             artifact, _, path = source.partition(":")
             shutil.copy(context.needs[artifact].path / path, context.output / name)
         list_all = ["sh", "-euc", "go version -m /output > modules.txt"]
-        root.run(list_all, env=environment, binds=binds | {"/output": context.output}, cwd="/src", network=False)
-        context.components.append(Component.go("std", context.lock.pins.go.removeprefix("go")))
+        run_go(context, list_all, source=work, binds={"/output": context.output}, network=False)
+        context.components.append(Component.of("golang", "std", context.lock.pins.go.removeprefix("go")))
         context.components.extend(go_components((work / "modules.txt").read_text(encoding="utf-8")))
 
 
-def go_environment(context: Context) -> dict[str, str]:
-    """Return the variables of a Go build: pinned toolchain, no C, modules exactly as go.sum says."""
-    return {
+def run_go(
+    context: BuildContext,
+    command: Sequence[str],
+    *,
+    source: Path,
+    binds: Mapping[str, Path] | None = None,
+    network: bool = True,
+) -> None:
+    """Run ``command`` in ``source``: pinned toolchain, no C, modules exactly as go.sum says, shared caches."""
+    environment = {
         "GOTOOLCHAIN": context.lock.pins.go,
         "GOFLAGS": "-mod=readonly -modcacherw -buildvcs=false",
         "CGO_ENABLED": "0",
         "GOMODCACHE": "/cache/go-mod",
         "GOCACHE": "/cache/go-build",
     }
-
-
-def go_binds(context: Context) -> dict[str, Path]:
-    """Return the module and compiler caches, which builds share."""
-    return {f"/cache/{name}": context.shared_cache(name) for name in ("go-mod", "go-build")}
+    mounts = {f"/cache/{name}": context.shared_cache(name) for name in ("go-mod", "go-build")}
+    context.chroot("root-go").run(
+        command, env=environment, binds=mounts | {"/src": source} | dict(binds or {}), cwd="/src", network=network
+    )
 
 
 def _linked_name(package: str, module: str) -> str:

@@ -9,24 +9,18 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from ..build.context import Context
+from ..build.context import BuildContext
 from ..build.oci import ImageConfig, write_layer, write_tree
 from ..build.sbom import components_of
 from ..cache.unpack import unpacked
 from ..lock.model import Entry
+from . import Builder
 
 
-class ProgramImage:
+class ProgramImage(Builder):
     """One layer, the same bytes each time."""
 
-    version = 1
-
-    def sources(self, entry: Entry) -> tuple[Path, ...]:
-        """Nothing of this collection."""
-        del entry
-        return ()
-
-    def build(self, entry: Entry, context: Context) -> None:
+    def build(self, entry: Entry, context: BuildContext) -> None:
         """Lay the tree out and write the archive."""
         inputs = entry.inputs
         labels = {"org.opencontainers.image.title": entry.name, "org.opencontainers.image.version": entry.version}
@@ -51,7 +45,7 @@ class ProgramImage:
             if artifact.kind == "files" or name == inputs.get("base"):
                 context.components.extend(components_of(artifact.sbom))
 
-    def _fill(self, tree: Path, entry: Entry, context: Context) -> None:
+    def _fill(self, tree: Path, entry: Entry, context: BuildContext) -> None:
         for inside, source in entry.inputs["files"].items():
             name, _, path = source.partition(":")
             artifact = context.needs[name]

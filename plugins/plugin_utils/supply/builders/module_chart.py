@@ -13,48 +13,33 @@ import json
 import tarfile
 from pathlib import Path, PurePosixPath
 
-from ...errors import GroundupError
-from ..build.context import Context
+from ..build.context import BuildContext
 from ..build.sbom import Component
+from ..errors import not_locked
 from ..lock.model import Entry
-from .go import go_binds, go_environment
+from . import Builder
+from .go import run_go
 
 _FETCH = 'go mod download -json "$1" > module.json'
 
 
-class ModuleChart:
+class ModuleChart(Builder):
     """Go fetches the module, with the machine's own configuration; its content must be the locked one."""
 
-    version = 1
-
-    def sources(self, entry: Entry) -> tuple[Path, ...]:
-        """Nothing of this collection."""
-        del entry
-        return ()
-
-    def build(self, entry: Entry, context: Context) -> None:
+    def build(self, entry: Entry, context: BuildContext) -> None:
         """Fetch the module, compare its sum, pack the chart."""
         inputs, work = entry.inputs, context.scratch / "work"
         work.mkdir()
         module = f"{inputs['module']}@{inputs['version']}"
         context.say(f"fetching {module}")
-        context.chroot("root-go").run(
-            ["sh", "-euc", _FETCH, "sh", module],
-            env=go_environment(context), binds=go_binds(context) | {"/src": work}, cwd="/src",
-        )  # fmt: skip
+        run_go(context, ["sh", "-euc", _FETCH, "sh", module], source=work)
         fetched = json.loads((work / "module.json").read_text(encoding="utf-8"))
         if fetched["Sum"] != inputs["sum"]:
-            raise GroundupError(
-                f"artifact {entry.name} {entry.version}: module {module} has sum {fetched['Sum']}, "
-                f"the lock says {inputs['sum']}",
-                where=f"supply.lock: artifacts.{entry.name}.inputs.sum",
-                why="the chart is not the one that was locked",
-                remedy="find out why it changed; when it is meant, record the new sum in the lock",
-            )
+            raise not_locked(entry, f"module {module} has sum {fetched['Sum']}", locked=inputs["sum"], key="inputs.sum")
         directory = context.shared_cache("go-mod") / PurePosixPath(fetched["Dir"]).relative_to("/cache/go-mod")
         chart = directory / inputs["chart"]
         pack(chart, context.output / f"{chart.name}-{entry.version}.tgz", epoch=context.lock.pins.epoch)
-        context.components.append(Component.go(inputs["module"], inputs["version"]))
+        context.components.append(Component.of("golang", inputs["module"], inputs["version"]))
 
 
 def pack(chart: Path, archive: Path, *, epoch: int) -> None:

@@ -1,27 +1,147 @@
-"""Not built at all: fetched as its project publishes it (``Lock.by("upstream")`` gives entries this builder)."""
+"""Artifacts as their projects publish them: by URL or OCI reference, and only with the locked digest.
+
+``Lock.by`` gives entries this builder, and what the lock says of ``upstream`` as ``inputs``.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import http.client
+import shutil
+import subprocess
+import urllib.request
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, NoReturn
 
-from ..build.context import Context
-from ..lock.model import Entry
-from ..lock.upstream import obtain
+from ...errors import GroundupError
+from ..build.archive import extract
+from ..build.context import BuildContext
+from ..errors import not_locked
+from ..lock.model import Entry, Upstream, UpstreamFile
+from . import Builder
 
-
-class Published:
-    """By URL or OCI reference, with the digest of the lock."""
-
-    version = 1
-
-    def sources(self, entry: Entry) -> tuple[Path, ...]:
-        """Nothing of this collection."""
-        del entry
-        return ()
-
-    def build(self, entry: Entry, context: Context) -> None:
-        """Fetch it."""
-        obtain(entry, context)
+_TIMEOUT = 60  # seconds without an answer
 
 
-BUILDER = Published()
+class UpstreamArtifact(Builder):
+    """Downloads files, or copies an image."""
+
+    def build(self, entry: Entry, context: BuildContext) -> None:
+        """Fetch the artifact. Raises GroundupError: no digest in the lock, unreachable, another digest."""
+        upstream = _upstream(entry)
+        if upstream.reference:
+            _copy(entry, upstream.reference, upstream.digest or _no_digest(entry, upstream.reference), context)
+        for name, file in upstream.files.items():
+            _fetch(entry, name, file, context)
+
+
+def _fetch(entry: Entry, name: str, file: UpstreamFile, context: BuildContext) -> None:
+    locked = file.digest or _no_digest(entry, file.url)
+    fetched, target, key = context.scratch / "download", context.output / name, f"upstream.files.{name}"
+    context.say(f"fetching {file.url}")
+    if (found := download(file.url, fetched)) != locked:
+        raise not_locked(entry, f"{file.url} has digest {found}", locked=locked, key=key)
+    if file.member is None:
+        shutil.move(fetched, target)
+    else:
+        target.write_bytes(extract(fetched, [file.member], entry=entry, name=file.url, key=f"{key}.member"))
+    target.chmod(0o755)
+
+
+def _copy(entry: Entry, reference: str, digest: str, context: BuildContext) -> None:
+    context.say(f"copying {reference}")
+    repository = reference.rpartition(":")[0]
+    try:
+        context.run([
+            "skopeo", "--insecure-policy", "copy", "--preserve-digests", *_plain("--src-tls-verify", reference),
+            f"docker://{repository}@{digest}", f"oci-archive:{context.output}:{entry.image}",
+        ])  # fmt: skip
+    except GroundupError as error:
+        cause = error.what.splitlines()[-1].strip()
+        raise GroundupError(
+            f"artifact {entry.name} {entry.version}: {reference} cannot be copied: {cause}",
+            where=error.where,
+            why="it is not built here, and without it its users do not start",
+            remedy=f"reach {reference.partition('/')[0]} (proxy, CA bundle), or copy it into a registry of your own "
+            "and write `supply: {source: registry}`",
+        ) from error
+
+
+def resolve(entry: Entry, *, scratch: Path) -> dict[str, str]:
+    """Fetch what the entry publishes and return key path below ``upstream`` -> digest, for digests not recorded yet."""
+    upstream = _upstream(entry)
+    if upstream.reference:
+        return {} if upstream.digest else {"digest": _registry_digest(upstream.reference)}
+    return {
+        f"files.{name}.digest": download(file.url, scratch / "download")
+        for name, file in upstream.files.items()
+        if file.digest is None
+    }
+
+
+def download(url: str, destination: Path) -> str:
+    """Fetch ``url`` into ``destination`` and return its digest. Raises GroundupError when it cannot be had."""
+    total = hashlib.sha256()
+    try:
+        request = urllib.request.Request(url, headers={"User-Agent": "groundup.cloud"})  # noqa: S310 - the lock names it
+        with urllib.request.urlopen(request, timeout=_TIMEOUT) as source, destination.open("wb") as target:  # noqa: S310
+            for chunk in _chunks(source):
+                total.update(chunk)
+                target.write(chunk)
+    except (OSError, http.client.HTTPException) as error:
+        raise GroundupError(
+            f"{url} cannot be fetched: {error}",
+            where="supply.lock",
+            why="with source upstream what is published is not built",
+            remedy="reach it (proxy, CA bundle), or use `supply: {source: build}` in the site file",
+        ) from error
+    return f"sha256:{total.hexdigest()}"
+
+
+def _chunks(answer: Any) -> Iterator[bytes]:
+    """Yield the whole ``answer``. Raises OSError when it was cut: read in pieces, Python takes it for a whole one."""
+    while chunk := answer.read(1 << 20):
+        yield chunk
+    if missing := getattr(answer, "length", None):
+        raise OSError(f"the connection ended with {missing} bytes to come")
+
+
+def _registry_digest(reference: str) -> str:
+    command = ["skopeo", "inspect", "--raw", *_plain("--tls-verify", reference), f"docker://{reference}"]
+    try:
+        result = subprocess.run(command, capture_output=True, check=False, timeout=_TIMEOUT)
+        fault = result.stderr.decode(errors="replace").strip() if result.returncode else ""
+    except subprocess.TimeoutExpired:
+        fault = f"no answer in {_TIMEOUT} s"
+    if fault:
+        raise GroundupError(
+            f"{reference} cannot be inspected: {fault}",
+            where="supply.lock",
+            why="its digest is not known without it",
+            remedy="reach the registry (proxy, CA bundle), then run the same command again",
+        )
+    return f"sha256:{hashlib.sha256(result.stdout).hexdigest()}"
+
+
+def _plain(flag: str, reference: str) -> list[str]:
+    """Registries on this very machine speak plain HTTP; all others must present a certificate."""
+    return [f"{flag}=false"] if reference.startswith(("127.0.0.1:", "localhost:")) else []
+
+
+def _upstream(entry: Entry) -> Upstream:
+    if entry.upstream is None:
+        raise ValueError(f"{entry.name} is not published")
+    return entry.upstream
+
+
+def _no_digest(entry: Entry, address: str) -> NoReturn:
+    raise GroundupError(
+        f"artifact {entry.name} {entry.version}: no digest is recorded for {address}",
+        where=f"supply.lock: artifacts.{entry.name}.upstream",
+        why="what is fetched without a digest may be anything",
+        remedy=f"where it can be reached: ci/supply resolve {entry.name}",
+    )
+
+
+BUILDER = UpstreamArtifact()

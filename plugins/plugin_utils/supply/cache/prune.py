@@ -2,7 +2,7 @@
 
 Kept are: what the lock names, built or published; what any clone used in the last days (`Store.find` and `unpacked`
 touch a mark); and every root that something is mounted on or that a host of a lab of this user was made from. What runs
-that were killed left goes at once (``remains.py``).
+that were killed left goes at once (``stale.py``).
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from pathlib import Path
 from ....module_utils._base.locks import locked
 from ...errors import GroundupError
 from ...paths import state_dir
-from ..build.progress import Progress
+from ...progress import Progress
 from ..lock.keys import keys
 from ..lock.model import Lock
 from ..publish.serve import LAID_OUT, served
-from .stale import clear
-from .store import MARK, Store, remove_tree
+from .stale import remove_stale
+from .store import MARK, ArtifactStore, remove_tree
 from .unpack import home, mark, unpacked_name
 
 _MEBI = 2**20
@@ -67,12 +67,12 @@ def prune(lock: Lock, *, days: int, progress: Progress, dry_run: bool = False) -
             why="another run on this machine may be using what it found a minute ago",
             remedy="give 1 or more days",
         )
-    store, oldest = Store(), time.time() - days * 86400
+    store, oldest = ArtifactStore(), time.time() - days * 86400
     named: set[tuple[str, str]] = set()
     for each in (lock, lock.by("upstream")):
         named |= keys(each, each.closure(tuple(each.artifacts))).items()
     verb = "would remove" if dry_run else "removing"
-    for path in clear(dry_run=dry_run):
+    for path in remove_stale(dry_run=dry_run):
         progress(f"[prune] {verb} {_name(path)}: left by a run that was killed")
     places = [*_artifacts(store, named), *_roots(store, named), *_served(lock)]
     done: list[Removed] = []
@@ -97,13 +97,13 @@ def prune(lock: Lock, *, days: int, progress: Progress, dry_run: bool = False) -
     return tuple(done)
 
 
-def _artifacts(store: Store, named: set[tuple[str, str]]) -> Iterator[_Place]:
+def _artifacts(store: ArtifactStore, named: set[tuple[str, str]]) -> Iterator[_Place]:
     for path in sorted(manifest.parent for manifest in store.root.glob("*/[!.]*/manifest.json")):
         if (path.parent.name, path.name) not in named:
             yield _Place(path=path, mark=path / MARK, lock=path.parent / ".lock")
 
 
-def _roots(store: Store, named: set[tuple[str, str]]) -> Iterator[_Place]:
+def _roots(store: ArtifactStore, named: set[tuple[str, str]]) -> Iterator[_Place]:
     kept = {unpacked_name(name, found.sha256) for name, key in named if (found := store.manifest(name, key))}
     kept |= {image.readlink().name for image in state_dir("any").parent.glob("*/lab/*/image") if image.is_symlink()}
     mounts = _mounts()

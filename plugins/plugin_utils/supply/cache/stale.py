@@ -23,8 +23,8 @@ _ARCHIVES = "publish-*.tar"
 
 
 @contextmanager
-def archive() -> Iterator[Path]:
-    """Give an empty file in the cache, gone at the end of the block; `clear_archives` removes those of killed runs."""
+def temporary_archive() -> Iterator[Path]:
+    """Give an empty file in the cache, gone at the end of the block; `remove_archives` removes those of killed runs."""
     cache_dir().mkdir(parents=True, exist_ok=True)
     prefix, suffix = _ARCHIVES.split("*")
     while True:
@@ -42,7 +42,7 @@ def archive() -> Iterator[Path]:
             os.close(handle)
 
 
-def clear_archives(*, dry_run: bool = False) -> tuple[Path, ...]:
+def remove_archives(*, dry_run: bool = False) -> tuple[Path, ...]:
     """Remove archives of runs that are dead and return them, with ``dry_run`` return them only."""
     found = []
     for path in sorted(cache_dir().glob(_ARCHIVES)):
@@ -54,9 +54,9 @@ def clear_archives(*, dry_run: bool = False) -> tuple[Path, ...]:
     return tuple(found)
 
 
-def clear(*, dry_run: bool = False) -> tuple[Path, ...]:
+def remove_stale(*, dry_run: bool = False) -> tuple[Path, ...]:
     """Remove everything that dead runs left in the cache and return it, with ``dry_run`` return it only."""
-    found = list(clear_archives(dry_run=dry_run))
+    found = list(remove_archives(dry_run=dry_run))
     for path, lock in sorted([*_of_builds(), *_of_trees()]):
         with _taken(lock, make=True) as dead:
             if dead and path.exists():  # its run may have ended between the look and the lock

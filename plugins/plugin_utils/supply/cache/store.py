@@ -10,7 +10,7 @@ import json
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from ....module_utils._base.files import write_file
 from ....module_utils._base.locks import locked
 from ...errors import GroundupError
 from ...paths import cache_dir
+from ..errors import damaged, not_locked
 from ..lock.model import Entry
 from .artifact import Artifact, digest, payload_name, size, stamp
 
@@ -40,7 +41,7 @@ class Manifest:
     files: list[list[int | str]]
 
 
-class Store:
+class ArtifactStore:
     """The artifacts of one cache directory."""
 
     def __init__(self, root: Path | None = None) -> None:
@@ -61,25 +62,10 @@ class Store:
         path = place / payload_name(entry.kind)
         found = stamp(path) if path.exists() else []
         if (thorough or found != manifest.files) and (not path.exists() or digest(path) != manifest.sha256):
-            raise GroundupError(
-                f"artifact {entry.name} {entry.version} in the cache is damaged: "
-                f"it is not what was stored ({manifest.sha256[:12]})",
-                where=str(path),
-                why="a changed artifact would reach every host of the site",
-                remedy=f"ci/supply build --rebuild {entry.name}",
-            )
-        if entry.sha256 and entry.sha256 != manifest.sha256:
-            raise wrong_digest(entry, manifest.sha256)
+            raise damaged(entry.name, path)
+        _check_digest(entry, manifest.sha256)
         (place / MARK).touch()
-        return Artifact(
-            name=entry.name,
-            kind=entry.kind,
-            version=entry.version,
-            key=key,
-            path=path,
-            sha256=manifest.sha256,
-            image=entry.image,
-        )
+        return _artifact(entry, key, path, manifest.sha256)
 
     def manifest(self, name: str, key: str) -> Manifest | None:
         """Return the manifest of a stored artifact, None when there is none."""
@@ -88,17 +74,19 @@ class Store:
         except FileNotFoundError:
             return None
         except (ValueError, TypeError) as error:
-            raise GroundupError(
-                f"the manifest of artifact {name} in the cache is damaged: {error}",
-                where=str(self.root / name / key),
-                why="nothing is known of what is stored there",
-                remedy=f"ci/supply build --rebuild {name}",
-            ) from error
+            raise damaged(name, self.root / name / key, f"its manifest cannot be read: {error}") from error
 
-    def last_cost(self, name: str) -> float | None:
-        """Return the CPU seconds of the dearest build of ``name`` on record; None: never built here."""
-        costs = (_cost(path) for path in (self.root / name).glob("*/manifest.json"))
-        return max((cost for cost in costs if cost is not None), default=None)
+    def last_cost(self, name: str) -> tuple[float, float] | None:
+        """Return CPU seconds and seconds of the dearest build of ``name`` on record; None: never built here.
+
+        A damaged manifest is passed over: `find` reports it, and a rebuild replaces it.
+        """
+        costs = []
+        for path in (self.root / name).glob("*/manifest.json"):
+            with suppress(ValueError, KeyError, TypeError):
+                manifest = json.loads(path.read_text(encoding="utf-8"))
+                costs.append((float(manifest["cpu_seconds"]), float(manifest["wall_seconds"])))
+        return max(costs, default=None)
 
     @contextmanager
     def building(self, name: str) -> Iterator[Path]:
@@ -106,8 +94,8 @@ class Store:
         home = self.root / name
         home.mkdir(exist_ok=True)
         with locked(home / ".lock"):
-            for remains in [*home.glob(".building-*"), *home.glob(".old-*")]:
-                remove_tree(remains)
+            for stale in [*home.glob(".building-*"), *home.glob(".old-*")]:
+                remove_tree(stale)
             place = Path(tempfile.mkdtemp(prefix=".building-", dir=home))
             try:
                 yield place
@@ -118,8 +106,7 @@ class Store:
         """Store what was built in ``place`` (payload, SBOM) under ``key``, replacing what was there."""
         path = place / payload_name(entry.kind)
         found = digest(path)
-        if entry.sha256 and entry.sha256 != found:
-            raise wrong_digest(entry, found)
+        _check_digest(entry, found)
         manifest = Manifest(
             name=entry.name, version=entry.version, key=key, sha256=found, size=size(path),
             cpu_seconds=round(cpu_seconds, 2), wall_seconds=round(wall_seconds, 2),
@@ -133,10 +120,19 @@ class Store:
             final.rename(replaced)
         place.rename(final)
         remove_tree(replaced)
-        return Artifact(
-            name=entry.name, kind=entry.kind, version=entry.version, key=key, path=final / path.name, sha256=found,
-            image=entry.image, built=True,
-        )  # fmt: skip
+        return _artifact(entry, key, final / path.name, found, built=True)
+
+
+def _artifact(entry: Entry, key: str, path: Path, sha256: str, *, built: bool = False) -> Artifact:
+    return Artifact(
+        name=entry.name, kind=entry.kind, version=entry.version, key=key, path=path, sha256=sha256, image=entry.image,
+        built=built,
+    )  # fmt: skip
+
+
+def _check_digest(entry: Entry, found: str) -> None:
+    if entry.sha256 and entry.sha256 != found:
+        raise not_locked(entry, f"the build has sha256 {found}", locked=entry.sha256, key="sha256")
 
 
 def remove_tree(tree: Path) -> None:
@@ -149,21 +145,3 @@ def remove_tree(tree: Path) -> None:
             why="nothing else can take its place",
             remedy="see what is mounted there or who owns it, then run the same command again",
         )
-
-
-def _cost(manifest: Path) -> float | None:
-    """Return the CPU seconds of a manifest; None for a damaged one, which `find` reports and a rebuild replaces."""
-    try:
-        return float(json.loads(manifest.read_text(encoding="utf-8"))["cpu_seconds"])
-    except (ValueError, KeyError, TypeError):
-        return None
-
-
-def wrong_digest(entry: Entry, found: str) -> GroundupError:
-    """Return the error for an artifact that is not the one the lock promises."""
-    return GroundupError(
-        f"artifact {entry.name} {entry.version} has the wrong digest: sha256 {found}, the lock says {entry.sha256}",
-        where=f"supply.lock: artifacts.{entry.name}.sha256",
-        why="it was made from something else than what was locked, or the lock is out of date",
-        remedy="find out what changed; when it is meant, record the new digest in the lock",
-    )

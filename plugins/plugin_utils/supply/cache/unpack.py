@@ -10,6 +10,7 @@ from pathlib import Path
 from ....module_utils._base.locks import locked
 from ...errors import GroundupError
 from ...paths import cache_dir
+from ..errors import damaged
 from .artifact import Artifact, file_digest
 
 
@@ -44,15 +45,10 @@ def unpacked(artifact: Artifact) -> Path:
 
 
 def _unpack(artifact: Artifact, final: Path) -> None:
-    for remains in (*home().glob(f".{artifact.name}-*.partial"), *home().glob(f".old-{artifact.name}-*")):
-        shutil.rmtree(remains)
+    for stale in (*home().glob(f".{artifact.name}-*.partial"), *home().glob(f".old-{artifact.name}-*")):
+        shutil.rmtree(stale)
     if file_digest(artifact.path) != artifact.sha256:
-        raise GroundupError(
-            f"artifact {artifact.name} in the cache is damaged: its digest is not {artifact.sha256[:12]}",
-            where=str(artifact.path),
-            why="hosts and builds would start from a changed file system",
-            remedy=f"ci/supply build --rebuild {artifact.name}",
-        )
+        raise damaged(artifact.name, artifact.path)
     place = Path(tempfile.mkdtemp(prefix=f".{artifact.name}-", suffix=".partial", dir=home()))
     place.chmod(0o755)
     done = subprocess.run(

@@ -8,6 +8,7 @@ builder's version and its source files say everything about an artifact (``keys.
 from __future__ import annotations
 
 import graphlib
+from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -165,7 +166,7 @@ class Lock(_Strict):
         }
         return self.model_copy(update={"artifacts": {**self.artifacts, **fetched}})
 
-    def select(self, names: str | list[str] | tuple[str, ...] | None) -> tuple[str, ...]:
+    def select(self, names: str | Iterable[str] | None) -> tuple[str, ...]:
         """Return the artifacts meant by ``names``, without what they need: artifact or group names.
 
         None: all that a site needs whatever it chooses.

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import functools
-import http.client
 import json
 import os
 import shutil
 import subprocess
-import urllib.error
-import urllib.request
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
@@ -20,9 +16,11 @@ from ....module_utils._base.files import write_file
 from ....module_utils._base.locks import locked
 from ...errors import GroundupError
 from ...paths import cache_dir
+from ...progress import Progress, no_progress, reminder
 from ..build.oci import manifest_digest
-from ..build.progress import Progress, silent
 from ..cache.artifact import Artifact, digest, file_digest
+from ..errors import damaged
+from .http import ask
 
 _ACCEPT = "application/vnd.oci.image.manifest.v1+json"
 PUSH_TIMEOUT = 1800.0  # seconds for one image, of some hundred megabytes
@@ -30,7 +28,7 @@ LAID_OUT = ".artifact.json"  # written last beside the files of an artifact: its
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Published:
+class PushedImage:
     """One image in a registry."""
 
     name: str  # of the artifact
@@ -39,57 +37,40 @@ class Published:
     changed: bool  # pushed just now; False: the registry had it
 
 
-def publish_images(
-    registry: str,
-    names: str | Sequence[str] | None,
-    *,
-    tls_verify: bool = True,
-    progress: Progress,
-    dry_run: bool = False,
-) -> list[Published]:
-    """Put images into the registry at ``registry`` (``address:port``), each only when the registry lacks that digest.
-
-    Args:
-        registry: where to push; an address, because the controller need not resolve the site's names.
-        names: image artifacts or groups; None: every image of the lock. Artifacts of other kinds are passed over.
-        tls_verify: False for a registry that speaks plain HTTP.
-        progress: called with one line per image.
-        dry_run: only say what would be pushed.
-
-    Raises GroundupError when the registry does not answer or refuses an image.
-    """
-    from .. import ensure, load_lock
-
-    lock = load_lock()
-    chosen = [n for n in lock.select(_listed(names)) if lock.artifacts[n].kind == "image"]
-    images = list(ensure(chosen, progress=progress, lock=lock).values())
-    return push(registry, images, tls_verify=tls_verify, progress=progress, dry_run=dry_run)
-
-
 def push(
     registry: str,
     images: Sequence[Artifact],
     *,
-    tls_verify: bool,
-    progress: Progress,
+    tls_verify: bool = False,
+    progress: Progress = no_progress,
     dry_run: bool = False,
     inside: AbstractContextManager[str] | None = None,
-) -> list[Published]:
-    """Like ``publish_images``, for artifacts in hand.
+) -> list[PushedImage]:
+    """Put images into a registry, each only when it lacks that digest.
 
-    ``inside`` gives the address that takes images, in plain HTTP, where ``registry`` itself takes none. It is entered
-    only when something is to be pushed.
+    Args:
+        registry: ``address:port``; an address, because the controller need not resolve the site's names.
+        images: artifacts of kind ``image``.
+        tls_verify: False for a registry that speaks plain HTTP.
+        progress: called with a line per image, and while one takes long.
+        dry_run: only say what would be pushed.
+        inside: gives the address that takes images, in plain HTTP, where ``registry`` itself takes none. Entered only
+            when something is to be pushed.
+
+    Raises GroundupError when the registry does not answer or refuses an image.
     """
 
-    def look(image: Artifact) -> Published:
+    def look(image: Artifact) -> PushedImage:
         reference, wanted = f"{registry}/{image.image}", manifest_digest(image.path)
         there = registry_digest(registry, image, tls_verify=tls_verify) == wanted
-        return Published(name=image.name, reference=reference, digest=wanted, changed=not there)
+        return PushedImage(name=image.name, reference=reference, digest=wanted, changed=not there)
 
     def send(address: str, number: int, image: Artifact) -> None:
-        progress(f"[publish {number}/{len(images)}] {registry}/{image.image}")
+        what = f"[publish {number}/{len(images)}] {registry}/{image.image}"
+        progress(what)
         if not dry_run:
-            _push(image, f"{address}/{image.image}", tls_verify=tls_verify and inside is None)
+            with reminder(progress, f"{what}, {image.path.stat().st_size / 2**20:.0f} MiB"):
+                _push(image, f"{address}/{image.image}", tls_verify=tls_verify and inside is None)
 
     with ThreadPoolExecutor(2) as pool:
         found = list(pool.map(look, images))
@@ -100,26 +81,17 @@ def push(
     return found
 
 
-@functools.cache  # it reads the machine's certificates, which takes longer than a request
-def direct() -> urllib.request.OpenerDirector:
-    """Return an opener that passes by the machine's proxy: a seed is never behind it."""
-    return urllib.request.build_opener(urllib.request.ProxyHandler({}))
-
-
 def registry_digest(registry: str, image: Artifact, *, tls_verify: bool) -> str | None:
     """Return the digest a registry holds under the image's tag, None when it has no such tag."""
     repository, _, tag = str(image.image).rpartition(":")
     url = f"{'https' if tls_verify else 'http'}://{registry}/v2/{repository}/manifests/{tag}"
-    request = urllib.request.Request(url, headers={"Accept": _ACCEPT}, method="HEAD")  # noqa: S310 - built above
     try:
-        with direct().open(request, timeout=20) as answer:
-            return str(answer.headers["Docker-Content-Digest"])
-    except urllib.error.HTTPError as error:
-        if error.code == 404:
-            return None
-        raise _no_registry(registry, error) from error
-    except (OSError, http.client.HTTPException) as error:
-        raise _no_registry(registry, error) from error
+        status, headers, _ = ask(url, method="HEAD", accept=_ACCEPT, timeout=20)
+    except OSError as error:
+        raise _no_registry(registry, str(error)) from error
+    if status not in (200, 404):
+        raise _no_registry(registry, f"HTTP status {status}")
+    return str(headers["Docker-Content-Digest"]) if status == 200 else None
 
 
 def served() -> Path:
@@ -127,27 +99,12 @@ def served() -> Path:
     return cache_dir() / "served"
 
 
-def file_tree(destination: Path, names: str | Sequence[str] | None, *, progress: Progress = silent) -> list[Path]:
-    """Lay out the files of artifacts as ``<artifact>/<version>/<file>`` with ``<file>.sha256`` beside each.
-
-    Args:
-        destination: directory to fill; files that are right already are left alone, nothing is removed.
-        names: artifacts or groups of kind ``files``; None: all of them. Other kinds are passed over.
-
-    Returns the files that were written. Files are hard links into the cache where the file system allows it.
-    """
-    from .. import ensure, load_lock
-
-    lock = load_lock()
-    chosen = [n for n in lock.select(_listed(names)) if lock.artifacts[n].kind == "files"]
-    written: list[Path] = []
-    for artifact in ensure(chosen, progress=progress, lock=lock).values():
-        written += lay_out(destination, artifact)
-    return written
-
-
 def lay_out(destination: Path, artifact: Artifact) -> list[Path]:
-    """Like ``file_tree``, for one artifact in hand; one at a time below ``destination``, whoever asks."""
+    """Lay out the files of an artifact as ``<artifact>/<version>/<file>`` with ``<file>.sha256`` beside each.
+
+    Hard links into the cache where the file system allows it. What is right already is left alone, nothing is removed.
+    One at a time below ``destination``, whoever asks. Returns the files that were written.
+    """
     destination.mkdir(parents=True, exist_ok=True)
     with locked(destination / ".lock"):
         return _lay_out(destination, artifact)
@@ -159,12 +116,7 @@ def _lay_out(destination: Path, artifact: Artifact) -> list[Path]:
         sums.touch()
         return []
     if digest(artifact.path) != artifact.sha256:
-        raise GroundupError(
-            f"artifact {artifact.name} in the cache is damaged: its digest is not {artifact.sha256[:12]}",
-            where=str(artifact.path),
-            why="every host of the site would run a changed program",
-            remedy=f"ci/supply build --rebuild {artifact.name}",
-        )
+        raise damaged(artifact.name, artifact.path)
     written = []
     for source in sorted(p for p in artifact.path.rglob("*") if p.is_file()):
         target = sums.parent / source.relative_to(artifact.path)
@@ -206,11 +158,7 @@ def _push(image: Artifact, reference: str, *, tls_verify: bool) -> None:
         )
 
 
-def _listed(names: str | Sequence[str] | None) -> str | list[str] | None:
-    return names if names is None or isinstance(names, str) else list(names)
-
-
-def _no_registry(registry: str, error: Exception) -> GroundupError:
+def _no_registry(registry: str, error: str) -> GroundupError:
     return GroundupError(
         f"the registry at {registry} does not answer as one: {error}",
         where=registry,

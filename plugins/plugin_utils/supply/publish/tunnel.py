@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import http.client
 import shlex
 import socket
 import subprocess
 import tempfile
 import time
-import urllib.error
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from ...errors import GroundupError
-from .serve import direct
+from .http import ask
 
 # Before all that was asked for: of several values ssh takes the first. A connection kept for others would outlive us.
 _OURS = (
@@ -80,13 +78,9 @@ def _free_port() -> int:
 
 
 def _answers(url: str) -> bool:
-    try:
-        with direct().open(url, timeout=5):
-            return True
-    except urllib.error.HTTPError:
-        return True
-    except (OSError, http.client.HTTPException):
-        return False
+    with suppress(OSError):
+        return bool(ask(url, timeout=5))
+    return False
 
 
 def _no_way(host: str, target: str, said: str) -> GroundupError:

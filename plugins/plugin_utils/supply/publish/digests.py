@@ -24,14 +24,14 @@ FILE = "published.json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
+class PublishedDigests:
     """Digests of everything a seed serves."""
 
     images: Mapping[str, str] = field(default_factory=dict)  # "groundup/mariadb:11.8" -> "sha256:..."
     files: Mapping[str, str] = field(default_factory=dict)  # "kubernetes/1.36.3/kubeadm" -> sha256 in hexadecimal
 
     @classmethod
-    def of(cls, images: Iterable[Artifact], places: Iterable[Path], *, root: Path) -> Record:
+    def of(cls, images: Iterable[Artifact], places: Iterable[Path], *, root: Path) -> PublishedDigests:
         """Return the record of image artifacts and of the directories ``places`` of a file tree below ``root``."""
         files = {}
         for place in places:
@@ -41,7 +41,7 @@ class Record:
         return cls(images={str(image.image): manifest_digest(image.path) for image in images}, files=files)
 
     @classmethod
-    def from_plain(cls, data: Any) -> Record:
+    def from_plain(cls, data: Any) -> PublishedDigests:
         """Return the record in ``data``. Raises TypeError, KeyError or ValueError for anything else."""
         return cls(
             images={str(name): str(digest) for name, digest in data["images"].items()},
@@ -52,14 +52,14 @@ class Record:
         """Return the record as plain data."""
         return asdict(self)
 
-    def under(self, newer: Record) -> Record:
+    def updated(self, newer: PublishedDigests) -> PublishedDigests:
         """Return this record with all that ``newer`` knows laid over it: what is not published again stays served."""
-        return Record(images={**self.images, **newer.images}, files={**self.files, **newer.files})
+        return PublishedDigests(images={**self.images, **newer.images}, files={**self.files, **newer.files})
 
-    def without(self, images: Iterable[str], files: Iterable[str]) -> Record:
+    def without(self, images: Iterable[str], files: Iterable[str]) -> PublishedDigests:
         """Return the record without these images (names as in it) and the files below these directories."""
         gone, places = set(images), tuple(f"{place}/" for place in files)
-        return Record(
+        return PublishedDigests(
             images={name: digest for name, digest in self.images.items() if name not in gone},
             files={name: digest for name, digest in self.files.items() if not name.startswith(places)},
         )
@@ -76,11 +76,11 @@ class Record:
         return pinned
 
 
-def load(site: str) -> Record | None:
+def load(site: str) -> PublishedDigests | None:
     """Return the record of ``site``, None when nothing was published for it from here."""
     path = state_dir(site) / FILE
     try:
-        return Record.from_plain(json.loads(path.read_text(encoding="utf-8")))
+        return PublishedDigests.from_plain(json.loads(path.read_text(encoding="utf-8")))
     except FileNotFoundError:
         return None
     except (ValueError, TypeError, KeyError, AttributeError) as error:
@@ -92,20 +92,20 @@ def load(site: str) -> Record | None:
         ) from error
 
 
-def save(site: str, record: Record) -> None:
+def save(site: str, record: PublishedDigests) -> None:
     """Write the record of ``site``."""
     path = state_dir(site) / FILE
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     write_file(path, json.dumps(record.plain(), indent=1, sort_keys=True).encode() + b"\n", mode=0o644)
 
 
-def needed(site: str, *, seed: str | None, dry_run: bool) -> Record:
+def required(site: str, *, seed: str | None, dry_run: bool) -> PublishedDigests:
     """Return the record that nodes of ``site`` are told from.
 
     Without a ``seed`` there is none: an existing registry answers for its own names. With ``dry_run`` there may be
     none yet, and names stay names. Otherwise raises GroundupError when it is missing.
     """
-    record = load(site) if seed else Record()
+    record = load(site) if seed else PublishedDigests()
     if record is None and not dry_run:
         raise GroundupError(
             f"nothing is recorded of what {seed} serves",
@@ -113,12 +113,12 @@ def needed(site: str, *, seed: str | None, dry_run: bool) -> Record:
             why="nodes run what was published, by its digest; a name alone could be other content on each of them",
             remedy="run the playbook groundup.cloud.seed, which publishes and writes it",
         )
-    return record or Record()
+    return record or PublishedDigests()
 
 
-def foreseen(variables: Mapping[str, Any], *, seed: str | None) -> Record | None:
+def of_dry_run(variables: Mapping[str, Any], *, seed: str | None) -> PublishedDigests | None:
     """Return what ``seed`` would serve, as its own layer said before in this run in check mode; None: it did not."""
     if not seed or not dry_run(variables) or seed not in variables.get("hostvars", {}):
         return None
     said = variables["hostvars"][seed].get("seed_published") or {}
-    return Record.from_plain(said["published"]) if "published" in said else None
+    return PublishedDigests.from_plain(said["published"]) if "published" in said else None

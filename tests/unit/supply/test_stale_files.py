@@ -13,12 +13,16 @@ from pathlib import Path
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.locks import locked
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build.progress import silent
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.prune import prune
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.stale import archive, clear, clear_archives
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.store import Store
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.stale import (
+    remove_archives,
+    remove_stale,
+    temporary_archive,
+)
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.store import ArtifactStore
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock.model import Lock
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish import serve
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish.serve import lay_out
 
 from .conftest import FakeBuilder
 from .seed import Seed
@@ -28,14 +32,14 @@ pytestmark = pytest.mark.usefixtures("state")
 
 
 def _hold_archive(ready: Event) -> None:
-    with archive() as path:
+    with temporary_archive() as path:
         path.write_text("half of it")
         ready.set()
         signal.pause()
 
 
 def _hold_build(ready: Event) -> None:
-    with Store().building("a") as place:
+    with ArtifactStore().building("a") as place:
         (place / "files").mkdir()
         ready.set()
         signal.pause()
@@ -63,10 +67,10 @@ def another_run(work: Callable[[Event], None]) -> Iterator[Callable[[], None]]:
 
 
 def test_an_archive_is_there_inside_the_block_only(cache: Path) -> None:
-    with archive() as path:
+    with temporary_archive() as path:
         assert path.parent == cache
         assert path.name.startswith("publish-")
-    with pytest.raises(OSError, match="lost"), archive() as path:
+    with pytest.raises(OSError, match="lost"), temporary_archive() as path:
         raise OSError("lost")
     assert not list(cache.glob("publish-*"))
 
@@ -74,13 +78,13 @@ def test_an_archive_is_there_inside_the_block_only(cache: Path) -> None:
 def test_an_archive_goes_when_its_run_is_dead_and_not_before(cache: Path) -> None:
     with another_run(_hold_archive) as kill:
         (path,) = cache.glob("publish-*.tar")
-        assert clear_archives() == ()
+        assert remove_archives() == ()
         assert path.read_text() == "half of it"
         kill()
         assert path.exists(), "nobody cleans up behind SIGKILL"
-        assert clear_archives(dry_run=True) == (path,)
+        assert remove_archives(dry_run=True) == (path,)
         assert path.exists()
-        assert clear_archives() == (path,)
+        assert remove_archives() == (path,)
         assert not path.exists()
 
 
@@ -118,8 +122,8 @@ def test_half_a_root_stays_while_somebody_has_the_roots_lock(left: str, cache: P
     place = cache / "unpacked" / left
     (place / "etc").mkdir(parents=True)
     with locked(cache / "unpacked/.root-go.lock"):
-        assert clear() == ()
-    assert clear() == (place,)
+        assert remove_stale() == ()
+    assert remove_stale() == (place,)
     assert not place.exists()
 
 
@@ -128,20 +132,20 @@ def test_what_is_being_laid_out_is_locked_against_other_runs(
 ) -> None:
     """Two sites' seeds may be filled at once, and a prune may run beside them."""
     del fake
-    artifact = supply.ensure("a", progress=silent, lock=make_lock(a={}))["a"]
+    artifact = supply.ensure("a", lock=make_lock(a={}))["a"]
     left = cache / "served/a/.old-0"
     left.mkdir(parents=True)
     seen: list[tuple[Path, ...]] = []
     link = serve._link
 
     def looked(source: Path, target: Path) -> None:
-        seen.append(clear())
+        seen.append(remove_stale())
         link(source, target)
 
     monkeypatch.setattr(serve, "_link", looked)
-    assert supply.lay_out(serve.served(), artifact) == [cache / "served/a/1/file"]
+    assert lay_out(serve.served(), artifact) == [cache / "served/a/1/file"]
     assert seen == [()]
-    assert clear() == (left,)
+    assert remove_stale() == (left,)
 
 
 def test_files_laid_out_for_seeds_in_old_versions_go_like_their_artifacts(
@@ -162,6 +166,6 @@ def test_files_laid_out_for_seeds_in_old_versions_go_like_their_artifacts(
     assert [each.name for each in removed] == ["served/a/1"]
     assert not old.exists()
     assert kept.is_dir()
-    supply.ensure("a", progress=silent, lock=new)
+    supply.ensure("a", lock=new)
     seed.publish(new)
     assert (kept / ".artifact.json").stat().st_mtime > month_ago, "publishing is using"

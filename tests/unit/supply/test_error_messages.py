@@ -14,7 +14,6 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build import machine
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build.progress import silent
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.artifact import file_digest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.store import remove_tree
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.unpack import unpacked
@@ -81,7 +80,7 @@ def test_a_file_that_is_not_in_the_published_archive_is_told(
     file = {"url": archive.as_uri(), "digest": digest, "member": member or "linux/program"}
     lock = make_lock(a={"upstream": {"files": {"program": file}}})
     with pytest.raises(GroundupError, match=f"artifact a 1: .*cannot be taken out of .*({said})") as caught:
-        supply.ensure("a", progress=silent, lock=lock, source="upstream")
+        supply.ensure("a", lock=lock, source="upstream")
     assert caught.value.where.endswith("artifacts.a.upstream.files.program.member")
 
 
@@ -111,9 +110,9 @@ def test_a_program_that_is_not_in_the_wheel_is_told(
     }
     entry = {"builder": "wheel_member", "provides": ["tool"]}
     if path == ["program"]:  # the right one first: what follows fails for the path alone
-        made = supply.ensure("a", progress=silent, lock=make_lock(a={**entry, "inputs": inputs}))["a"]
+        made = supply.ensure("a", lock=make_lock(a={**entry, "inputs": inputs}))["a"]
         assert (made.path / "tool").read_text() == "#!/bin/sh\n"
         path = ["program", "more"]
     with pytest.raises(GroundupError, match=rf"artifact a 1: {path[-1]} cannot be taken out of {wheel.name}") as caught:
-        supply.ensure("a", progress=silent, lock=make_lock(a={**entry, "inputs": {**inputs, "path": path}}))
+        supply.ensure("a", lock=make_lock(a={**entry, "inputs": {**inputs, "path": path}}))
     assert caught.value.where.endswith("artifacts.a.inputs.path")
