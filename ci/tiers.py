@@ -17,6 +17,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from ansible_collections.groundup.cloud.plugins.plugin_utils.progress import reminder
+
 ROOT = Path(__file__).resolve().parent.parent
 SUMMARY = re.compile(r"^(=+ )?(\d+ (passed|failed|errors?|skipped)|no tests ran).* in [\d.]+s")
 SKIPPED_TEST = re.compile(r"^SKIPPED \[\d+\] .*")
@@ -70,7 +72,7 @@ SCENARIOS = sorted(
 THREE_CONTROL_HOSTS = "SITE=inventories/lab-ha/site.yml"
 THREE_CONTROL_HOST_TESTS = (
     ("ci/lab", "supply"),
-    ("ci/lab", "destroy"),  # remains of an earlier run
+    ("ci/lab", "destroy"),  # what an earlier run left
     ("ci/lab", "up"),
     ("ci/lab", "unchanged"),
     (*PYTEST, "-m", "lab", "tests/e2e/test_galera.py", "tests/e2e/test_failure_cards.py", "-k", "galera"),
@@ -107,7 +109,7 @@ TIERS = (
     Tier(
         name="lab",
         commands=(
-            ("ci/lab", "destroy"),  # remains of an earlier run
+            ("ci/lab", "destroy"),  # what an earlier run left
             (*PYTEST, "tests/e2e/test_lab_clean.py"),
             (*PYTEST, "tests/e2e/test_prediction.py"),
             (*PYTEST, "-m", "not long", "tests/e2e/test_interruption.py"),  # leaves the lab up and unchanged
@@ -142,12 +144,17 @@ TIERS = (
 
 def run(command: tuple[str, ...], *, prefix: str = "") -> tuple[int, list[str]]:
     """Run one command, passing its output through, and collect the lines the final report repeats."""
-    print(f"\n$ {' '.join(command)}", flush=True)
+    shown = " ".join(command)
+    print(f"\n$ {shown}", flush=True)
     kept: list[str] = []
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+    with (
+        subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process,
+        reminder(lambda line: print(line, flush=True), shown) as heard,
+    ):
         if process.stdout is None:  # never with PIPE; tells the type checker so
             raise RuntimeError("no standard output")
         for line in process.stdout:
+            heard()
             sys.stdout.write(prefix + line)
             sys.stdout.flush()
             if SUMMARY.match(line.strip()) or SKIPPED_TEST.match(line.strip()):

@@ -12,7 +12,8 @@ description:
   - Modules of this collection print what an operator needs while they run, findings as a table and failure cards
     first of all. When one fails, this callback adds its message. The whole result, the place of the task and what else
     Ansible would print come with C(-v).
-  - A task that prints while it runs has its name above what it prints.
+  - A task that prints while it runs has its name above what it prints. Of any other that takes long, name and time are
+    printed now and then.
   - Everything else is as in P(ansible.builtin.default#callback), and has its options.
 extends_documentation_fragment:
   - default_callback
@@ -21,10 +22,12 @@ requirements:
   - Set as C(stdout_callback).
 """
 
+from contextlib import ExitStack
 from typing import Any
 
 from ansible import constants
 from ansible.plugins.callback.default import CallbackModule as Default
+from ansible_collections.groundup.cloud.plugins.plugin_utils.progress import reminder
 
 _OURS = "groundup.cloud."
 _SPEAKING = tuple(_OURS + name for name in ("kubernetes_charts", "plan", "rollout", "supply", "supply_publish"))
@@ -39,6 +42,10 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible ships no types
     CALLBACK_VERSION = 2.0
     CALLBACK_TYPE = "stdout"
     CALLBACK_NAME = "groundup.cloud.brief"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._reminder = ExitStack()
 
     def v2_runner_on_failed(self, result: Any, ignore_errors: bool = False) -> None:
         """Say what failed in one message, or leave it to Ansible."""
@@ -61,10 +68,18 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible ships no types
             self._display.display("...ignoring", color=constants.COLOR_SKIP)
 
     def v2_playbook_on_task_start(self, task: Any, is_conditional: bool) -> None:
-        """Print the name of a task before what the task prints."""
+        """Print the name of a task before what the task prints; have its name printed while it takes long."""
         super().v2_playbook_on_task_start(task, is_conditional)
-        if task.resolved_action in _SPEAKING and self._last_task_banner != task._uuid:
+        self._reminder.close()
+        if task.resolved_action not in _SPEAKING:
+            self._reminder.enter_context(reminder(self._display.display, task.get_name()))
+        elif self._last_task_banner != task._uuid:
             self._print_task_banner(task)
+
+    def v2_playbook_on_stats(self, stats: Any) -> None:
+        """End what is printed now and then."""
+        self._reminder.close()
+        super().v2_playbook_on_stats(stats)
 
 
 def _is_ours(task: Any) -> bool:

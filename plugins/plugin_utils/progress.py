@@ -27,18 +27,22 @@ def clock(seconds: float) -> str:
 
 
 @contextmanager
-def reminder(progress: Progress, what: str, *, seconds: float = SILENCE) -> Iterator[None]:
-    """Show ``what`` and the time since the start of the block every ``seconds``."""
-    ended, start = threading.Event(), time.monotonic()
+def reminder(progress: Progress, what: str, *, seconds: float = SILENCE) -> Iterator[Callable[[], None]]:
+    """Show ``what`` and the time so far whenever ``seconds`` have passed without a call of what this yields."""
+    heard, ended, start = threading.Event(), threading.Event(), time.monotonic()
 
     def remind() -> None:
-        while not ended.wait(seconds):
-            progress(f"{what}: {clock(time.monotonic() - start)} so far")
+        while not ended.is_set():
+            if heard.wait(seconds):
+                heard.clear()
+            else:
+                progress(f"{what}: {clock(time.monotonic() - start)} so far")
 
     thread = threading.Thread(target=remind, name="reminder", daemon=True)
     thread.start()
     try:
-        yield
+        yield heard.set
     finally:
         ended.set()
+        heard.set()
         thread.join()

@@ -1,10 +1,16 @@
-"""A task that prints while it runs has its name above what it prints."""
+"""A task that prints while it runs has its name above what it prints; any other is named while it takes long."""
 
 from __future__ import annotations
 
+import time
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
+import pytest
+from ansible.plugins.callback.default import CallbackModule as Default
 from ansible_collections.groundup.cloud.plugins.callback import brief
+from ansible_collections.groundup.cloud.plugins.plugin_utils.progress import reminder
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -13,3 +19,26 @@ def test_every_task_that_prints_while_it_runs_has_its_name_above() -> None:
     actions = (ROOT / "plugins/action").glob("*.py")
     printing = {f"groundup.cloud.{path.stem}" for path in actions if "self._display.display" in path.read_text()}
     assert printing == set(brief._SPEAKING)
+
+
+def test_a_task_that_takes_long_is_named_again_and_again_and_one_that_prints_is_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    lines: list[str] = []
+    monkeypatch.setattr(brief, "reminder", partial(reminder, seconds=0.05))
+    for inherited in ("v2_playbook_on_task_start", "v2_playbook_on_stats", "_print_task_banner"):
+        monkeypatch.setattr(Default, inherited, lambda *_, **__: None)
+    callback = brief.CallbackModule()
+    callback._display = SimpleNamespace(display=lines.append)
+
+    def task(name: str, action: str) -> SimpleNamespace:
+        return SimpleNamespace(get_name=lambda: name, resolved_action=action, _uuid=name)
+
+    callback.v2_playbook_on_task_start(task("Wait for hosts", "ansible.builtin.wait_for_connection"), False)
+    time.sleep(0.2)
+    callback.v2_playbook_on_task_start(task("Make artifacts", "groundup.cloud.supply"), False)
+    assert set(lines) == {"Wait for hosts: 00:00 so far"}
+    number = len(lines)
+    time.sleep(0.2)
+    callback.v2_playbook_on_stats(None)
+    assert len(lines) == number

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pytest
+from ansible_collections.groundup.cloud.ci import tiers
 from ansible_collections.groundup.cloud.ci.tiers import Tier, run_tier
+from ansible_collections.groundup.cloud.plugins.plugin_utils.progress import reminder
 
 PASSES = ("sh", "-c", "echo '3 passed in 0.1s'")
 FAILS = ("sh", "-c", "echo '1 failed, 2 passed in 0.1s'; exit 3")
@@ -49,3 +52,11 @@ def test_a_tier_that_cannot_run_is_skipped_with_its_reason(tmp_path: Path) -> No
     outcome = run_tier(Tier(name="t", commands=(("touch", str(never)),), needs=lambda: "no such machine"))
     assert (outcome.verdict, outcome.notes) == ("skipped", ("no such machine",))
     assert not never.exists()
+
+
+def test_a_command_that_says_nothing_is_named_with_its_time(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(tiers, "reminder", partial(reminder, seconds=0.1))
+    run_tier(Tier(name="t", commands=(("sleep", "0.4"),)))
+    assert "\nsleep 0.4: 00:00 so far\n" in capsys.readouterr().out
