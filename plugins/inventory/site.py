@@ -52,10 +52,11 @@ from ansible import context
 from ansible.errors import AnsibleParserError
 from ansible.plugins.inventory import BaseInventoryPlugin
 from ansible.template import trust_as_template
+from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.layers import ABSENT, LAYERS, groups_of
+from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.roles import ROLES
 from ansible_collections.groundup.cloud.plugins.plugin_utils.lifetime import end_workers_with_run
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Problem, SiteError, load_site, make_plan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.model.machines import ROLES
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.output.serial import host_vars, site_vars
 
 _PLUGIN = re.compile(rb"^(?:\xef\xbb\xbf)?plugin:\s*[\"']?([A-Za-z0-9_.]+)", re.MULTILINE)
@@ -115,14 +116,13 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # ansible shi
             "groundup_dry_run": "{{ ansible_check_mode or 'check' in ansible_run_tags }}",
         }.items():
             everything.set_variable(name, _trusted(value, known))
-        # "absent" stays empty but in check mode, where metal fills it with hosts that only a real run would make.
-        for group in (*ROLES, "kubernetes", "provisioner_existing", "absent"):
+        # What plays name must exist without machines. Metal fills ABSENT in a dry run.
+        named = {layer.group for layer in LAYERS.values()} - {"all", "localhost"}
+        for group in (*ROLES, *sorted(named), "provisioner_existing", ABSENT):
             inventory.add_group(group)
         for host in plan.hosts.values():
-            groups = [*host.roles, f"rack_{host.rack.replace('-', '_')}", f"provisioner_{host.provisioner}"]
-            if host.node_labels:
-                groups.append("kubernetes")
-            for group in groups:
+            place = (f"rack_{host.rack.replace('-', '_')}", f"provisioner_{host.provisioner}")
+            for group in (*groups_of(host.roles, node=bool(host.node_labels)), *place):
                 if group not in inventory.groups:
                     inventory.add_group(group)
                 inventory.add_host(host.name, group)

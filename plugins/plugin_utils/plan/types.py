@@ -9,11 +9,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-Role = Literal["seed", "control", "storage", "worker", "hypervisor"]
-Purpose = Literal["oob", "provisioning", "management", "cluster", "storage", "tunnel", "provider"]
+from ..layers.provisioners import Provisioner
+from ..layers.purposes import Purpose
+from ..layers.roles import Role
+from ..layers.storage import Volumes
+
 Severity = Literal["error", "warning", "info"]
-Provisioner = Literal["existing", "container", "ironic"]
 CniName = Literal["flannel", "cilium", "calico"]
+EdgeKind = Literal["haproxy", "gateway-api"]
+FailureDomain = Literal["host", "rack", "room"]
+Source = Literal["build", "registry", "upstream"]
+TenantNetwork = Literal["geneve", "vlan", "flat"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,9 +67,7 @@ class HostPlan:
     roles: tuple[Role, ...]
     rack: str
     hardware: str  # hardware profile
-    provisioner: (
-        Provisioner  # container: a system container of the lab; ironic: zero touch; existing: already installed
-    )
+    provisioner: Provisioner
     address: str  # on the management network: ssh, kubelet, etcd
     interfaces: tuple[InterfacePlan, ...]
     bmc: dict[str, Any] | None
@@ -71,6 +75,10 @@ class HostPlan:
     host_key: str | None  # public key of its sshd, where the site file vouches for it
     node_labels: dict[str, str] = field(default_factory=dict)  # Kubernetes labels; empty: not a Kubernetes node
     node_taints: tuple[str, ...] = ()
+    # Its roles' own, beside `HostSettings`.
+    packages: dict[str, tuple[str, ...]] = field(default_factory=dict)  # by the layer that installs them
+    sysctl: dict[str, str] = field(default_factory=dict)
+    kernel_modules: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,13 +107,14 @@ class HostSettings:
     hardening: bool
     disabled_units: tuple[str, ...]
     blocked_modules: tuple[str, ...]
+    volumes: tuple[str, ...]  # directories that hold overlays or much data
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SupplyPlan:
     """Where artifacts come from and where the site serves them."""
 
-    source: Literal["build", "registry", "upstream"]
+    source: Source
     registry: str  # "registry.lab.test:5000": every image reference starts with it
     registry_inside: str  # "127.0.0.1:5001": where the seed itself reaches its registry, and images are put in
     registry_tls: bool  # whether it is spoken to by HTTPS; the seed's is plain, inside the site
@@ -148,7 +157,7 @@ class KubernetesPlan:
     first_control: str  # the host that initialises the cluster; any other control host joins
     etcd_members: int
     storage_class: str  # "general"
-    storage_backend: str  # local | ceph-rbd | external
+    storage_backend: Volumes
     audit: bool
     encrypt_secrets: bool
     kubelet: dict[str, Any]  # KubeletConfiguration fields the site sets
@@ -172,7 +181,7 @@ class EndpointPlan:
 class EdgePlan:
     """The virtual IP and what listens on it."""
 
-    kind: Literal["haproxy", "gateway-api"]
+    kind: EdgeKind
     address: str
     network: str
     prefix: int
@@ -198,7 +207,7 @@ class ReleasePlan:
 class OvnPlan:
     """The network of the tenants."""
 
-    tenant_network: Literal["geneve", "vlan", "flat"]
+    tenant_network: TenantNetwork
     tunnel_ids: str  # geneve: "first-last"
     vlan_range: str | None  # vlan: "first-last"
     max_header_size: int  # bytes of a Geneve header with OVN's options

@@ -392,8 +392,14 @@ def test_a_mistake_is_found_at_its_key(
 def test_a_region_is_sound_but_for_what_this_version_does_not_build(plan_of: Callable[..., Plan]) -> None:
     found = plan_of("region").findings
     assert {(finding.name, finding.severity) for finding in found} == {("not-in-this-version", "warning")}
-    where = [finding.where for finding in found]
-    assert where == [("machines",), ("networks.cluster",), ("ovn",), ("storage.backend",)]
+    said = [(finding.where, finding.what.partition(": ")[2].partition(",")[0]) for finding in found]
+    assert said == [
+        (("machines",), "hypervisors"),
+        (("machines",), "machines from power-off by Ironic"),
+        (("networks.cluster",), "a network of its own for pods' packets"),
+        (("ovn",), "the tenants' network (ovn)"),
+        (("storage.backend",), "Ceph on the site's storage hosts"),
+    ]
 
 
 @pytest.mark.parametrize("base", ["lab", "lab-ha"])

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from xml.etree import ElementTree as ET
 
 import pytest
+from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.purposes import PURPOSES
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.output.report import summary, table
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.output.topology import PLANE_COLOURS, topology_svg
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.output.topology import topology_svg
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -36,9 +37,9 @@ def test_every_rack_machine_plane_and_the_virtual_ip_are_drawn(plan_of: Callable
 def test_a_rack_is_joined_to_the_planes_its_machines_are_on_and_to_no_other(plan_of: Callable[..., Plan]) -> None:
     tree, _ = drawn(plan_of("region"))
     ends = [circle.get("stroke") for circle in tree.iter(f"{SVG}circle")]
-    assert ends.count(PLANE_COLOURS["provider"]) == 8  # the hypervisors' racks
-    assert ends.count(PLANE_COLOURS["cluster"]) == 3  # the control hosts'
-    assert ends.count(PLANE_COLOURS["management"]) == 11
+    assert ends.count(PURPOSES["provider"].colour) == 8  # the hypervisors' racks
+    assert ends.count(PURPOSES["cluster"].colour) == 3  # the control hosts'
+    assert ends.count(PURPOSES["management"].colour) == 11
 
 
 def test_nothing_is_drawn_outside_the_picture(plan_of: Callable[..., Plan]) -> None:
@@ -72,7 +73,7 @@ def test_the_table_has_every_finding_and_fits_its_width(plan_of: Callable[..., P
     text = table(findings, width=120)
     assert all(finding.name in text and finding.severity.upper() in text for finding in findings)
     assert max(map(len, text.splitlines())) <= 120
-    assert text.splitlines()[-1] == summary(findings) == "1 error, 1 warning, 1 info"
+    assert text.splitlines()[-1] == summary(findings) == "1 error, 2 warnings, 1 info"
 
 
 def test_the_table_of_nothing_says_so() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator
 
+from ...layers.provisioners import PROVISIONERS
 from ..layout.context import PlanContext
 from ..types import Finding
 
@@ -12,7 +13,8 @@ from ..types import Finding
 def check(context: PlanContext) -> Iterator[Finding]:
     """Yield machines without a host key, and keys without a machine."""
     keys, hosts = context.site.access.host_keys, context.plan.hosts
-    strangers = [host.name for host in hosts.values() if host.provisioner == "existing" and host.host_key is None]
+    installed = (host for host in hosts.values() if PROVISIONERS[host.provisioner].host_key_written)
+    strangers = [host.name for host in installed if host.host_key is None]
     if strangers:
         yield Finding(
             name="host-key-missing",

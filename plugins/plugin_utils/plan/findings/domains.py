@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ...layers.storage import BACKENDS
 from ..layout.context import PlanContext
 from ..types import Finding, HostPlan
 
@@ -17,7 +18,7 @@ def check(context: PlanContext) -> Iterator[Finding]:
 def _storage(context: PlanContext) -> Iterator[Finding]:
     written = context.site.storage
     hosts = context.layout.with_role("storage")
-    if written.backend not in ("cephadm", "rook") or not hosts:
+    if not BACKENDS[written.backend].layer or not hosts:
         return
     common = written.failure_domain or context.layout.profile.failure_domain
     wanted = {"storage.replicas": (written.replicas, common)}

@@ -6,9 +6,12 @@ import difflib
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from ...layers.layers import ABSENT, LAYERS
+from ...layers.roles import ROLES, Role
+from ...layers.storage import BACKENDS
 from ..layout.context import PlanContext
-from ..model.machines import ROLES, Hardware
-from ..types import Finding, Role
+from ..model.machines import Hardware
+from ..types import Finding
 
 
 def check(context: PlanContext) -> Iterator[Finding]:
@@ -33,7 +36,7 @@ def _roles(context: PlanContext) -> Iterator[Finding]:
         )
     if "nova" in site.openstack.services:
         needed["hypervisor"] = ("openstack.services", "nova has nowhere to start a server")
-    if site.storage.backend in ("cephadm", "rook"):
+    if BACKENDS[site.storage.backend].layer:
         needed["storage"] = ("storage.backend", f"{site.storage.backend} runs Ceph on storage hosts")
     for role, (key, why) in needed.items():
         if not context.layout.with_role(role):
@@ -105,7 +108,7 @@ def _references(context: PlanContext) -> Iterator[Finding]:
         for rack in [group.rack] if group.rack else (group.racks or []):
             if racks and rack not in racks:
                 yield _unknown("unknown-rack", base, "rack", rack, racks)
-    for name in sorted(names & {"all", "ungrouped", "kubernetes", "absent", "localhost", *ROLES}):
+    for name in sorted(names & {"all", "ungrouped", ABSENT, *ROLES, *(layer.group for layer in LAYERS.values())}):
         yield Finding(
             name="reserved-name",
             severity="error",
@@ -168,7 +171,7 @@ def _hardware(context: PlanContext) -> Iterator[Finding]:
     for host in context.plan.hosts.values():
         has = layout.hardware.get(host.hardware)
         for role in host.roles:
-            expected = layout.profile.hardware[role]
+            expected = ROLES[role].hardware[context.site.profile]
             if has is None or host.hardware == expected or (host.hardware, role) in seen:
                 continue
             seen.add((host.hardware, role))

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from ...layers.purposes import PURPOSES
+from ...layers.roles import ROLES
+from ...layers.storage import BACKENDS
 from ..layout.context import PlanContext
-from ..types import Finding, Purpose
+from ..types import Finding
 
 
 def check(context: PlanContext) -> Iterator[Finding]:
@@ -29,21 +32,18 @@ def check(context: PlanContext) -> Iterator[Finding]:
 
 def _shared(context: PlanContext) -> Iterator[Finding]:
     layout = context.layout
-    carried: dict[Purpose, str] = {}
-    if layout.with_role("hypervisor"):
-        carried["tunnel"] = "tenants' tunnels"
-        carried["provider"] = "external traffic"
-    if context.site.storage.backend != "none":
-        carried["storage"] = "storage traffic"
-    missing = {purpose: words for purpose, words in carried.items() if not layout.by_purpose(purpose)}
+    carried = [*ROLES["hypervisor"].brings] if layout.with_role("hypervisor") else []
+    carried += BACKENDS[context.site.storage.backend].networks
+    missing = [purpose for purpose in carried if not layout.by_purpose(purpose)]
     if not missing:
         return
+    traffic = " and ".join(PURPOSES[purpose].carries for purpose in missing)
     together = len(missing) == len(carried) and len(carried) > 1
     yield Finding(
         name="one-plane-for-everything" if together else "plane-missing",
         severity="error" if layout.profile.production else "warning",
         where=("networks",),
-        what=f"{' and '.join(missing.values())} would share {layout.management.name} with management and the API",
+        what=f"{traffic} would share {layout.management.name} with management and the API",
         why="a busy or broken tenant, or a recovering disk, then takes down the control of the cloud with it",
         remedy=f"write networks for: {', '.join(missing)}",
     )

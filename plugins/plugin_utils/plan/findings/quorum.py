@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ...layers.storage import BACKENDS
 from ...services import RECORDS
 from ...services.sizes import CONTROL_LABEL, sizes
 from ..layout.context import Layout, PlanContext
@@ -20,7 +21,7 @@ def check(context: PlanContext) -> Iterator[Finding]:
     for name, count in sizes(plan).members.items() if plan.openstack.services else ():
         if quorum := RECORDS[name].quorum:
             members[quorum] = (count, f"openstack.replicas.{name}", nodes)
-    if context.site.storage.backend in ("cephadm", "rook"):
+    if BACKENDS[context.site.storage.backend].layer:
         members["Ceph MON"] = (
             monitors(context.layout), "storage.monitors", len(context.layout.with_role("storage")) or 1,
         )  # fmt: skip

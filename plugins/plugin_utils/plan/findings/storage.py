@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from ...layers.storage import BACKENDS
 from ..layout.context import PlanContext
 from ..types import Finding
 
@@ -30,7 +31,7 @@ def check(context: PlanContext) -> Iterator[Finding]:
             why="every claim would stay pending",
             remedy="write storage.backend, or volumes: local",
         )
-    if written.backend in ("cephadm", "rook"):
+    if BACKENDS[written.backend].layer:
         yield from _cluster(context)
     names = Counter(pool.name or purpose for purpose, pool in written.pools.items())
     for name, count in names.items():

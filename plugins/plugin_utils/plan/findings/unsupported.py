@@ -1,17 +1,19 @@
-"""What can be written and planned, and this version does not build: said before anything waits for it in vain."""
+"""What can be written and planned, and this version does not build."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ...layers.layers import LAYERS, LayerRecord
+from ...layers.purposes import PURPOSES
+from ...layers.storage import BACKENDS
 from ..layout.context import PlanContext
 from ..types import Finding
 
 
 def check(context: PlanContext) -> Iterator[Finding]:
     """Yield a finding for each part of the site that no layer carries out yet."""
-    site, plan = context.site, context.plan
-    if site.edge.kind == "gateway-api":
+    if context.site.edge.kind == "gateway-api":
         yield Finding(
             name="not-in-this-version",
             severity="error",
@@ -20,42 +22,42 @@ def check(context: PlanContext) -> Iterator[Finding]:
             why="nothing would listen on port 443: no release could verify",
             remedy="write edge.kind: haproxy, or leave it out",
         )
-    if site.storage.backend in ("cephadm", "rook"):
-        yield _warning(
-            ("storage.backend",),
-            f"Ceph by {site.storage.backend}",
-            "storage is judged and planned only: the storage class `general` must come from elsewhere",
-            "bring your own class of that name and write storage.backend: external, or leave it for a later version",
-        )
-    bare = [host.name for host in plan.hosts.values() if host.provisioner == "ironic"]
-    if bare:
-        yield _warning(
-            ("machines",),
-            f"{len(bare)} machines from power-off by Ironic, {bare[0]} first",
-            "their layer passes over them: they must run and let the controller in before the next one",
-            "install them by other means and write provisioner: existing, or leave it for a later version",
-        )
-    for network in context.layout.by_purpose("cluster"):
-        yield _warning(
-            (f"networks.{network.name}",),
-            "a plane of its own for pods",
-            f"pods' packets cross {context.layout.underlay.name}, and their MTU is that plane's",
-            "leave it out, or leave it for a later version",
-        )
-    if "ovn" in site.model_fields_set:
-        yield _warning(
-            ("ovn",),
-            "the tenants' network",
-            "it is judged and planned, and no release reads it: Neutron comes later",
-            "leave it for a later version, or leave it out",
-        )
+    for name, layer in LAYERS.items():
+        missing = layer.unsupported
+        if missing and (asked := _asked(context, name, layer)):
+            yield _warning(missing.asked_by, f"{missing.what}{asked}", missing.why, missing.remedy)
+    for network in context.plan.networks.values():
+        record = PURPOSES[network.purpose]
+        if record.ignored:
+            what = f"a network of its own for {record.carries}"
+            yield _warning(f"networks.{network.name}", what, record.ignored, _LEAVE)
 
 
-def _warning(where: tuple[str, ...], what: str, why: str, remedy: str) -> Finding:
+_LEAVE = "leave it out, or leave it for a later version"
+
+
+def _asked(context: PlanContext, name: str, layer: LayerRecord) -> str:
+    """Return how much of the site asks for ``layer``, empty when nothing does."""
+    match layer.unsupported.asked_by if layer.unsupported else "":
+        case "machines":
+            hosts = [
+                host.name
+                for host in context.plan.hosts.values()
+                if host.provisioner in layer.provisioners or not set(layer.roles).isdisjoint(host.roles)
+            ]
+            return f", {len(hosts)} of them, {hosts[0]} first" if hosts else ""
+        case "storage.backend":
+            backend = context.site.storage.backend
+            return f", by {backend}" if BACKENDS[backend].layer == name else ""
+        case key:
+            return f" ({key})" if key in context.site.model_fields_set else ""
+
+
+def _warning(where: str, what: str, why: str, remedy: str) -> Finding:
     return Finding(
         name="not-in-this-version",
         severity="warning",
-        where=where,
+        where=(where,),
         what=f"this version does not build it: {what}",
         why=why,
         remedy=remedy,

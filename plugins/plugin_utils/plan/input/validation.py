@@ -5,12 +5,13 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator
 
+from ...layers.purposes import PURPOSES
+from ...layers.roles import ROLES
 from ..errors import Problem
 from ..layout.context import size_of
 from ..layout.names import MAX_NAMES
-from ..layout.profiles import INTERFACES, PROFILES
 from ..model import Site
-from ..model.machines import ROLES, MachineGroup
+from ..model.machines import MachineGroup
 
 MAX_LABEL = 63  # characters of a host name
 MAX_HOSTS = 50_000  # beyond any site seen; keeps a typing error (count: 20000, in many groups) from filling the memory
@@ -20,10 +21,10 @@ def problems(site: Site) -> Iterator[Problem]:
     """Yield every reason why no plan can be made from ``site``."""
     purposes = {network.purpose or name for name, network in site.networks.items()}
     for name, network in site.networks.items():
-        if network.purpose is None and name not in INTERFACES:
+        if network.purpose is None and name not in PURPOSES:
             reason = f"'{name}' is not a purpose, and none is written"
-            yield Problem(key=f"networks.{name}.purpose", reason=reason, remedy=_choose(name, tuple(INTERFACES)))
-    if "management" not in purposes and "management" not in PROFILES[site.profile].networks:
+            yield Problem(key=f"networks.{name}.purpose", reason=reason, remedy=_choose(name, tuple(PURPOSES)))
+    if "management" not in purposes and site.profile not in PURPOSES["management"].cidr:
         reason = f"the profile {site.profile} has no network of its own to manage hosts on"
         yield Problem(key="networks.management", reason=reason, remedy="write `networks: {management: {cidr: ...}}`")
     total = 0
@@ -32,7 +33,7 @@ def problems(site: Site) -> Iterator[Problem]:
             yield Problem(
                 key=f"machines.{name}.roles",
                 reason=f"'{name}' is not a role, and none is written",
-                remedy=_choose(name, ROLES),
+                remedy=_choose(name, tuple(ROLES)),
             )
         if group.per_rack and not (group.racks or site.racks):
             yield Problem(

@@ -11,18 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network
 
-from ..model.machines import ROLES
+from ...layers.roles import ROLES
 from ..model.networks import Network
-from ..types import Role
 
-# In 32nds of the network. The first 32nd is for routers and virtual addresses; hypervisors are most of any large site.
-SHARES: dict[Role, tuple[int, int]] = {
-    "seed": (1, 2),
-    "control": (2, 4),
-    "storage": (4, 8),
-    "worker": (8, 16),
-    "hypervisor": (16, 32),
-}
 SMALLEST_SHARED = (
     25  # prefix length; in a smaller network the first share has no room for a router and a virtual address
 )
@@ -60,11 +51,11 @@ def number(address: str) -> int:
 
 
 def shares(network: Network) -> dict[str, Share]:
-    """Return each role's share of ``network``: as written in ``ranges``, else by `SHARES`."""
+    """Return each role's share of ``network``: as written in ``ranges``, else by its record."""
     cidr = IPv4Network(network.cidr)
     base, size = int(cidr.network_address), cidr.num_addresses
     found: dict[str, Share] = {}
-    for role in ROLES:
+    for role, record in ROLES.items():
         written = network.ranges.get(role)
         if written:
             first, last = written.split("-")
@@ -72,7 +63,7 @@ def shares(network: Network) -> dict[str, Share]:
         elif cidr.prefixlen > SMALLEST_SHARED:
             found[role] = Share(base, base - 1)
         else:
-            low, high = SHARES[role]
+            low, high = record.share
             found[role] = Share(base + size * low // 32, min(base + size * high // 32, base + size - 1) - 1)
     return found
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from ...layers.purposes import Purpose
+from ...layers.roles import Role
 from ..model import Site
 from ..model.machines import Hardware, Machine, MachineGroup
 from ..model.networks import Network
-from ..types import Finding, HostPlan, NetworkPlan, Plan, Purpose, Role
+from ..types import Finding, HostPlan, NetworkPlan, Plan
 from .addresses import Share
 from .names import expand_names
 from .profiles import Profile

@@ -4,24 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from ...layers.purposes import PURPOSES, Purpose
+from ...layers.roles import ROLES, Role
 from ..model.machines import MachineGroup, Port
-from ..types import Finding, InterfacePlan, NetworkPlan, Purpose, Role
+from ..types import Finding, InterfacePlan, NetworkPlan
 from .addresses import Share, text
 from .context import Layout, Member
 from .notes import range_full
-from .profiles import INTERFACES
-
-# Provider networks end on hypervisors only (N7): OVN's gateways are there, and a wire that strangers can reach has no
-# business on a control host. The out-of-band network ends on management controllers, not on hosts.
-ATTACHED: dict[Purpose, frozenset[Role]] = {
-    "management": frozenset(("seed", "control", "storage", "worker", "hypervisor")),
-    "cluster": frozenset(("control", "worker")),
-    "storage": frozenset(("control", "storage", "worker", "hypervisor")),
-    "tunnel": frozenset(("control", "hypervisor")),
-    "provider": frozenset(("hypervisor",)),
-    "provisioning": frozenset(("seed",)),
-    "oob": frozenset(),
-}
 
 
 @dataclass(slots=True)
@@ -116,16 +105,15 @@ class Ports:
         for name, network in layout.networks.items():
             position = counted.get(network.purpose, 0)
             counted[network.purpose] = position + 1
-            self._names[name] = layout.written[name].interface or f"{INTERFACES[network.purpose]}{position}"
+            self._names[name] = layout.written[name].interface or f"{PURPOSES[network.purpose].interface}{position}"
 
     def of_group(self, key: str, roles: tuple[Role, ...], group: MachineGroup) -> GroupPorts:
         """Return what hands out the interfaces of ``group``, whose key path is ``key``."""
         layout, role = self._layout, roles[0]
         with_bmc = group.bmc is not None or any(machine.bmc for machine in group.machines.values())
+        reached = frozenset[Purpose]().union(*(ROLES[role].networks for role in roles))
         networks = [
-            n
-            for n in layout.networks.values()
-            if ATTACHED[n.purpose].intersection(roles) or (n.purpose == "provisioning" and with_bmc)
+            n for n in layout.networks.values() if n.purpose in reached or (n.purpose == "provisioning" and with_bmc)
         ]
         boot = next((n.name for n in networks if n.purpose == "provisioning"), layout.management.name)
         attachments = [self._attach(n, role, boots=n.name == boot) for n in networks]
@@ -145,5 +133,5 @@ class Ports:
             interface=self._names[network.name],
             prefix=int(network.cidr.partition("/")[2]),
             boots=boots,
-            addressed=network.purpose != "provider",
+            addressed=PURPOSES[network.purpose].addressed,
         )

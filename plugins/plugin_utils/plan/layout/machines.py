@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ...layers.provisioners import PROVISIONERS
+from ...layers.purposes import PURPOSES, Purpose
+from ...layers.roles import ROLES
+from ...layers.storage import BACKENDS
 from ..model import Site
 from ..model.machines import Bmc, MachineGroup
 from ..model.networks import Network
-from ..types import HostPlan, NetworkPlan, Purpose
+from ..types import HostPlan, NetworkPlan
 from .addresses import nth_of, shares
 from .context import Layout, Member, roles_of
 from .interfaces import Ports
@@ -15,6 +19,7 @@ from .names import expand_names, number_in
 from .nodes import NodeRules
 from .notes import machine_without_number, name_twice, rack_full
 from .profiles import HARDWARE, PROFILES
+from .settings import own_settings
 
 NO_RACK = "default"  # the rack of machines whose site file names none
 
@@ -36,8 +41,11 @@ def lay_out(site: Site) -> Layout:
     for group_name, group in site.machines.items():
         roles = roles_of(group_name, group)
         labels, taints = nodes.labels(roles, group), nodes.taints(roles, group)
+        settings = {
+            own: own_settings(site.hosts, roles, node=nodes.is_node(roles), own_kernel=own) for own in (True, False)
+        }
         group_ports = ports.of_group(f"machines.{group_name}", roles, group)
-        hardware = group.hardware or profile.hardware[roles[0]]
+        hardware = group.hardware or ROLES[roles[0]].hardware[site.profile]
         beyond: list[str] = []  # machines their rack's block of addresses has no place for
         for member in _members(site, group_name, group, layout.racks):
             if member.name in layout.hosts:
@@ -48,13 +56,15 @@ def lay_out(site: Site) -> Layout:
             own = member.own
             address, interfaces, bmc_address = group_ports.of_member(member)
             bmc = _bmc(group.bmc, own.bmc if own else None, bmc_address)
+            provisioner = group.provisioner or ("ironic" if bmc else profile.provisioner)
+            has = settings[PROVISIONERS[provisioner].own_kernel]
             layout.hosts[member.name] = HostPlan(
                 name=member.name,
                 fqdn=f"{member.name}.{site.domain}",
                 roles=roles,
                 rack=member.rack,
                 hardware=(own.hardware if own else None) or hardware,
-                provisioner=group.provisioner or ("ironic" if bmc else profile.provisioner),
+                provisioner=provisioner,
                 address=address,
                 interfaces=interfaces,
                 bmc=bmc,
@@ -62,6 +72,9 @@ def lay_out(site: Site) -> Layout:
                 host_key=site.access.host_keys.get(member.name),
                 node_labels={**labels, "topology.kubernetes.io/zone": member.rack} if labels else {},
                 node_taints=taints,
+                packages=has.packages,
+                sysctl=has.sysctl,
+                kernel_modules=has.kernel_modules,
             )
             if member.number is None and not address:
                 if group.per_rack is not None and (number_in(member.name) or 0) > group.slots_per_rack:
@@ -79,27 +92,25 @@ def _networks(site: Site) -> dict[str, Network]:
     found = dict(site.networks)
     have = {network.purpose or name for name, network in found.items()}
     roles = {role for name, group in site.machines.items() for role in roles_of(name, group)}
-    needed = {"management"}
-    if "hypervisor" in roles or "neutron" in site.openstack.services:
-        needed |= {"tunnel", "provider"}
-    if site.storage.backend != "none" or "storage" in roles:
-        needed.add("storage")
+    if "neutron" in site.openstack.services:
+        roles.add("hypervisor")
+    needed = {"management", *BACKENDS[site.storage.backend].networks}
+    needed.update(purpose for role in roles for purpose in ROLES[role].brings)
     if any(group.bmc or any(machine.bmc for machine in group.machines.values()) for group in site.machines.values()):
         needed |= {"provisioning", "oob"}
-    for purpose, network in PROFILES[site.profile].networks.items():
-        if purpose in needed - have and purpose not in found:
-            found[purpose] = network
+    for purpose, record in PURPOSES.items():
+        if site.profile in record.cidr and purpose in needed - have and purpose not in found:
+            found[purpose] = Network(cidr=record.cidr[site.profile])
     return found
 
 
 def _network_plan(name: str, network: Network) -> NetworkPlan:
     purpose: Purpose = network.purpose or name  # type: ignore[assignment]  # `validation` made sure
-    routed = purpose in ("management", "provider", "oob", "provisioning")
     return NetworkPlan(
         name=name,
         purpose=purpose,
         cidr=network.cidr,
-        gateway=network.gateway or (nth_of(network.cidr, 1) if routed else None),
+        gateway=network.gateway or (nth_of(network.cidr, 1) if PURPOSES[purpose].routed else None),
         vlan=network.vlan,
         mtu=network.mtu or 1500,
     )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ..types import Finding, NetworkPlan, Role
+from ...layers.roles import Role
+from ..types import Finding, NetworkPlan
 from .addresses import Share
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from ...layers.provisioners import Provisioner
 from ..model.machines import Hardware
-from ..model.networks import Network
-from ..types import Purpose, Role
+from ..model.site import ProfileName
+from ..types import CniName
 
 # Requirement A2: the machines of a region, and the smaller ones the other profiles stand for.
 HARDWARE: dict[str, Hardware] = {
@@ -26,10 +27,8 @@ HARDWARE: dict[str, Hardware] = {
 class Profile:
     """Defaults and expectations of one kind of site."""
 
-    provisioner: Literal["existing", "container", "ironic"]
-    networks: dict[str, Network]  # used for a purpose the site needs and has no network for
-    hardware: dict[Role, str]  # hardware profile by role, and the least a machine of that role must have
-    cni: Literal["flannel", "cilium", "calico"]
+    provisioner: Provisioner
+    cni: CniName
     kubelet: dict[str, Any]
     ignore_preflight: tuple[str, ...]
     sysctl: dict[str, str]
@@ -53,20 +52,11 @@ _FORWARDING = {
 }
 _MODULES = ("br_netfilter", "overlay")
 
-PROFILES: dict[str, Profile] = {
+PROFILES: dict[ProfileName, Profile] = {
     # One machine stands for a site: hosts are system containers. They share the machine's kernel, so that no module is
     # loaded and only parameters of a network namespace are set; that kernel may still account by cgroup v1, and swap.
     "lab": Profile(
         provisioner="container",
-        networks={
-            "management": Network(cidr="10.90.0.0/24"),
-            "tunnel": Network(cidr="10.90.1.0/24"),
-            "storage": Network(cidr="10.90.2.0/24"),
-            "provisioning": Network(cidr="10.90.3.0/24"),
-            "oob": Network(cidr="10.90.4.0/24"),
-            "provider": Network(cidr="10.90.128.0/24"),
-        },
-        hardware=dict.fromkeys(("seed", "control", "storage", "worker", "hypervisor"), "lab-container"),
         cni="flannel",
         kubelet={**_KUBELET, **_SHARED_DISK, "failSwapOn": False, "failCgroupV1": False},
         ignore_preflight=("SystemVerification",),
@@ -79,14 +69,6 @@ PROFILES: dict[str, Profile] = {
     ),
     "edge": Profile(
         provisioner="existing",
-        networks={},
-        hardware={
-            "seed": "edge-seed",
-            "control": "edge-node",
-            "storage": "edge-node",
-            "worker": "edge-node",
-            "hypervisor": "edge-node",
-        },
         cni="flannel",
         kubelet=_KUBELET,
         ignore_preflight=(),
@@ -99,14 +81,6 @@ PROFILES: dict[str, Profile] = {
     ),
     "region": Profile(
         provisioner="existing",
-        networks={},
-        hardware={
-            "seed": "region-seed",
-            "control": "region-control",
-            "storage": "region-storage",
-            "worker": "region-control",
-            "hypervisor": "region-hypervisor",
-        },
         cni="cilium",
         kubelet=_KUBELET,
         ignore_preflight=(),
@@ -117,14 +91,4 @@ PROFILES: dict[str, Profile] = {
         production=True,
         control_taint=True,
     ),
-}
-
-INTERFACES: dict[Purpose, str] = {
-    "oob": "oob",
-    "provisioning": "prov",
-    "management": "mgmt",
-    "cluster": "clus",
-    "storage": "stor",
-    "tunnel": "tnl",
-    "provider": "ext",
 }

@@ -6,11 +6,10 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
+from ...layers.provisioners import PROVISIONERS, Provisioner
+from ...layers.roles import Role
 from ..layout.names import expand_names
 from .base import Address, Mac, Model, Name
-
-Role = Literal["seed", "control", "storage", "worker", "hypervisor"]
-ROLES: tuple[Role, ...] = ("seed", "control", "storage", "worker", "hypervisor")
 
 
 def _name_or_range(value: str) -> str:
@@ -110,10 +109,10 @@ class MachineGroup(Model):
         description="per_rack: size of a rack's block of addresses in the role's range. Changing it moves addresses.",
     )
     hardware: Name | None = Field(None, description="Hardware profile. Default: the profile's for the role.")
-    provisioner: Literal["existing", "container", "ironic"] | None = Field(
+    provisioner: Provisioner | None = Field(
         None,
-        description="existing: installed and reachable; container: a system container on the controller; "
-        "ironic: from power-off. Default: ironic when there is a bmc, else the profile's.",
+        description=f"{'; '.join(f'{name}: {record.what}' for name, record in PROVISIONERS.items())}. "
+        "Default: ironic when there is a bmc, else the profile's.",
     )
     bmc: Bmc | None = Field(None, description="What their management controllers have in common. Default: none.")
     labels: dict[LabelKey, LabelValue] = Field(default_factory=dict, description="Further Kubernetes node labels.")

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from ipaddress import IPv4Address
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
+from ...layers.purposes import PURPOSES, Purpose
+from ...layers.roles import Role
 from .base import Address, Cidr, IdRange, Model, Mtu, Name, Vlan, checked_address
 
-Purpose = Literal["oob", "provisioning", "management", "cluster", "storage", "tunnel", "provider"]
+_UNROUTED = [name for name, record in PURPOSES.items() if not record.routed]
 
 
 def _address_range(value: str) -> str:
@@ -35,11 +37,12 @@ class Network(Model):
     )
     gateway: Address | None = Field(
         None,
-        description="Router of this plane. Default: its first address; none on cluster, storage and tunnel.",
+        description="Router of this plane. Default: its first address; "
+        f"none on {', '.join(_UNROUTED[:-1])} and {_UNROUTED[-1]}.",
     )
     vlan: Vlan | None = Field(None, description="VLAN id on the wire. Default: untagged.")
     mtu: Mtu | None = Field(None, description="Bytes of payload a frame may carry. Default: 1500.")
-    ranges: dict[Literal["seed", "control", "storage", "worker", "hypervisor"], AddressRange] = Field(
+    ranges: dict[Role, AddressRange] = Field(
         default_factory=dict,
         description="Addresses by role, first-last. Default: a fixed share of the network for each role.",
     )

@@ -7,7 +7,9 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, create_model
 
+from ...layers.storage import Backend, Volumes
 from ...services import RECORDS, of_kind
+from ..types import CniName, EdgeKind, FailureDomain, Source, TenantNetwork
 from .base import Address, Cidr, Domain, IdRange, Model, Name, Plain, Text, Version
 
 
@@ -110,9 +112,7 @@ class Hosts(Model):
 class Edge(Model):
     """The virtual IP and what listens on it."""
 
-    kind: Literal["haproxy", "gateway-api"] = Field(
-        "haproxy", description="haproxy on the control hosts, or a Gateway in the cluster."
-    )
+    kind: EdgeKind = Field("haproxy", description="haproxy on the control hosts, or a Gateway in the cluster.")
     address: Address | None = Field(
         None, description="The virtual IP. Default: the second address of the management network."
     )
@@ -124,7 +124,7 @@ class Edge(Model):
 class Supply(Model):
     """Where artifacts come from and where the site serves them."""
 
-    source: Literal["build", "registry", "upstream"] = Field(
+    source: Source = Field(
         "build",
         description="build: from packages; registry: an existing one; upstream: URLs and digests of the lock.",
     )
@@ -151,7 +151,7 @@ class Cluster(Model):
     version: Version = Field(
         "1.36.3", description="Kubernetes version; etcd, CoreDNS and pause follow from the version matrix."
     )
-    cni: Literal["flannel", "cilium", "calico"] | None = Field(None, description="Pod network. Default: the profile's.")
+    cni: CniName | None = Field(None, description="Pod network. Default: the profile's.")
     cni_backend: Literal["vxlan", "geneve", "host-gw"] = Field(
         "vxlan",
         description="How pods' packets cross hosts: in a tunnel (geneve: cilium only), or by plain routes (host-gw: "
@@ -175,21 +175,19 @@ class Pool(Model):
     replicas: Annotated[int, Field(ge=1, le=10)] | None = Field(
         None, description="Copies of each object. Default: storage.replicas."
     )
-    failure_domain: Literal["host", "rack", "room"] | None = Field(None, description="Default: storage.failure_domain.")
+    failure_domain: FailureDomain | None = Field(None, description="Default: storage.failure_domain.")
     name: Text | None = Field(None, description="Name of the pool. Default: its purpose.")
 
 
 class Storage(Model):
     """Block, object and file storage of the cloud, and persistent volumes of the control plane."""
 
-    backend: Literal["none", "cephadm", "rook", "external"] = Field("none", description="Who runs Ceph, if anyone.")
-    volumes: Literal["local", "ceph-rbd", "external"] | None = Field(
+    backend: Backend = Field("none", description="Who runs Ceph, if anyone.")
+    volumes: Volumes | None = Field(
         None, description="What the storage class `general` hands out. Default: ceph-rbd with a backend, else local."
     )
     replicas: Annotated[int, Field(ge=1, le=10)] = Field(3, description="Copies of each object.")
-    failure_domain: Literal["host", "rack", "room"] | None = Field(
-        None, description="What no two copies share. Default: the profile's."
-    )
+    failure_domain: FailureDomain | None = Field(None, description="What no two copies share. Default: the profile's.")
     monitors: Annotated[int, Field(ge=1, le=9)] | None = Field(
         None, description="MON daemons. Default: 3, or fewer on fewer storage hosts."
     )
@@ -201,9 +199,7 @@ class Storage(Model):
 class Ovn(Model):
     """The network of the tenants."""
 
-    tenant_network: Literal["geneve", "vlan", "flat"] = Field(
-        "geneve", description="How tenants' networks cross hosts."
-    )
+    tenant_network: TenantNetwork = Field("geneve", description="How tenants' networks cross hosts.")
     tunnel_ids: IdRange = Field("1-16777215", description="geneve: range of tunnel ids (VNI).")
     vlan_range: IdRange | None = Field(None, description="vlan: range of VLAN ids for tenants' networks.")
     max_header_size: Annotated[int, Field(ge=30, le=60)] = Field(

@@ -11,8 +11,7 @@ from .machines import Hardware, MachineGroup
 from .networks import Network, Rack
 from .platform import Access, Cluster, Edge, Hosts, OpenStack, Ovn, Storage, Supply
 
-Profile = Literal["lab", "edge", "region"]
-NetworkName = Name
+ProfileName = Literal["lab", "edge", "region"]
 
 
 class Site(Model):
@@ -21,10 +20,10 @@ class Site(Model):
     plugin: Literal["groundup.cloud.site"] = Field(description="Tells Ansible which inventory plugin reads this file.")
     site: Name = Field(description="Name of the site; its state on the controller is kept under it.")
     domain: Domain = Field(description="DNS domain of the hosts and of the public names (identity.<domain>, ...).")
-    profile: Profile = Field(
+    profile: ProfileName = Field(
         description="What hardware and quorums are expected, and what follows where nothing is written."
     )
-    networks: dict[NetworkName, Network] = Field(
+    networks: dict[Name, Network] = Field(
         default_factory=dict, description="Planes by name. Default: those of the profile."
     )
     racks: dict[Name, Rack] = Field(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from ...layers.roles import ROLES
+from ...layers.storage import BACKENDS
 from ...services.sizes import sizes
 from ..findings.quorum import monitors
 from ..layout.machines import lay_out
@@ -31,9 +33,8 @@ def defaults(site: Site, plan: Plan) -> dict[str, str]:
         "hosts.ntp_servers": (bool(site.hosts.ntp_servers), ", ".join(plan.host.ntp_servers) or "the host's own"),
     }
     for name, group, roles in layout.groups():
-        hardware = layout.profile.hardware[roles[0]]
-        found[f"machines.{name}.hardware"] = (group.hardware is not None, hardware)
-    if site.storage.backend in ("cephadm", "rook"):
+        found[f"machines.{name}.hardware"] = (group.hardware is not None, ROLES[roles[0]].hardware[site.profile])
+    if BACKENDS[site.storage.backend].layer:
         domain = layout.profile.failure_domain
         found["storage.failure_domain"] = (site.storage.failure_domain is not None, domain)
         found["storage.monitors"] = (site.storage.monitors is not None, monitors(layout))

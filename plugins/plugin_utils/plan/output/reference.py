@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from ...layers.purposes import PURPOSES
+from ...layers.roles import ROLES
 from ...paths import COLLECTION
 from ..input.load import load_site
-from ..layout.addresses import SHARES
 from ..layout.profiles import HARDWARE, PROFILES, Profile
 from ..model import Site
 
@@ -142,7 +143,6 @@ def _profiles() -> Iterator[str]:
     )
     rows: dict[str, Callable[[Profile], str]] = {
         "machines are": lambda p: p.provisioner,
-        "networks of its own": lambda p: ", ".join(f"{n} {w.cidr}" for n, w in p.networks.items()) or "none",
         "pod network": lambda p: p.cni,
         "kubelet": lambda p: ", ".join(f"{k}: {json.dumps(v)}" for k, v in p.kubelet.items()),
         "kubeadm preflight checks passed over": lambda p: ", ".join(p.ignore_preflight) or "none",
@@ -152,15 +152,17 @@ def _profiles() -> Iterator[str]:
         "control hosts kept for the control plane, given workers": lambda p: "yes" if p.control_taint else "no",
         "quorums, planes and volumes judged as production": lambda p: "yes" if p.production else "no",
     }
+    networks = {p: [f"{n} {r.cidr[p]}" for n, r in PURPOSES.items() if p in r.cidr] for p in PROFILES}
+    yield f"| networks of its own | {' | '.join(', '.join(found) or 'none' for found in networks.values())} |"
     for name, value in rows.items():
         yield f"| {name} | " + " | ".join(value(profile) for profile in PROFILES.values()) + " |"
     yield from ("", "The least a machine must have, by role (a machine's `hardware` is compared with it):", "")
     yield from ("| profile | role | cores | memory, GiB | network, Gbit/s | NVMe |", "|---|---|---|---|---|---|")
-    for name, profile in PROFILES.items():
-        for role, hardware in profile.hardware.items():
-            has = HARDWARE[hardware]
+    for profile in PROFILES:
+        for role, record in ROLES.items():
+            has = HARDWARE[record.hardware[profile]]
             nvme = "yes" if has.nvme else "no"
-            yield f"| {name} | {role} | {has.cores} | {has.memory_gb} | {has.nic_gbps} | {nvme} |"
+            yield f"| {profile} | {role} | {has.cores} | {has.memory_gb} | {has.nic_gbps} | {nvme} |"
     yield ""
 
 
@@ -177,7 +179,8 @@ def _shares() -> Iterator[str]:
         "| role | share | in a /24 | in a /22 |",
         "|---|---|---|---|",
     )
-    for role, (low, high) in SHARES.items():
+    for role, record in ROLES.items():
+        low, high = record.share
         small, large = (f"{size * low // 32} to {min(size * high // 32, size - 1) - 1}" for size in (256, 1024))
         yield f"| {role} | {low}/32 to {high}/32 | {small} | {large} |"
     yield from (

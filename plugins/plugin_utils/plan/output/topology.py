@@ -10,24 +10,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from xml.sax.saxutils import escape
 
-from ..types import HostPlan, NetworkPlan, Plan, Role
+from ...layers.purposes import PURPOSES
+from ...layers.roles import ROLES
+from ..types import HostPlan, NetworkPlan, Plan
 
-ROLE_COLOURS: dict[Role, str] = {
-    "seed": "#c98a00",
-    "control": "#1f5fa8",
-    "storage": "#2e7d4f",
-    "worker": "#0f8b8d",
-    "hypervisor": "#6b4fa0",
-}
-PLANE_COLOURS = {
-    "oob": "#6d7580",
-    "provisioning": "#9a6a3a",
-    "management": "#1f5fa8",
-    "cluster": "#0f8b8d",
-    "storage": "#2e7d4f",
-    "tunnel": "#6b4fa0",
-    "provider": "#b8323a",
-}
 INK, FAINT, PAPER, FRAME = "#1d2733", "#5c6875", "#ffffff", "#c9d1d9"
 LEFT, RACK, GAP, MARGIN, LANE = 250, 132, 16, 28, 40
 PER_ROW = 12  # racks side by side before a new row begins
@@ -112,19 +98,19 @@ def _header(plan: Plan, width: int) -> Iterator[str]:
         fill=FAINT,
     )
     x = float(MARGIN)
-    for role, colour in ROLE_COLOURS.items():
+    for role, record in ROLES.items():
         if counted[role]:
             words = f"{role} {counted[role]}"
-            yield _box(x, 80, 12, 12, fill=colour)
+            yield _box(x, 80, 12, 12, fill=record.colour)
             yield _text(x + 18, 91, words)
             x += 34 + 7.6 * len(words)
     names = ", ".join(endpoint.name for endpoint in plan.edge.endpoints)
     public = names if len(names) <= (width - LEFT) / 11 else f"{len(plan.edge.endpoints)} public names"
     yield _box(
-        LEFT + MARGIN, 106, width - LEFT - 2 * MARGIN, 30, fill="#eaf1fa", stroke=ROLE_COLOURS["control"], radius=15
+        LEFT + MARGIN, 106, width - LEFT - 2 * MARGIN, 30, fill="#eaf1fa", stroke=ROLES["control"].colour, radius=15
     )
     vip = f"VIP {plan.edge.address}"
-    yield _text(LEFT + MARGIN + 16, 126, vip, size=13, weight="bold", fill=ROLE_COLOURS["control"])
+    yield _text(LEFT + MARGIN + 16, 126, vip, size=13, weight="bold", fill=ROLES["control"].colour)
     words = f"{kubernetes.endpoint_name}:{kubernetes.endpoint_port}" + (f" · {public}" if public else "")
     yield _text(LEFT + MARGIN + 40 + 8.6 * len(vip), 126, words, size=11)
     yield _text(MARGIN, 126, "virtual IP", weight="bold")
@@ -148,7 +134,7 @@ def _row(body: list[str], plan: Plan, row: list[_Rack], top: float, width: int) 
         for index, network in enumerate(networks):
             if network.name in reached:
                 place, end = x + step * (index + 1), lane_top + index * LANE + 8
-                colour = PLANE_COLOURS[network.purpose]
+                colour = PURPOSES[network.purpose].colour
                 body.append(_line(place, rack_bottom, place, end, colour))
                 body.append(
                     f'<circle cx="{place:g}" cy="{end:g}" r="4.5" fill="{PAPER}" stroke="{colour}" stroke-width="2"/>'
@@ -169,7 +155,7 @@ def _rack(body: list[str], plan: Plan, rack: _Rack, x: float, top: float, *, hei
     holds_vip = [host for host in rack.hosts if host.name in plan.edge.hosts]
     if holds_vip:
         middle = x + RACK / 2
-        body.append(_line(middle, 136, middle, top, ROLE_COLOURS["control"], dash="4 3"))
+        body.append(_line(middle, 136, middle, top, ROLES["control"].colour, dash="4 3"))
     body.append(_box(x, top, RACK, height, fill="#f5f7f9", stroke=FRAME, radius=5))
     many = f"{rack.alike} racks" if rack.alike > 1 else str(len(rack.hosts))
     body.append(_text(x + 8, top + 19, _cut(rack.title, 12), size=11 if rack.alike > 1 else 12, weight="bold"))
@@ -179,7 +165,7 @@ def _rack(body: list[str], plan: Plan, rack: _Rack, x: float, top: float, *, hei
         body.append(_box(x + 6, y, RACK - 12, slot - 2, fill=PAPER, stroke=FRAME, radius=2))
         part = (slot - 2) / len(host.roles)
         for index, role in enumerate(host.roles):
-            body.append(_box(x + 6, y + index * part, 7, part, fill=ROLE_COLOURS[role], radius=0))
+            body.append(_box(x + 6, y + index * part, 7, part, fill=ROLES[role].colour, radius=0))
         if slot >= 34:
             body.append(_text(x + 19, y + 14, _cut(host.name, 17), size=11))
             body.append(_text(x + 19, y + 27, host.address or "no address", size=10, fill=FAINT))
@@ -197,7 +183,7 @@ def _cut(words: str, length: int) -> str:
 
 
 def _lane(body: list[str], network: NetworkPlan, y: float, width: int) -> None:
-    colour = PLANE_COLOURS[network.purpose]
+    colour = PURPOSES[network.purpose].colour
     body.append(_box(LEFT + MARGIN, y + 2, width - LEFT - 2 * MARGIN, 12, fill=colour, radius=6))
     named = network.name if network.name == network.purpose else f"{network.name} ({network.purpose})"
     body.append(_text(MARGIN, y + 9, _cut(named, 32), weight="bold", fill=colour))

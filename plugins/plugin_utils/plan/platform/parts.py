@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from ipaddress import IPv4Network
 
+from ...layers.packages import PACKAGE_SETS
+from ...layers.provisioners import PROVISIONERS
+from ...layers.roles import ROLES
+from ...layers.storage import BACKENDS
 from ...services import RECORDS, needs, of_kind
 from ..layout.addresses import nth_of
 from ..layout.context import Layout
@@ -57,9 +61,6 @@ def supply(layout: Layout) -> SupplyPlan:
 def kubernetes(layout: Layout, edge_plan: EdgePlan, supply_plan: SupplyPlan) -> KubernetesPlan:
     """Return the infrastructure's cluster."""
     site, written, profile = layout.site, layout.site.kubernetes, layout.profile
-    by_backend = (
-        "local" if site.storage.backend == "none" else "external" if site.storage.backend == "external" else "ceph-rbd"
-    )
     return KubernetesPlan(
         version=written.version,
         endpoint_name=f"kubernetes.{site.domain}",
@@ -82,7 +83,7 @@ def kubernetes(layout: Layout, edge_plan: EdgePlan, supply_plan: SupplyPlan) -> 
         first_control=edge_plan.hosts[0] if edge_plan.hosts else "",
         etcd_members=len(edge_plan.hosts),
         storage_class="general",
-        storage_backend=site.storage.volumes or by_backend,
+        storage_backend=site.storage.volumes or BACKENDS[site.storage.backend].volumes,
         audit=written.audit,
         encrypt_secrets=written.encrypt_secrets,
         kubelet={**profile.kubelet, **written.kubelet},
@@ -135,9 +136,9 @@ def host_settings(layout: Layout, edge_plan: EdgePlan, supply_plan: SupplyPlan) 
     names |= {
         host.fqdn: host.address
         for host in layout.hosts.values()
-        if host.address and {"seed", "control"}.intersection(host.roles)
+        if host.address and any(ROLES[role].named for role in host.roles)
     }
-    own_kernel = not any(host.provisioner == "container" for host in layout.hosts.values())
+    own_kernel = all(PROVISIONERS[host.provisioner].own_kernel for host in layout.hosts.values())
     kernel_modules = layout.profile.kernel_modules if written.kernel_modules is None else written.kernel_modules
     blocked = hardening.BLOCKED_MODULES if written.hardening else ()
     units = hardening.DISABLED_UNITS if written.hardening else ()
@@ -165,6 +166,7 @@ def host_settings(layout: Layout, edge_plan: EdgePlan, supply_plan: SupplyPlan) 
             for name in (blocked if written.blocked_modules is None else written.blocked_modules)
             if name not in kernel_modules
         ),
+        volumes=tuple(sorted(path for one in PACKAGE_SETS.values() for path in one.volumes)),
     )
 
 

@@ -1,0 +1,134 @@
+"""The layers of a site, from the plan to the hypervisors, in the order of `playbooks/site.yml`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .provisioners import Provisioner
+from .roles import Role
+
+ABSENT = "absent"  # group of hosts that a dry run cannot reach: later layers skip them
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unsupported:
+    """Why this version has no playbook for a layer, and what asks for it."""
+
+    asked_by: str  # key of the site file
+    what: str
+    why: str
+    remedy: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LayerRecord:
+    """One layer: the playbook of its name, what it stands on and where it runs."""
+
+    needs: tuple[str, ...]  # layers that verify before it starts
+    group: str  # of the inventory; machines of `roles` are in it
+    roles: tuple[Role, ...] = ()
+    nodes: bool = False  # whether every node of the cluster is in its group
+    provisioners: tuple[Provisioner, ...] = ()  # whose machines it is for; none: any
+    library: str  # its Python below plugins/
+    owns: str
+    unsupported: Unsupported | None = None
+
+
+LAYERS: dict[str, LayerRecord] = {
+    "plan": LayerRecord(
+        needs=(), group="localhost", library="`plugin_utils/plan`", owns="findings, `plan.json`, the picture"
+    ),
+    "supply": LayerRecord(
+        needs=("plan",), group="localhost", library="`plugin_utils/supply`", owns="artifacts in the cache"
+    ),
+    "metal": LayerRecord(
+        needs=("supply",),
+        group="all",
+        provisioners=("existing", "container"),
+        library="`module_utils/_container`",
+        owns="machines that the seed does not make: lab hosts are made, others asked",
+    ),
+    "seed": LayerRecord(
+        needs=("metal",),
+        group="seed",
+        roles=("seed",),
+        library="`plugin_utils/supply/publish`",
+        owns="registry and file tree of the site, and the record of what is in them",
+    ),
+    "ironic": LayerRecord(
+        needs=("seed",),
+        group="provisioner_ironic",
+        provisioners=("ironic",),
+        library="-",
+        owns="machines from power-off",
+        unsupported=Unsupported(
+            asked_by="machines",
+            what="machines from power-off by Ironic",
+            why="their layer passes over them: they must run and let the controller in before the next one",
+            remedy="install them by other means and write provisioner: existing, or leave it for a later version",
+        ),
+    ),
+    "host": LayerRecord(
+        needs=("metal", "seed", "ironic"),
+        group="all",
+        library="`plugin_utils/{secrets,pki}`, `module_utils/_host`",
+        owns="OS of a host: names, users, time, kernel, trust, packages",
+    ),
+    "kubernetes": LayerRecord(
+        needs=("host",),
+        group="kubernetes",
+        nodes=True,
+        library="`plugin_utils/kube`, `module_utils/{_host,_kubeadm}`",
+        owns="virtual IP, 6443 and public names; the cluster, pod network, DNS, storage class `general`",
+    ),
+    "storage": LayerRecord(
+        needs=("kubernetes",),
+        group="storage",
+        library="-",
+        owns="Ceph: monitors, OSDs, pools, keys",
+        unsupported=Unsupported(
+            asked_by="storage.backend",
+            what="Ceph on the site's storage hosts",
+            why="storage is judged and planned only: the storage class `general` must come from elsewhere",
+            remedy="bring your own class of that name and write storage.backend: external, or leave it for a later "
+            "version",
+        ),
+    ),
+    "network": LayerRecord(
+        needs=("kubernetes",),
+        group="localhost",
+        library="-",
+        owns="OVN's databases and northd",
+        unsupported=Unsupported(
+            asked_by="ovn",
+            what="the tenants' network",
+            why="it is judged and planned, and no release reads it: Neutron comes later",
+            remedy="leave it for a later version, or leave it out",
+        ),
+    ),
+    "openstack": LayerRecord(
+        needs=("kubernetes", "storage", "network"),
+        group="localhost",
+        library="`plugin_utils/{services,helm,rollout}`, `charts/`",
+        owns="releases",
+    ),
+    "hypervisor": LayerRecord(
+        needs=("openstack",),
+        group="hypervisor",
+        roles=("hypervisor",),
+        library="-",
+        owns="libvirt, nova-compute, Open vSwitch and ovn-controller of a hypervisor",
+        unsupported=Unsupported(
+            asked_by="machines",
+            what="hypervisors",
+            why="they get the OS of a host and nothing above it: no server can start on them",
+            remedy="leave them out, or leave it for a later version",
+        ),
+    ),
+}
+
+
+def groups_of(roles: tuple[Role, ...], *, node: bool) -> tuple[str, ...]:
+    """Return the inventory groups of a machine with ``roles``; ``node``: it is a node of the cluster."""
+    own = (one.group for one in LAYERS.values() if (one.nodes and node) or not set(one.roles).isdisjoint(roles))
+    return tuple(dict.fromkeys((*roles, *own)))

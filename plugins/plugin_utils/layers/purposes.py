@@ -1,0 +1,68 @@
+"""What a network is for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+Purpose = Literal["management", "tunnel", "storage", "provisioning", "oob", "provider", "cluster"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PurposeRecord:
+    """What follows from the purpose of a network."""
+
+    carries: str
+    interface: str  # prefix of the interface's name on hosts: "mgmt" in "mgmt0"
+    colour: str  # in the topology picture
+    routed: bool = False  # whether it has a router where the site file names none
+    addressed: bool = True  # whether hosts have an address of their own on it
+    cidr: Mapping[str, str] = field(default_factory=dict)  # by profile: the network of a site that writes none
+    ignored: str | None = None  # not used in this version: what happens instead
+
+
+PURPOSES: dict[Purpose, PurposeRecord] = {
+    "management": PurposeRecord(
+        carries="management and the API",
+        interface="mgmt",
+        colour="#1f5fa8",
+        routed=True,
+        cidr={"lab": "10.90.0.0/24"},
+    ),
+    "tunnel": PurposeRecord(
+        carries="tenants' tunnels", interface="tnl", colour="#6b4fa0", cidr={"lab": "10.90.1.0/24"}
+    ),
+    "storage": PurposeRecord(
+        carries="storage traffic", interface="stor", colour="#2e7d4f", cidr={"lab": "10.90.2.0/24"}
+    ),
+    "provisioning": PurposeRecord(
+        carries="boots from the network",
+        interface="prov",
+        colour="#9a6a3a",
+        routed=True,
+        cidr={"lab": "10.90.3.0/24"},
+    ),
+    # Ends on management controllers, not on hosts.
+    "oob": PurposeRecord(
+        carries="management controllers",
+        interface="oob",
+        colour="#6d7580",
+        routed=True,
+        cidr={"lab": "10.90.4.0/24"},
+    ),
+    "provider": PurposeRecord(
+        carries="external traffic",
+        interface="ext",
+        colour="#b8323a",
+        routed=True,
+        addressed=False,
+        cidr={"lab": "10.90.128.0/24"},
+    ),
+    "cluster": PurposeRecord(
+        carries="pods' packets",
+        interface="clus",
+        colour="#0f8b8d",
+        ignored="pods' packets cross the management network, and their MTU is that network's",
+    ),
+}

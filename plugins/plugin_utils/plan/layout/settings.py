@@ -1,0 +1,38 @@
+"""What a host gets for its roles, beside what every host of the site gets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...layers.packages import sets_of
+from ...layers.roles import Role
+from ..model.platform import Hosts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnSettings:
+    """Fields of a `HostPlan`."""
+
+    packages: dict[str, tuple[str, ...]]
+    sysctl: dict[str, str]
+    kernel_modules: tuple[str, ...]
+
+
+def own_settings(written: Hosts, roles: tuple[Role, ...], *, node: bool, own_kernel: bool) -> OwnSettings:
+    """Return what a host with ``roles`` gets; what the site file writes for every host wins.
+
+    A host that shares its kernel (``own_kernel`` is false) loads no module and has the parameters of its network alone.
+    """
+    packages: dict[str, set[str]] = {}
+    sysctl: dict[str, str] = {}
+    modules: list[str] = []
+    for one in sets_of(roles, node=node):
+        if one.packages:
+            packages.setdefault(one.layer, set()).update(one.packages)
+        sysctl |= {n: v for n, v in one.sysctl.items() if own_kernel or n.startswith("net.")}
+        modules += one.kernel_modules if own_kernel and written.kernel_modules is None else ()
+    return OwnSettings(
+        packages={layer: tuple(sorted(names)) for layer, names in packages.items()},
+        sysctl={name: value for name, value in sysctl.items() if name not in written.sysctl},
+        kernel_modules=tuple(dict.fromkeys(modules)),
+    )
