@@ -11,6 +11,11 @@ description:
   - A new configuration is checked by the program itself before it replaces the old one, and is taken up by a reload, so
     that open connections stay.
 options:
+  packages:
+    description: Packages of the OS to install, those of HAProxy and keepalived.
+    type: list
+    elements: str
+    required: true
   haproxy_config:
     description: The whole of C(haproxy.cfg).
     type: str
@@ -47,6 +52,7 @@ author:
 EXAMPLES = r"""
 - name: Edge
   groundup.cloud.edge_node:
+    packages: [haproxy, keepalived]
     haproxy_config: "{{ lookup('ansible.builtin.template', 'haproxy.cfg.j2') }}"
     keepalived_config: "{{ lookup('ansible.builtin.template', 'keepalived.conf.j2') }}"
     password: "{{ lookup('groundup.cloud.secret', 'keepalived/auth') }}"
@@ -94,7 +100,7 @@ read -r _ status _ <&3
 
 def converge(changes: Changes, wanted: dict[str, Any]) -> dict[str, Any]:
     """Bring the host to what ``wanted`` says and return the module's result. Raises GroundupError."""
-    packages.installed(changes, ["haproxy", "keepalived"])
+    packages.installed(changes, wanted["packages"])
     # HAProxy listens on the virtual IP also while another host holds it.
     kernel.parameters(changes, {"net.ipv4.ip_nonlocal_bind": "1"}, file=SYSCTL)
     haproxy = Unit(changes, "haproxy.service", on_change="reload")
@@ -143,6 +149,7 @@ def main() -> None:
     """Read the options, converge, report."""
     module = AnsibleModule(
         argument_spec={
+            "packages": {"type": "list", "elements": "str", "required": True},
             "haproxy_config": {"type": "str", "required": True},
             "keepalived_config": {"type": "str", "default": ""},
             "password": {"type": "str", "required": True, "no_log": True},

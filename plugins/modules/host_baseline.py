@@ -86,6 +86,11 @@ options:
     description: Certificate of the site's CA, in PEM. Empty leaves the trust store alone.
     type: str
     default: ""
+  packages:
+    description: Packages of the OS to install.
+    type: list
+    elements: str
+    default: []
   packages_url:
     description: Mirror of the OS's packages, to be the only source. Without it the host's own sources stay.
     type: str
@@ -151,6 +156,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._host import (
     hardening,
     kernel,
     naming,
+    packages,
     sources,
     trust,
     units,
@@ -189,6 +195,7 @@ def converge(changes: Changes, wanted: dict[str, Any]) -> dict[str, Any]:
         trust.authority(changes, wanted["ca_certificate"], site=wanted["site"])
     if unread:  # after the trust store: the mirror may be served with the site's certificate
         sources.fetch_lists(changes)
+    packages.installed(changes, wanted["packages"])
     clock.timezone(changes, wanted["timezone"])
     clock.servers(changes, wanted["ntp_servers"])
     units.off(changes, wanted["disabled_units"])
@@ -274,6 +281,7 @@ def main() -> None:
             "timezone": {"type": "str", "default": "Etc/UTC"},
             "ntp_servers": {"type": "list", "elements": "str", "default": []},
             "ca_certificate": {"type": "str", "default": ""},
+            "packages": {"type": "list", "elements": "str", "default": []},
             "packages_url": {"type": "str"},
             "packages_suites": {"type": "list", "elements": "str", "default": []},
             "packages_components": {"type": "list", "elements": "str", "default": ["main"]},

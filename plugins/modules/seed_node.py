@@ -14,6 +14,11 @@ description:
   - Both services send a digest of their configuration with every answer. Services that do not send the current one
     are restarted.
 options:
+  packages:
+    description: Packages of the OS to install, those of docker-registry and nginx.
+    type: list
+    elements: str
+    required: true
   registry_inside:
     description: Address and port of the host's loopback at which the registry listens.
     type: str
@@ -44,6 +49,7 @@ author:
 EXAMPLES = r"""
 - name: Registry and web server
   groundup.cloud.seed_node:
+    packages: [docker-registry, nginx-light]
     registry_inside: 127.0.0.1:5001
     registry_port: 5000
     files_port: 8080
@@ -133,7 +139,7 @@ server {
 def converge(changes: Changes, wanted: dict[str, Any]) -> dict[str, Any]:
     """Bring the host to what ``wanted`` says and return the module's result. Raises GroundupError."""
     digest = hashlib.sha256(_text(REGISTRY_TEXT + WEB_TEXT, wanted, digest="").encode()).hexdigest()
-    packages.installed(changes, ["docker-registry", "nginx-light"])
+    packages.installed(changes, wanted["packages"])
     root = Path(wanted["files_root"])
     if not root.is_dir() and changes.add(f"make {root}"):
         root.mkdir(mode=0o755, parents=True)
@@ -192,6 +198,7 @@ def main() -> None:
     """Read the options, converge, report."""
     module = AnsibleModule(
         argument_spec={
+            "packages": {"type": "list", "elements": "str", "required": True},
             "registry_inside": {"type": "str", "required": True},
             "registry_port": {"type": "int", "required": True},
             "files_port": {"type": "int", "required": True},

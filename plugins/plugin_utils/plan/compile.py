@@ -11,6 +11,7 @@ from .layout.context import PlanContext
 from .layout.machines import lay_out
 from .model import Site
 from .platform import parts as platform
+from .platform.host import host_settings
 from .platform.ovn import ovn
 from .types import Plan
 
@@ -36,7 +37,7 @@ def make_plan(site: Site) -> Plan:
         networks=layout.networks,
         hosts=layout.hosts,
         access=platform.access(layout),
-        host=platform.host_settings(layout, edge, supply),
+        host=host_settings(layout, edge, supply),
         supply=supply,
         kubernetes=kubernetes,
         edge=edge,

@@ -171,11 +171,12 @@ def test_a_certificate_without_its_key_takes_no_place(tmp_path: Path, monkeypatc
     monkeypatch.setattr(packages, "installed", lambda *_: None)
     monkeypatch.setattr(kernel, "parameters", lambda *_, **__: None)
     monkeypatch.setattr(units, "MARKS", tmp_path / "marks")
-    wanted = {"certificate": (tmp_path / "pki/edge.crt").read_text(), "private_key": store.get("pki/other-key")}
+    certificate = (tmp_path / "pki/edge.crt").read_text()
+    wanted = {"packages": [], "certificate": certificate, "private_key": store.get("pki/other-key")}
     with pytest.raises(GroundupError, match="are no pair"):
         edge_node.converge(Changes(check=False), wanted)
     assert not (tmp_path / "edge.pem").exists()
-    edge_node._is_a_pair(pair(tmp_path / "good.pem", wanted["certificate"], store.get("pki/edge-key")))
+    edge_node._is_a_pair(pair(tmp_path / "good.pem", certificate, store.get("pki/edge-key")))
 
 
 def pair(path: Path, certificate: str, key: str) -> Path:

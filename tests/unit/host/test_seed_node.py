@@ -76,7 +76,7 @@ def port(services: Services) -> Iterator[int]:
 def converge(port: int, root: Path, *, check: bool = False, **other: Any) -> Changes:
     changes = Changes(check=check)
     wanted = {
-        "registry_inside": f"127.0.0.1:{port}", "registry_port": port, "files_port": port,
+        "packages": [], "registry_inside": f"127.0.0.1:{port}", "registry_port": port, "files_port": port,
         "files_root": str(root / "srv"),
     }  # fmt: skip
     seed_node.converge(changes, {**wanted, **other})

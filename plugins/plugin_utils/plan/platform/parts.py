@@ -4,25 +4,20 @@ from __future__ import annotations
 
 from ipaddress import IPv4Network
 
-from ...layers.packages import PACKAGE_SETS
-from ...layers.provisioners import PROVISIONERS
-from ...layers.roles import ROLES
 from ...layers.storage import BACKENDS
 from ...services import RECORDS, needs, of_kind
 from ..layout.addresses import nth_of
 from ..layout.context import Layout
-from ..model.platform import Hosts
 from ..types import (
     AccessPlan,
     EdgePlan,
     EndpointPlan,
-    HostSettings,
     KubernetesPlan,
     OpenStackPlan,
     ReleasePlan,
     SupplyPlan,
 )
-from . import hardening, versions
+from . import versions
 from .cni import cni
 
 REGISTRY_PORT, FILES_PORT, API_PORT = 5000, 8080, 6443
@@ -123,50 +118,6 @@ def edge(layout: Layout) -> EdgePlan:
         router_id=site.edge.router_id or int(address.rpartition(".")[2]) or 1,
         hosts=tuple(host.name for host in control),
         endpoints=tuple(endpoints),
-    )
-
-
-def host_settings(layout: Layout, edge_plan: EdgePlan, supply_plan: SupplyPlan) -> HostSettings:
-    """Return what every host gets. Names are those a host must resolve without a DNS server: no more than needed."""
-    written: Hosts = layout.site.hosts
-    names = {f"kubernetes.{layout.site.domain}": edge_plan.address}
-    names |= {endpoint.name: edge_plan.address for endpoint in edge_plan.endpoints}
-    if supply_plan.seed:
-        names[f"registry.{layout.site.domain}"] = layout.hosts[supply_plan.seed].address
-    names |= {
-        host.fqdn: host.address
-        for host in layout.hosts.values()
-        if host.address and any(ROLES[role].named for role in host.roles)
-    }
-    own_kernel = all(PROVISIONERS[host.provisioner].own_kernel for host in layout.hosts.values())
-    kernel_modules = layout.profile.kernel_modules if written.kernel_modules is None else written.kernel_modules
-    blocked = hardening.BLOCKED_MODULES if written.hardening else ()
-    units = hardening.DISABLED_UNITS if written.hardening else ()
-    sysctl = {
-        **(hardening.parameters(own_kernel=own_kernel) if written.hardening else {}),
-        **layout.profile.sysctl,
-        **written.sysctl,
-    }
-    return HostSettings(
-        timezone=written.timezone,
-        ntp_servers=tuple(written.ntp_servers or layout.profile.ntp_servers),
-        dns_servers=tuple(written.dns_servers),
-        names=names,
-        sysctl={name: str(value) for name, value in sysctl.items() if value is not None},
-        kernel_modules=tuple(kernel_modules),
-        packages_url=written.packages_url,
-        packages_suites=tuple(written.packages_suites),
-        packages_components=tuple(written.packages_components),
-        packages_key=written.packages_key,
-        hardening=written.hardening,
-        disabled_units=tuple(units if written.disabled_units is None else written.disabled_units),
-        # A module the site wants loaded is not one it wants blocked.
-        blocked_modules=tuple(
-            name
-            for name in (blocked if written.blocked_modules is None else written.blocked_modules)
-            if name not in kernel_modules
-        ),
-        volumes=tuple(sorted(path for one in PACKAGE_SETS.values() for path in one.volumes)),
     )
 
 

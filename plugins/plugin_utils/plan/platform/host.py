@@ -1,0 +1,54 @@
+"""What every host gets, whatever its role."""
+
+from __future__ import annotations
+
+from ...layers.packages import PACKAGE_SETS
+from ...layers.provisioners import PROVISIONERS
+from ...layers.roles import ROLES
+from ..layout.context import Layout
+from ..types import EdgePlan, HostSettings, SupplyPlan
+from . import hardening
+
+
+def host_settings(layout: Layout, edge_plan: EdgePlan, supply_plan: SupplyPlan) -> HostSettings:
+    """Return what every host gets. Names are those a host must resolve without a DNS server: no more than needed."""
+    written = layout.site.hosts
+    names = {f"kubernetes.{layout.site.domain}": edge_plan.address}
+    names |= {endpoint.name: edge_plan.address for endpoint in edge_plan.endpoints}
+    if supply_plan.seed:
+        names[f"registry.{layout.site.domain}"] = layout.hosts[supply_plan.seed].address
+    names |= {
+        host.fqdn: host.address
+        for host in layout.hosts.values()
+        if host.address and any(ROLES[role].named for role in host.roles)
+    }
+    own_kernel = all(PROVISIONERS[host.provisioner].own_kernel for host in layout.hosts.values())
+    kernel_modules = layout.profile.kernel_modules if written.kernel_modules is None else written.kernel_modules
+    loaded = {*kernel_modules, *(name for host in layout.hosts.values() for name in host.kernel_modules)}
+    blocked = hardening.BLOCKED_MODULES if written.hardening else ()
+    units = hardening.DISABLED_UNITS if written.hardening else ()
+    sysctl = {
+        **(hardening.parameters(own_kernel=own_kernel) if written.hardening else {}),
+        **layout.profile.sysctl,
+        **written.sysctl,
+    }
+    return HostSettings(
+        timezone=written.timezone,
+        ntp_servers=tuple(written.ntp_servers or layout.profile.ntp_servers),
+        dns_servers=tuple(written.dns_servers),
+        names=names,
+        sysctl={name: str(value) for name, value in sysctl.items() if value is not None},
+        kernel_modules=tuple(kernel_modules),
+        packages_url=written.packages_url,
+        packages_suites=tuple(written.packages_suites),
+        packages_components=tuple(written.packages_components),
+        packages_key=written.packages_key,
+        hardening=written.hardening,
+        disabled_units=tuple(units if written.disabled_units is None else written.disabled_units),
+        blocked_modules=tuple(
+            name
+            for name in (blocked if written.blocked_modules is None else written.blocked_modules)
+            if name not in loaded
+        ),
+        volumes=tuple(sorted(path for one in PACKAGE_SETS.values() for path in one.volumes)),
+    )

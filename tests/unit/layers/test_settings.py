@@ -1,0 +1,66 @@
+"""What a host gets for its roles, beside what every host of the site gets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.packages import PACKAGE_SETS, PackageSet
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, build_site, host_vars, make_plan
+
+HUGE = PackageSet(
+    layer="host",
+    roles=frozenset(("hypervisor",)),
+    packages=("qemu-system-x86",),
+    sysctl={"vm.nr_hugepages": "64", "net.ipv4.conf.all.arp_filter": "1"},
+    kernel_modules=("vhost_net", "dccp"),
+)
+
+
+def site(provisioner: str, **hosts: Any) -> Plan:
+    """Return the plan of a lab with a hypervisor."""
+    machines = {"seed": 1, "control": 1, "worker": 1, "hypervisor": 1}
+    return make_plan(
+        build_site(
+            {
+                "plugin": "groundup.cloud.site",
+                "site": "unit",
+                "domain": "unit.test",
+                "profile": "lab",
+                "machines": {name: {"count": count, "provisioner": provisioner} for name, count in machines.items()},
+                "hosts": hosts,
+            }
+        )
+    )
+
+
+@pytest.fixture(autouse=True)
+def _a_set_of_hypervisors(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(PACKAGE_SETS, "huge", HUGE)
+
+
+def test_a_host_has_the_settings_of_its_roles_and_no_others() -> None:
+    hosts = site("existing").hosts
+    assert hosts["hypervisor-1"].sysctl == HUGE.sysctl
+    assert hosts["hypervisor-1"].kernel_modules == HUGE.kernel_modules
+    assert hosts["hypervisor-1"].packages == {"host": HUGE.packages}
+    assert hosts["worker-1"].sysctl == {}
+    assert hosts["seed-1"].packages == {"seed": ("docker-registry", "nginx-light")}
+    assert host_vars(hosts["seed-1"])["packages"] == {"seed": ["docker-registry", "nginx-light"]}
+
+
+def test_a_host_that_shares_its_kernel_gets_the_parameters_of_its_network_alone() -> None:
+    host = site("container").hosts["hypervisor-1"]
+    assert host.sysctl == {"net.ipv4.conf.all.arp_filter": "1"}
+    assert host.kernel_modules == ()
+
+
+def test_what_the_site_file_writes_for_every_host_wins() -> None:
+    host = site("existing", sysctl={"vm.nr_hugepages": 8}, kernel_modules=[]).hosts["hypervisor-1"]
+    assert host.sysctl == {"net.ipv4.conf.all.arp_filter": "1"}
+    assert host.kernel_modules == ()
+
+
+def test_a_module_that_some_hosts_load_is_blocked_on_none() -> None:
+    assert "dccp" not in site("existing").host.blocked_modules
+    assert "dccp" in site("container").host.blocked_modules
