@@ -10,13 +10,13 @@ from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.helm.client import Helm
+from ansible_collections.groundup.cloud.plugins.plugin_utils.helm.converge import converge
+from ansible_collections.groundup.cloud.plugins.plugin_utils.helm.diff import lines
+from ansible_collections.groundup.cloud.plugins.plugin_utils.helm.types import ReleaseDiff
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.access import kubeconfig_path
-from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.charts import converge
-from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Api, ApiError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Api
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import ReleasePlan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.apply.process import Processes
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.gate.diff import lines
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import ReleaseDiff
+from ansible_collections.groundup.cloud.plugins.plugin_utils.process import Processes
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import ensure, missing, tool
 
 ARGUMENTS = {
@@ -42,7 +42,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
             if self._task.check_mode and (unmade := _unmade(arguments)):
                 return result | _not_made(unmade)
             diffs = self._converge(arguments)
-        except (GroundupError, ApiError) as error:
+        except GroundupError as error:
             raise AnsibleActionFail(str(error)) from error
         text = "".join(f"{line}\n" for diff in diffs for line in lines(diff))
         return result | {
@@ -53,10 +53,6 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
 
     def _converge(self, arguments: dict[str, Any]) -> list[ReleaseDiff]:
         check, kubeconfig = bool(self._task.check_mode), kubeconfig_path(arguments["site"])
-        if not check and not kubeconfig.is_file():
-            raise AnsibleActionFail(
-                f"site {arguments['site']} has no cluster yet: run the playbook groundup.cloud.kubernetes first"
-            )
         charts, processes = arguments["charts"], Processes()
         found = ensure(charts, progress=self._display.display, source=arguments["source"])[charts]
         helm = Helm(
@@ -69,7 +65,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
             return converge(
                 _releases(arguments["releases"], images=arguments["images"]),
                 version=arguments["version"],
-                api=Api(kubeconfig) if kubeconfig.is_file() else None,
+                api=None if check and not kubeconfig.is_file() else Api(kubeconfig),
                 helm=helm,
                 say=self._display.display,
                 check=check,

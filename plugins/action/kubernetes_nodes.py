@@ -7,9 +7,9 @@ from typing import Any
 
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.api import ApiError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.access import load
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.access import kubeconfig_path
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Api
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.nodes import converge, wait_ready, wanted
 
 
@@ -31,19 +31,15 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
         check = bool(self._task.check_mode)
         wants = tuple(wanted(host) for host in arguments["hosts"])
         try:
-            access = load(arguments["site"])
-            if access is None and check:
+            kubeconfig = kubeconfig_path(arguments["site"])
+            if check and not kubeconfig.is_file():
                 changes = [(want.name, {"metadata": {"labels": dict(want.labels)}}) for want in wants]
-            elif access is None:
-                raise AnsibleActionFail(
-                    f"site {arguments['site']} has no cluster yet: run the playbook groundup.cloud.kubernetes first"
-                )
             else:
-                with access.connect(timeout=30) as api:
-                    changes = list(converge(api, wants, check=check, timeout=arguments["timeout"]))
-                    if not check:
-                        wait_ready(api, {want.name for want in wants}, timeout=arguments["timeout"])
-        except (GroundupError, ApiError) as error:
+                api = Api(kubeconfig)
+                changes = list(converge(api, wants, check=check, timeout=arguments["timeout"]))
+                if not check:
+                    wait_ready(api, {want.name for want in wants}, timeout=arguments["timeout"])
+        except GroundupError as error:
             raise AnsibleActionFail(str(error)) from error
         diff = [
             {"before_header": name, "after_header": name, "before": "", "after": json.dumps(change, indent=2) + "\n"}

@@ -8,12 +8,12 @@ from typing import Any
 
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.api import Api, ApiError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.access import load
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.access import kubeconfig_path
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Api
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.objects import (
     Applier,
-    Change,
+    ObjectDiff,
     in_order,
     readable,
     title,
@@ -37,17 +37,13 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
         check = bool(self._task.check_mode)
         try:
             items = in_order(_checked(arguments["objects"]))
-            access = load(arguments["site"])
-            if access is None and check:  # there will be a cluster, and nothing in it
-                changes = [Change(name=title(item), before="", after=readable(item)) for item in items]
-            elif access is None:
-                raise AnsibleActionFail(
-                    f"site {arguments['site']} has no cluster yet: run the playbook groundup.cloud.kubernetes first"
-                )
+            kubeconfig = kubeconfig_path(arguments["site"])
+            if check and not kubeconfig.is_file():  # there will be a cluster, and nothing in it
+                changes = [ObjectDiff(name=title(item), before="", after=readable(item)) for item in items]
             else:
-                with access.connect(timeout=30) as api:
-                    changes = _apply(api, items, check=check)
-        except (GroundupError, ApiError) as error:
+                applier = Applier(Api(kubeconfig))
+                changes = list(filter(None, (applier.apply(item, check=check) for item in items)))
+        except GroundupError as error:
             raise AnsibleActionFail(str(error)) from error
         return result | {
             "changed": bool(changes),
@@ -67,16 +63,3 @@ def _checked(objects: list[Any]) -> list[Mapping[str, Any]]:
     # Ansible's strings carry marks that YAML cannot write: plain ones from here on.
     plain: list[Mapping[str, Any]] = json.loads(json.dumps(objects))
     return plain
-
-
-def _apply(api: Api, items: list[Mapping[str, Any]], *, check: bool) -> list[Change]:
-    applier = Applier(api)
-    changes = []
-    for item in items:
-        try:
-            change = applier.apply(item, check=check)
-        except ApiError as error:
-            raise ApiError(f"{title(item)}: {error}", status=error.status) from error
-        if change:
-            changes.append(change)
-    return changes

@@ -7,9 +7,8 @@ from typing import Any
 
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.api import ApiError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.access import load
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.access import kubeconfig_path
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.verify import verify
 
 
@@ -34,13 +33,10 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
         )
         if self._task.check_mode:
             return result | {"skipped": True, "msg": "the probe makes a pod: nothing is verified in check mode"}
-        site = given.pop("site")
+        kubeconfig = kubeconfig_path(given.pop("site"))
         try:
-            access = load(site)
-            if access is None:
-                raise AnsibleActionFail(f"site {site} has no cluster: run the playbook groundup.cloud.kubernetes first")
-            report = verify(access, **given | {"nodes": tuple(given["nodes"]), "timeout": float(given["timeout"])})
-        except (GroundupError, ApiError) as error:
+            report = verify(kubeconfig, **given | {"nodes": tuple(given["nodes"]), "timeout": float(given["timeout"])})
+        except GroundupError as error:
             raise AnsibleActionFail(str(error)) from error
         result["warnings"] = [*result.get("warnings", []), *report.warnings]
         return result | {"changed": False, "report": asdict(report)}

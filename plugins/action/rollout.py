@@ -13,7 +13,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import SiteErr
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.diagnose import cards
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.engine import diff_text
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.gate import ownership
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.gate import reasons as gate
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.gate.decide import decide
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.options import Options
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.session import Session, session
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import GateRefusedError, RolloutResult
@@ -105,7 +105,7 @@ def _not_made(verb: str, unmade: tuple[str, ...]) -> dict[str, Any]:
 def _refused(outcome: RolloutResult, force: tuple[str, ...]) -> str:
     """Return why the change that was predicted would not be made, ``""`` when it would."""
     try:
-        gate.decide(outcome.reasons, force=force)
+        decide(outcome.reasons, force=force)
     except GateRefusedError as error:
         return str(error)
     return ""

@@ -6,7 +6,7 @@ import hashlib
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import site_plan, with_images
-from ansible_collections.groundup.cloud.plugins.plugin_utils.helm.manifests import images
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.workloads import images
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services import RECORDS
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish.digests import PublishedDigests

@@ -10,8 +10,8 @@ from typing import Any
 import yaml
 
 from ..plan.types import ReleasePlan
-from ..rollout.apply.process import Finished, Processes
-from ..rollout.types import ChartError
+from ..process import Finished, Processes
+from .types import ChartError
 
 RENDER_LABEL = "groundup.cloud/render"  # on Helm's own record of a release: what it was rendered from
 
@@ -67,7 +67,7 @@ class Helm:
         return self._run(argv, stdin=_dump(values), cancel=cancel)
 
     def uninstall(self, name: str, *, namespace: str) -> Finished:
-        """Finish an uninstall that was interrupted. Volume claims of StatefulSets stay."""
+        """Remove a release, or finish its removal. Volume claims of StatefulSets stay."""
         return self._run(["uninstall", name, "--namespace", namespace, "--ignore-not-found"], timeout=300)
 
     def _run(

@@ -9,7 +9,8 @@ from typing import Any
 
 import yaml
 
-from ..rollout.types import ChartError, Object, Rendered
+from ..kube.types import Object
+from .types import ChartError, Rendered
 
 HOOK = "helm.sh/hook"
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -76,27 +77,3 @@ def digest(*groups: Iterable[Object]) -> str:
     """Return the sha256 (hex, cut to what a label may hold) of all objects, whatever order they come in."""
     lines = sorted(json.dumps(item, sort_keys=True, default=str) for group in groups for item in group)
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:63]
-
-
-def node_ports(service: Object) -> tuple[int, ...]:
-    """Return the node ports a Service holds or asks for."""
-    ports = (service.get("spec") or {}).get("ports") or ()
-    return tuple(port["nodePort"] for port in ports if port.get("nodePort"))
-
-
-def images(item: Object) -> tuple[str, ...]:
-    """Return every image an object's pods run, init containers included."""
-    spec = pod_spec(item)
-    containers = [*(spec.get("initContainers") or ()), *(spec.get("containers") or ())]
-    return tuple(dict.fromkeys(str(container.get("image", "")) for container in containers))
-
-
-def pod_spec(item: Object) -> Object:
-    """Return the pod specification inside any kind of workload, ``{}`` for other objects."""
-    spec = item.get("spec") or {}
-    if item.get("kind") == "Pod":
-        return dict(spec)
-    if item.get("kind") == "CronJob":
-        spec = (spec.get("jobTemplate") or {}).get("spec") or {}
-    template = spec.get("template") if isinstance(spec, dict) else None
-    return dict((template or {}).get("spec") or {}) if isinstance(template, dict) else {}

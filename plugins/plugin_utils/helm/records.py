@@ -1,4 +1,4 @@
-"""Reads Helm's own records of releases from the cluster: one request for all, instead of a helm process for each.
+"""Read Helm's own records of releases from the cluster: one request for all, instead of a helm process for each.
 
 Helm keeps a revision in a Secret of type helm.sh/release.v1: gzip'd JSON, base64 in the field, base64 again by the API.
 """
@@ -12,11 +12,12 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from ..kube.client import Api, resource_path
-from ..rollout.types import LiveRelease, Object, Ref, RolloutError, ref_of
+from ..errors import GroundupError
+from ..kube.client import Api
+from ..kube.types import Object, resource_path
 from .client import RENDER_LABEL
-from .manifests import node_ports as ports_of
 from .manifests import parse, split
+from .types import LiveRelease
 
 _RECORDS = {"labelSelector": "owner=helm", "fieldSelector": "type=helm.sh/release.v1"}
 _DEPLOYED = ("deployed", "superseded")
@@ -29,12 +30,6 @@ def read(api: Api, namespaces: Iterable[str]) -> dict[tuple[str, str], LiveRelea
         secrets = api.get(resource_path("v1", "secrets", namespace=namespace), **_RECORDS).get("items") or ()
         found.update({(namespace, release.name): release for release in newest(secrets)})
     return found
-
-
-def node_ports(api: Api) -> dict[int, Ref]:
-    """Return the Service that holds each node port of the cluster."""
-    services = api.get("/api/v1/services").get("items") or ()
-    return {port: ref_of({"kind": "Service", **item}) for item in services for port in ports_of(item)}
 
 
 def newest(secrets: Iterable[Object]) -> list[LiveRelease]:
@@ -52,14 +47,14 @@ def newest(secrets: Iterable[Object]) -> list[LiveRelease]:
     return releases
 
 
-def payload(secret: Object) -> dict[str, Any]:
-    """Return the JSON inside a record. Raises RolloutError, naming the Secret, when it cannot be read."""
+def _payload(secret: Object) -> dict[str, Any]:
+    """Return the JSON inside a record. Raises GroundupError, naming the Secret, when it cannot be read."""
     name = (secret.get("metadata") or {}).get("name", "?")
     try:
         outer = base64.b64decode((secret.get("data") or {})["release"])
         return dict(json.loads(gzip.decompress(base64.b64decode(outer))))
     except (KeyError, ValueError, OSError, EOFError, binascii.Error) as error:
-        raise RolloutError(
+        raise GroundupError(
             f"Helm's record of a release cannot be read: {error}",
             where=f"Secret {name}",
             why="it says what is live",
@@ -67,14 +62,8 @@ def payload(secret: Object) -> dict[str, Any]:
         ) from error
 
 
-def with_payload(content: dict[str, Any]) -> dict[str, str]:
-    """Return the ``data`` of a record that holds ``content``."""
-    packed = base64.b64encode(gzip.compress(json.dumps(content).encode(), mtime=0))
-    return {"release": base64.b64encode(packed).decode()}
-
-
 def _decode(name: str, revision: int, secret: Object, *, deployed_before: bool) -> LiveRelease:
-    content = payload(secret)
+    content = _payload(secret)
     meta = secret.get("metadata") or {}
     namespace = str(meta.get("namespace", ""))
     hooks = [str(hook.get("manifest", "")) for hook in content.get("hooks") or ()]

@@ -2,20 +2,74 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import os
 import ssl
+import tempfile
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from cryptography import x509
+import yaml
 
 from ...module_utils._base.files import write_file
-from ...module_utils._kubeadm.kubeconfig import Access, parse
 from ..errors import GroundupError
 from ..paths import state_dir
 
-__all__ = ["Access", "differs", "keep", "kubeconfig_path", "load"]
-
 ENOUGH = timedelta(days=30)  # a control host renews its own at that time
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kubeconfig:
+    """What a kubeconfig with one cluster and one user says."""
+
+    server: str  # https URL
+    ca: str  # PEM
+    certificate: str = ""  # PEM
+    key: str = field(default="", repr=False)
+    token: str = field(default="", repr=False)
+
+    @property
+    def ca_fingerprint(self) -> str:
+        """Return the SHA-256 of the CA certificate: the cluster's identity."""
+        return hashlib.sha256(ssl.PEM_cert_to_DER_cert(self.ca)).hexdigest()
+
+    def tls(self) -> ssl.SSLContext:
+        """Return what a connection needs. Raises ssl.SSLError for a key that is not the certificate's."""
+        context = ssl.create_default_context(cadata=self.ca)
+        if self.certificate:
+            # The ssl module takes a client's key only from a file: one that nobody else can read, and gone at once.
+            handle, name = tempfile.mkstemp(prefix="groundup-")
+            try:
+                with os.fdopen(handle, "w", encoding="ascii") as stream:
+                    stream.write(self.certificate + self.key)
+                context.load_cert_chain(name)
+            finally:
+                Path(name).unlink()
+        return context
+
+
+def parse(text: str) -> Kubeconfig:
+    """Return what the ``text`` of a kubeconfig says. Raises ValueError, with nothing of the text in it."""
+    try:
+        said = yaml.safe_load(text)
+        cluster, user = said["clusters"][0]["cluster"], said["users"][0]["user"]
+        ca, certificate, key = (
+            base64.b64decode(entry.get(name, ""), validate=True).decode("ascii")
+            for entry, name in (
+                (cluster, "certificate-authority-data"),
+                (user, "client-certificate-data"),
+                (user, "client-key-data"),
+            )
+        )
+        found = Kubeconfig(
+            server=str(cluster["server"]), ca=ca, certificate=certificate, key=key, token=str(user.get("token", ""))
+        )
+        found.ca_fingerprint  # noqa: B018  # no PEM is a ValueError
+    except (yaml.YAMLError, LookupError, TypeError, AttributeError, ValueError):
+        raise ValueError("it does not name a cluster, its CA and a user") from None
+    return found
 
 
 def kubeconfig_path(site: str) -> Path:
@@ -34,7 +88,7 @@ def keep(site: str, content: str) -> bool:
 
 
 def differs(site: str, content: str) -> bool:
-    """Say whether :func:`keep` would write other content."""
+    """Return whether :func:`keep` would write other content."""
     try:
         kept = kubeconfig_path(site).read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -43,10 +97,12 @@ def differs(site: str, content: str) -> bool:
 
 
 def _as_good(kept: str, content: str) -> bool:
-    """Say whether ``kept`` gives the same access as ``content``: every control host has a certificate of its own."""
+    """Return whether ``kept`` gives the same access as ``content``: every control host has a certificate of its own."""
+    from cryptography import x509  # late: only this question needs it
+
     try:
         ours, given = parse(kept), parse(content)
-        ours.connect()  # takes certificate and key, and speaks to nobody yet
+        ours.tls()
         ends = x509.load_pem_x509_certificate(ours.certificate.encode()).not_valid_after_utc
     except (ValueError, ssl.SSLError):
         return False
@@ -54,20 +110,26 @@ def _as_good(kept: str, content: str) -> bool:
     return same and ends - datetime.now(UTC) >= ENOUGH
 
 
-def load(site: str) -> Access | None:
-    """Return the access to the cluster of ``site``, None before there is a cluster.
-
-    Raises:
-        GroundupError: the kubeconfig is damaged.
-    """
+def load(site: str) -> Kubeconfig | None:
+    """Return the kubeconfig of ``site``, None before there is a cluster. Raises GroundupError when it is damaged."""
     path = kubeconfig_path(site)
+    return read(path, of=f"site {site}") if path.is_file() else None
+
+
+def read(path: Path, *, of: str = "the site") -> Kubeconfig:
+    """Return what the kubeconfig at ``path`` says. Raises GroundupError when it is missing or damaged."""
     try:
         return parse(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return None
+    except FileNotFoundError as error:
+        raise GroundupError(
+            f"{of} has no cluster yet: there is no admin kubeconfig",
+            where=str(path),
+            why="it says where the cluster is and who we are",
+            remedy="run the playbook groundup.cloud.kubernetes first",
+        ) from error
     except ValueError as error:
         raise GroundupError(
-            f"the admin kubeconfig of site {site} is damaged: {error}",
+            f"the admin kubeconfig of {of} is damaged: {error}",
             where=str(path),
             why="without it the controller cannot tell this cluster from another",
             remedy="move it away and run the playbook groundup.cloud.kubernetes: a control host gives a new one",

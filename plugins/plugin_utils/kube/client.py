@@ -1,29 +1,29 @@
-"""The one place that speaks to the Kubernetes API. Objects stay plain mappings; nothing is polled."""
+"""The controller's client of the Kubernetes API. Objects stay plain mappings."""
 
 from __future__ import annotations
 
 import json
 import socket
+import ssl
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode, urlsplit
 
 import urllib3
-from kubernetes import client, config, stream
-from kubernetes.stream.ws_client import ERROR_CHANNEL
-from websocket import WebSocketException
 
-from ..rollout.types import Object, RolloutError
+from ..errors import GroundupError
+from .access import read
+from .types import Discovery, Object, Resource, resource_path
 
-FIELD_MANAGER = "helm"  # the name under which helm applies objects; a dry run under it predicts what helm will do
+_ERROR_CHANNEL = 3  # of an exec: how the command ended
 _CONNECTIONS = 32
 _DISCOVERY = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
 
-class ApiError(RolloutError):
+class ApiError(GroundupError):
     """The API server said no, or did not answer.
 
     ``status``: its HTTP code, 0 when there was no answer. ``message``: its own words.
@@ -40,38 +40,6 @@ class ApiError(RolloutError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Resource:
-    """How a kind is addressed."""
-
-    group_version: str  # "apps/v1", "v1"
-    kind: str
-    plural: str
-    namespaced: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Discovery:
-    """What the cluster serves."""
-
-    version: str  # "v1.36.3"
-    resources: dict[tuple[str, str], Resource]  # by (group/version, kind)
-
-    def api_versions(self) -> tuple[str, ...]:
-        """Return the API versions as charts ask for them: ``apps/v1`` and ``apps/v1/Deployment``."""
-        names = {key[0] for key in self.resources} | {f"{group}/{kind}" for group, kind in self.resources}
-        return tuple(sorted(names))
-
-    def path(self, item: Object, *, namespace: str) -> str | None:
-        """Return the URL path of ``item``; None when its kind is not (yet) served, as before its CRD is made."""
-        resource = self.resources.get((str(item.get("apiVersion")), str(item.get("kind"))))
-        if resource is None:
-            return None
-        meta = item.get("metadata") or {}
-        scope = str(meta.get("namespace") or namespace) if resource.namespaced else None
-        return resource_path(resource.group_version, resource.plural, namespace=scope, name=str(meta.get("name", "")))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Executed:
     """What a command in a container answered."""
 
@@ -80,33 +48,26 @@ class Executed:
     stderr: str
 
 
-def resource_path(group_version: str, plural: str, *, namespace: str | None = None, name: str = "") -> str:
-    """Return the path of a collection or, with ``name``, of one object."""
-    base = f"/apis/{group_version}" if "/" in group_version else f"/api/{group_version}"
-    scope = f"/namespaces/{quote(namespace)}" if namespace else ""
-    return f"{base}{scope}/{plural}" + (f"/{quote(name, safe='')}" if name else "")
-
-
 class Api:
-    """A cluster, by its kubeconfig. Safe to use from several threads."""
+    """A cluster, by its kubeconfig. Safe to use from several threads. ``timeout``: of one request, in seconds."""
 
-    def __init__(self, kubeconfig: Path) -> None:
-        self._kubeconfig = kubeconfig
+    def __init__(self, kubeconfig: Path, *, timeout: float = 30.0) -> None:
+        """Read the kubeconfig; nobody is asked yet. Raises GroundupError."""
+        self._path, self._timeout = kubeconfig, timeout
+        access = read(kubeconfig)
+        self.server = access.server.rstrip("/")
         try:
-            self._client = config.new_client_from_config(config_file=str(kubeconfig))
-        except (config.ConfigException, OSError) as error:
-            raise RolloutError(
-                f"no usable kubeconfig: {error}",
+            self._tls = access.tls()
+        except ssl.SSLError as error:
+            raise GroundupError(
+                f"the kubeconfig's certificate and key cannot be used: {error}",
                 where=str(kubeconfig),
-                why="it says where the cluster is and who we are",
-                remedy="run the kubernetes layer first, it writes it",
+                why="the API server knows us by them",
+                remedy="move it away and run the playbook groundup.cloud.kubernetes: a control host gives a new one",
             ) from error
         # Streams of the watch hold a connection each, and every release asks for itself.
-        self._client.rest_client.pool_manager.connection_pool_kw["maxsize"] = _CONNECTIONS
-        self._http: urllib3.PoolManager = self._client.rest_client.pool_manager
-        self._host: str = self._client.configuration.host.rstrip("/")
-        settings = self._client.configuration.auth_settings().values()
-        self._auth = {item["key"]: item["value"] for item in settings if item.get("in") == "header" and item["value"]}
+        self._http = urllib3.PoolManager(maxsize=_CONNECTIONS, ssl_context=self._tls)
+        self._auth = {"Authorization": f"Bearer {access.token}"} if access.token else {}
 
     def get(self, path: str, **query: str) -> Object:
         """Return one object or list. Raises ApiError."""
@@ -130,37 +91,40 @@ class Api:
         body: Any = None,
         content_type: str = "application/json",
         accept: str = "application/json",
-        timeout: float = 30.0,
     ) -> Object:
         """Send one request and return its JSON answer. Raises ApiError with the API server's own message."""
-        response = self._send(method, path, query=query, body=body, content_type=content_type, accept=accept,
-                              timeout=urllib3.Timeout(timeout), stream=False)  # fmt: skip
-        data = response.data
-        try:
-            answer: Any = json.loads(data) if data else {}
-        except ValueError:
-            answer = {"message": data.decode(errors="replace")}
-        if response.status >= 400:
-            message = answer.get("message") if isinstance(answer, dict) else str(answer)
-            raise ApiError(str(message or response.reason), where=f"{method} {path}", status=response.status)
-        return dict(answer)
+        text = self._text(method, path, query=query, body=body, content_type=content_type, accept=accept)
+        return dict(json.loads(text)) if text else {}
 
     def text(self, path: str, **query: str) -> str:
-        """Return a plain-text answer (container logs). Raises ApiError."""
-        response = self._send("GET", path, query=query, body=None, content_type="application/json", accept="*/*",
-                              timeout=urllib3.Timeout(30.0), stream=False)  # fmt: skip
-        text = response.data.decode(errors="replace")
-        if response.status >= 400:
-            raise ApiError(text.strip(), where=f"GET {path}", status=response.status)
-        return text
+        """Return a plain-text answer (container logs, /readyz). Raises ApiError."""
+        return self._text("GET", path, query=query, accept="*/*")
 
-    def dry_run(self, path: str, item: Object) -> Object:
-        """Return what ``item`` would become if helm applied it now; nothing is stored. Raises ApiError."""
-        return self.request(
-            "PATCH", path,
-            query={"dryRun": "All", "fieldManager": FIELD_MANAGER, "force": "true"},
-            body=item, content_type="application/apply-patch+yaml",
-        )  # fmt: skip
+    def apply(self, path: str, item: Mapping[str, Any], *, manager: str, dry_run: bool = False) -> Object:
+        """Apply ``item`` on the server as ``manager`` and return what is stored, or would be. Raises ApiError."""
+        query = {"fieldManager": manager, "force": "true"} | ({"dryRun": "All"} if dry_run else {})
+        return self.request("PATCH", path, query=query, body=item, content_type="application/apply-patch+yaml")
+
+    def delete(self, path: str, *, body: Any = None, **query: str) -> None:
+        """Delete an object unless it is gone already. Raises ApiError."""
+        try:
+            self.request("DELETE", path, query=query, body=body)
+        except ApiError as error:
+            if error.status != 404:
+                raise
+
+    def peer_certificate(self) -> dict[str, Any]:
+        """Return the fields of the certificate the API server shows. Raises ApiError."""
+        url = urlsplit(self.server)
+        host, port = url.hostname or "", url.port or 443
+        try:
+            with (
+                socket.create_connection((host, port), timeout=self._timeout) as plain,
+                self._tls.wrap_socket(plain, server_hostname=host) as secured,
+            ):
+                return dict(secured.getpeercert() or {})
+        except OSError as error:
+            raise ApiError(f"the Kubernetes API does not answer: {error}", where=self.server, status=0) from error
 
     @contextmanager
     def watch(self, path: str, *, resource_version: str) -> Iterator[Iterator[Object]]:
@@ -169,9 +133,8 @@ class Api:
         The read timeout outlives the interval of bookmarks (about a minute): only a dead connection runs into it.
         """
         query = {"watch": "1", "resourceVersion": resource_version, "allowWatchBookmarks": "true"}
-        response = self._send("GET", path, query=query, body=None, content_type="application/json",
-                              accept="application/json", timeout=urllib3.Timeout(connect=10.0, read=90.0),
-                              stream=True)  # fmt: skip
+        timeout = urllib3.Timeout(connect=10.0, read=90.0)
+        response = self._send("GET", path, query=query, timeout=timeout, stream=True)
         try:
             if response.status >= 400:
                 raise ApiError(str(response.reason), where=f"watch {path}", status=response.status)
@@ -191,12 +154,7 @@ class Api:
                     group_version = f"{name}/{version['version']}" if name else str(version["version"])
                     for entry in version.get("resources") or ():
                         kind = str((entry.get("responseKind") or {}).get("kind", ""))
-                        resources[(group_version, kind)] = Resource(
-                            group_version=group_version,
-                            kind=kind,
-                            plural=str(entry["resource"]),
-                            namespaced=entry.get("scope") == "Namespaced",
-                        )
+                        resources[group_version, kind] = (str(entry["resource"]), entry.get("scope") == "Namespaced")
         return Discovery(version=str(self.get("/version")["gitVersion"]), resources=resources)
 
     def logs(self, namespace: str, pod: str, container: str, *, lines: int = 30, previous: bool = False) -> str:
@@ -208,64 +166,93 @@ class Api:
         self, namespace: str, pod: str, argv: Sequence[str], *, container: str | None = None, timeout: float = 30.0
     ) -> Executed:
         """Run ``argv`` in a container, without a shell. Raises ApiError when it cannot be started or does not end."""
-        # A client of its own: while a stream is open, the library replaces the client's way to send requests.
-        own = config.new_client_from_config(config_file=str(self._kubeconfig))
-        try:
-            socket_client = stream.stream(
-                client.CoreV1Api(own).connect_get_namespaced_pod_exec,
-                pod, namespace, command=list(argv), container=container,
+        from kubernetes import stream  # late, see _pods
+
+        with self._pods(pod, cannot=f"cannot run {argv[0]}", lost=f"lost {argv[0]} while it ran") as pods:
+            running = stream.stream(
+                pods.connect_get_namespaced_pod_exec, pod, namespace, command=list(argv), container=container,
                 stdin=False, stdout=True, stderr=True, tty=False, _preload_content=False,
             )  # fmt: skip
-            socket_client.run_forever(timeout=timeout)
-            if socket_client.is_open():
-                socket_client.close()
+            running.run_forever(timeout=timeout)
+            if running.is_open():
+                running.close()
                 raise ApiError(f"{argv[0]} did not end within {timeout:.0f} s", where=f"pod {pod}", status=504)
-            ended = json.loads(socket_client.read_channel(ERROR_CHANNEL, timeout=0) or "null")
+            ended = json.loads(running.read_channel(_ERROR_CHANNEL, timeout=0) or "null")
             if ended is None:
                 raise ApiError(f"lost {argv[0]} while it ran: the stream broke off", where=f"pod {pod}", status=0)
             return Executed(
                 code=_exit_code(ended, program=argv[0], pod=pod),
-                stdout=str(socket_client.read_stdout(timeout=0)),
-                stderr=str(socket_client.read_stderr(timeout=0)),
+                stdout=str(running.read_stdout(timeout=0)),
+                stderr=str(running.read_stderr(timeout=0)),
             )
-        except client.exceptions.ApiException as error:
-            status = int(error.status or 500)
-            raise ApiError(f"cannot run {argv[0]}: {error.reason}", where=f"pod {pod}", status=status) from error
-        except (WebSocketException, OSError) as error:
-            raise ApiError(f"lost {argv[0]} while it ran: {error}", where=f"pod {pod}", status=0) from error
 
     @contextmanager
     def connect(self, namespace: str, pod: str, port: int) -> Iterator[socket.socket]:
         """Yield a TCP connection to ``port`` of a pod, through the API server. Raises ApiError."""
-        own = config.new_client_from_config(config_file=str(self._kubeconfig))
-        try:
-            forward = stream.portforward(
-                client.CoreV1Api(own).connect_get_namespaced_pod_portforward, pod, namespace, ports=str(port)
-            )
-        except client.exceptions.ApiException as error:
-            status = int(error.status or 500)
-            raise ApiError(f"cannot reach port {port}: {error.reason}", where=f"pod {pod}", status=status) from error
-        except (WebSocketException, OSError) as error:
-            raise ApiError(f"cannot reach port {port}: {error}", where=f"pod {pod}", status=0) from error
+        from kubernetes import stream  # late, see _pods
+
+        cannot = f"cannot reach port {port}"
+        with self._pods(pod, cannot=cannot, lost=cannot) as pods:
+            forward = stream.portforward(pods.connect_get_namespaced_pod_portforward, pod, namespace, ports=str(port))
         connection = forward.socket(port)
         try:
             yield connection
         finally:
             connection.close()
 
+    @contextmanager
+    def _pods(self, pod: str, *, cannot: str, lost: str) -> Iterator[Any]:
+        """Yield the kubernetes library's API of pods, its errors turned into ApiError.
+
+        Imported only for streams into pods: it costs more CPU than all other requests of a run that changes nothing.
+        """
+        from kubernetes import client, config
+        from websocket import WebSocketException
+
+        try:
+            # A client of its own: while a stream is open, the library replaces the client's way to send requests.
+            yield client.CoreV1Api(config.new_client_from_config(config_file=str(self._path)))
+        except client.exceptions.ApiException as error:
+            raise ApiError(f"{cannot}: {error.reason}", where=f"pod {pod}", status=int(error.status or 500)) from error
+        except (WebSocketException, OSError) as error:
+            raise ApiError(f"{lost}: {error}", where=f"pod {pod}", status=0) from error
+
+    def _text(self, method: str, path: str, **options: Any) -> str:
+        response = self._send(method, path, **options)
+        text = response.data.decode(errors="replace")
+        if response.status >= 400:
+            raise ApiError(_message(text) or str(response.reason), where=f"{method} {path}", status=response.status)
+        return text
+
     def _send(
-        self, method: str, path: str, *, query: Mapping[str, str] | None, body: Any, content_type: str, accept: str,
-        timeout: urllib3.Timeout, stream: bool,
-    ) -> urllib3.BaseHTTPResponse:  # fmt: skip
-        url = f"{self._host}{path}" + (f"?{urlencode(query)}" if query else "")
-        headers = {"Accept": accept, "Content-Type": content_type, **self._auth}
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, str] | None = None,
+        body: Any = None,
+        content_type: str = "application/json",
+        accept: str = "application/json",
+        timeout: urllib3.Timeout | None = None,
+        stream: bool = False,
+    ) -> urllib3.BaseHTTPResponse:
+        url = f"{self.server}{path}" + (f"?{urlencode(query)}" if query else "")
         try:
             return self._http.request(
-                method, url, headers=headers, timeout=timeout, preload_content=not stream, retries=False,
+                method, url, headers={"Accept": accept, "Content-Type": content_type, **self._auth}, retries=False,
+                timeout=timeout or urllib3.Timeout(self._timeout), preload_content=not stream,
                 body=json.dumps(body).encode() if body is not None else None,
             )  # fmt: skip
         except urllib3.exceptions.HTTPError as error:
             raise ApiError(f"the Kubernetes API does not answer: {error}", where=url, status=0) from error
+
+
+def _message(text: str) -> str:
+    """Return what an answer that is an error says."""
+    try:
+        return str(json.loads(text)["message"])
+    except (ValueError, KeyError, TypeError):
+        return text.strip()
 
 
 def _exit_code(ended: Mapping[str, Any], *, program: str, pod: str) -> int:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ...module_utils._kubeadm.api import MERGE, Api
+from ...module_utils._base.wait import wait_until
 from ...module_utils._kubeadm.spec import taint
 from ..errors import GroundupError
+from .client import Api
+from .types import Object, resource_path
+from .workloads import conditions, is_ready
 
+NODES = resource_path("v1", "nodes")
+_MERGE = "application/merge-patch+json"
 CONTROL_LABELS = {
     "node-role.kubernetes.io/control-plane": "",
     "node.kubernetes.io/exclude-from-external-load-balancers": "",
@@ -21,7 +25,7 @@ OWNED = "groundup.cloud/owned"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class WantedNode:
     """What the plan says of one node."""
 
     name: str
@@ -29,13 +33,13 @@ class Wanted:
     taints: tuple[str, ...]
 
 
-def wanted(host: Mapping[str, Any]) -> Wanted:
+def wanted(host: Mapping[str, Any]) -> WantedNode:
     """Return what the plan's host (``groundup_host``) says of its node."""
     control = CONTROL_LABELS if "control" in host["roles"] else {}
-    return Wanted(name=host["name"], labels={**host["node_labels"], **control}, taints=tuple(host["node_taints"]))
+    return WantedNode(name=host["name"], labels={**host["node_labels"], **control}, taints=tuple(host["node_taints"]))
 
 
-def patch(node: Mapping[str, Any], want: Wanted) -> dict[str, Any] | None:
+def patch(node: Mapping[str, Any], want: WantedNode) -> dict[str, Any] | None:
     """Return the merge patch that brings ``node`` to ``want``, None when it is there."""
     meta = node["metadata"]
     owned = json.loads(meta.get("annotations", {}).get(OWNED, '{"labels": [], "taints": []}'))
@@ -63,14 +67,16 @@ def _plain(taints: list[dict[str, str]]) -> list[tuple[str, str, str]]:
 
 
 def converge(
-    api: Api, wants: tuple[Wanted, ...], *, check: bool, timeout: float
+    api: Api, wants: tuple[WantedNode, ...], *, check: bool, timeout: float
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Label and taint the nodes; yield name and patch of each that differed.
 
     A kubelet registers its node a little after the join: up to ``timeout`` seconds are given to it.
     Raises GroundupError naming the nodes that do not register, ApiError.
     """
-    found = _registered(api, {want.name for want in wants}, timeout=0.0 if check else timeout)
+    if not check:
+        _wait_registered(api, {want.name for want in wants}, timeout=timeout)
+    found = _nodes(api)
     for want in wants:
         if want.name not in found:  # only in check mode: it would have joined
             yield want.name, {"metadata": {"labels": dict(want.labels)}}
@@ -78,54 +84,51 @@ def converge(
         change = patch(found[want.name], want)
         if change:
             if not check:
-                api.request("PATCH", f"/api/v1/nodes/{want.name}", change, content_type=MERGE)
+                api.request("PATCH", f"{NODES}/{want.name}", body=change, content_type=_MERGE)
             yield want.name, change
 
 
-def _registered(api: Api, names: set[str], *, timeout: float) -> dict[str, Any]:
-    until = time.monotonic() + timeout
-    while True:
-        found = {node["metadata"]["name"]: node for node in api.request("GET", "/api/v1/nodes")["items"]}
-        missing = sorted(names - found.keys())
-        if not missing or not timeout:
-            return found
-        if time.monotonic() > until:
-            raise GroundupError(
-                f"not registered after {timeout:.0f} s: {', '.join(missing)}",
-                where=f"the cluster's nodes: {', '.join(sorted(found)) or 'none'}",
-                why="a host that joined shows as a node once its kubelet runs",
-                remedy="see journalctl -u kubelet on the host",
-            )
-        time.sleep(0.3)
+def _nodes(api: Api) -> dict[str, Object]:
+    return {node["metadata"]["name"]: node for node in api.get(NODES)["items"]}
 
 
-def not_ready(nodes: list[dict[str, Any]]) -> dict[str, str]:
-    """Return the nodes that are not Ready, each with the reason its kubelet gives."""
-    reasons = {}
-    for node in nodes:
-        ready = next((c for c in node.get("status", {}).get("conditions", []) if c["type"] == "Ready"), None)
-        if ready is None or ready["status"] != "True":
-            message = ready.get("message", "") if ready else "its kubelet has not reported yet"
-            reasons[node["metadata"]["name"]] = message
+def _wait_registered(api: Api, names: set[str], *, timeout: float) -> None:
+    missing = wait_until(lambda: sorted(names - _nodes(api).keys()), timeout=timeout, pause=0.3)
+    if missing:
+        raise GroundupError(
+            f"not registered after {timeout:.0f} s: {', '.join(missing)}",
+            where=f"the cluster's nodes: {', '.join(sorted(_nodes(api))) or 'none'}",
+            why="a host that joined shows as a node once its kubelet runs",
+            remedy="see journalctl -u kubelet on the host",
+        )
+
+
+def not_ready(nodes: Mapping[str, Object], names: Iterable[str]) -> dict[str, str]:
+    """Return those of ``names`` that are not Ready, each with the reason its kubelet gives."""
+    reasons = {name: "it is not registered" for name in names if name not in nodes}
+    for name in set(names) & nodes.keys():
+        if not is_ready(nodes[name]):
+            said = [entry.get("message", "") for entry in conditions(nodes[name]) if entry["type"] == "Ready"]
+            reasons[name] = said[0] if said else "its kubelet has not reported yet"
     return reasons
 
 
-def wait_ready(api: Api, names: set[str], *, timeout: float) -> None:
-    """Wait until the nodes ``names`` are Ready. Raises GroundupError with each node's own reason, ApiError."""
-    until = time.monotonic() + timeout
-    while True:
-        items = api.request("GET", "/api/v1/nodes")["items"]
-        present = {node["metadata"]["name"] for node in items}
-        reasons = {name: why for name, why in not_ready(items).items() if name in names}
-        reasons |= dict.fromkeys(names - present, "it is not registered")
-        if not reasons:
-            return
-        if time.monotonic() > until:
-            listing = "; ".join(f"{name}: {why}" for name, why in sorted(reasons.items()))
-            raise GroundupError(
-                f"not Ready after {timeout:.0f} s: {listing}",
-                where="the cluster's nodes",
-                why="no layer above starts on a node that is not Ready",
-                remedy="kubectl describe node NAME; journalctl -u kubelet -u containerd on the host",
-            )
-        time.sleep(0.5)
+def wait_ready(api: Api, names: Iterable[str], *, timeout: float, others: bool = False) -> None:
+    """Wait until the nodes ``names``, and with ``others`` all that there are, are Ready.
+
+    Raises GroundupError with each node's own reason, ApiError.
+    """
+
+    def missing() -> dict[str, str]:
+        nodes = _nodes(api)
+        return not_ready(nodes, {*names, *(nodes if others else ())})
+
+    reasons = wait_until(missing, timeout=timeout)
+    if reasons:
+        listing = "; ".join(f"{name}: {why}" for name, why in sorted(reasons.items()))
+        raise GroundupError(
+            f"nodes not Ready after {timeout:.0f} s: {listing}",
+            where="the cluster's nodes",
+            why="no layer above starts on a node that is not Ready",
+            remedy="kubectl describe node NAME; journalctl -u kubelet -u containerd on the host",
+        )

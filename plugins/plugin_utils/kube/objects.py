@@ -12,16 +12,19 @@ from typing import Any
 
 import yaml
 
-from ...module_utils._kubeadm.api import APPLY, Api, ApiError
+from .client import Api, ApiError
+from .types import Object
 
 MANAGER = "groundup"
-Object = Mapping[str, Any]
+SERVER_FIELDS = frozenset({
+    "creationTimestamp", "generation", "managedFields", "ownerReferences", "resourceVersion", "selfLink", "uid",
+})  # fmt: skip
 # Applied in this order; any other kind after them. A namespace comes before what is in it.
 ORDER = ("Namespace", "ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding", "ConfigMap")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class ObjectDiff:
     """One object that differed."""
 
     name: str  # "DaemonSet kube-flannel/kube-flannel"
@@ -29,7 +32,7 @@ class Change:
     after: str
 
 
-def title(item: Object) -> str:
+def title(item: Mapping[str, Any]) -> str:
     """Return kind, namespace and name."""
     meta = item["metadata"]
     return (
@@ -39,66 +42,52 @@ def title(item: Object) -> str:
     )
 
 
-def in_order(items: Iterable[Object]) -> list[Object]:
+def in_order(items: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Sort objects so that each comes after what it needs."""
     return sorted(items, key=lambda item: ORDER.index(item["kind"]) if item["kind"] in ORDER else len(ORDER))
 
 
 class Applier:
-    """Applies objects through one connection."""
+    """Applies objects to one cluster."""
 
     def __init__(self, api: Api) -> None:
-        """Use the connection ``api``."""
-        self._api = api
-        self._plurals: dict[tuple[str, str], tuple[str, bool]] = {}
+        """Ask what the cluster serves. Raises ApiError."""
+        self._api, self._discovery = api, api.discover()
 
-    def path(self, item: Object) -> str:
-        """Return the path of an object in the API. Raises ApiError when the API has no such kind."""
-        version, kind, meta = item["apiVersion"], item["kind"], item["metadata"]
-        base = f"/apis/{version}" if "/" in version else f"/api/{version}"
-        if (version, kind) not in self._plurals:
-            for resource in self._api.request("GET", base)["resources"]:
-                if "/" not in resource["name"]:
-                    self._plurals[version, resource["kind"]] = (resource["name"], resource["namespaced"])
-        if (version, kind) not in self._plurals:
-            raise ApiError(f"the API has no kind {kind} in {version}", status=404)
-        plural, namespaced = self._plurals[version, kind]
-        inside = f"/namespaces/{meta['namespace']}" if namespaced else ""
-        return f"{base}{inside}/{plural}/{meta['name']}"
-
-    def apply(self, item: Object, *, check: bool) -> Change | None:
-        """Apply one object; return what changed, or would in ``check``. Raises ApiError."""
-        path = self.path(item)
-        before = self._api.get(path)
-        query = f"?fieldManager={MANAGER}&force=true" + ("&dryRun=All" if check else "")
+    def apply(self, item: Mapping[str, Any], *, check: bool) -> ObjectDiff | None:
+        """Apply one object; return what changed, or would in ``check``. Raises ApiError naming the object."""
+        path = self._discovery.path(item)
+        if path is None:
+            what = f"the API has no kind {item['kind']} in {item['apiVersion']}"
+            raise ApiError(what, where=title(item), status=404)
+        before = self._api.find(path)
         try:
-            after = self._patch(path + query, item)
+            after = self._apply(path, item, check=check)
         except ApiError as error:
             # In check mode its namespace would have been made just before.
-            if check and before is None and error.status == 404:
-                after = dict(item)
-            else:
+            if not (check and before is None and error.status == 404):
                 raise
+            after = dict(item)
         old, new = readable(before), readable(after)
-        return None if old == new else Change(name=title(item), before=old, after=new)
+        return None if old == new else ObjectDiff(name=title(item), before=old, after=new)
 
-    def _patch(self, path: str, item: Object) -> dict[str, Any]:
+    def _apply(self, path: str, item: Mapping[str, Any], *, check: bool) -> Object:
         for attempt in range(5):
             try:
-                return self._api.request("PATCH", path, item, content_type=APPLY)
+                return self._api.apply(path, item, manager=MANAGER, dry_run=check)
             except ApiError as error:
                 if error.status not in {409, 429, 500, 503} or attempt == 4:
-                    raise
+                    raise ApiError(error.message, where=title(item), status=error.status) from error
             time.sleep(0.5 * (attempt + 1))
         raise AssertionError("unreachable")
 
 
 def readable(item: Mapping[str, Any] | None) -> str:
     """Return an object as YAML without what the cluster itself writes."""
-    if item is None:
-        return ""
-    meta = {k: v for k, v in item["metadata"].items() if k not in SERVER_FIELDS}
-    return yaml.safe_dump({**{k: v for k, v in item.items() if k != "status"}, "metadata": meta})
+    return "" if item is None else yaml.safe_dump(declared(item))
 
 
-SERVER_FIELDS = frozenset({"creationTimestamp", "generation", "managedFields", "resourceVersion", "uid"})
+def declared(item: Mapping[str, Any]) -> Object:
+    """Return an object without its status and what the API server keeps in its metadata."""
+    meta = {key: value for key, value in (item.get("metadata") or {}).items() if key not in SERVER_FIELDS}
+    return {**{key: value for key, value in item.items() if key != "status"}, "metadata": meta}

@@ -18,21 +18,21 @@ from typing import Any, Protocol
 
 from ..graph import Graph, run
 from ..helm.client import Helm
+from ..helm.diff import lines
+from ..helm.preview import ChangePreview, preview
 from ..kube.client import Api, ApiError
 from ..plan.types import Plan, ReleasePlan
+from ..process import Processes, stop_on_signals
 from ..secrets import Redactor
-from .apply.deploy import Outcome, Tools, bring_up
+from .apply.deploy import DeployResult, Tools, deploy
 from .apply.limits import Limits, claims
-from .apply.process import Processes, stop_on_signals
-from .apply.progress import Board
+from .apply.progress import Progress
 from .apply.watch import ClusterView
 from .diagnose import cards
-from .gate import preview as survey
-from .gate import reasons as gate
-from .gate.diff import lines
-from .gate.preview import Survey
+from .gate.decide import decide
+from .gate.reasons import holders_of_node_ports, reasons_against
 from .options import Options
-from .types import Card, Check, Evidence, ReleaseReport, RolloutError, RolloutResult, State, Verification
+from .types import Card, Check, GateReason, ReleaseReport, RolloutError, RolloutResult, State, Symptom, Verification
 from .verify import VERIFIERS, Context
 
 
@@ -79,8 +79,8 @@ class Rollout:
     def check(self) -> RolloutResult:
         """Return what `apply` would do, with the gate's reasons; nothing is changed."""
         with stop_on_signals(self._processes):
-            found = self._survey()
-        return self._predicted(found)
+            found, reasons = self._preview()
+        return self._predicted(found, reasons)
 
     def apply(self, *, before: Callable[[], object] = lambda: None) -> RolloutResult:
         """Bring every release to what the plan says and return how each ended.
@@ -88,20 +88,20 @@ class Rollout:
         ``before`` is called when the gate is passed, just before the first change.
 
         Raises GateRefusedError before anything is changed, RolloutError when the cluster cannot be reached,
-        InterruptedRolloutError when the run is told to stop.
+        InterruptedRunError when the run is told to stop.
         """
         api = self._cluster()
         with stop_on_signals(self._processes):
-            found = self._survey()
+            found, reasons = self._preview()
             if found.broken:
-                return self._predicted(found)
-            for reason in gate.decide(found.reasons, force=self._options.force):
+                return self._predicted(found, reasons)
+            for reason in decide(reasons, force=self._options.force):
                 self._say(f"accepted: {reason.code} {reason.release}: {reason.what}")
             before()
-            board = Board(self._releases, self._say)
+            progress = Progress(self._releases, self._say)
             try:
                 with ClusterView(api).running() as view:
-                    return self._roll(found, self._tools(api, view, board))
+                    return self._roll(found, reasons, self._tools(api, view, progress))
             finally:
                 self._processes.stop()
 
@@ -143,23 +143,27 @@ class Rollout:
             )
         return self._api
 
-    def _survey(self) -> Survey:
+    def _preview(self) -> tuple[ChangePreview, tuple[GateReason, ...]]:
         started = time.monotonic()
         self._say(f"rendering {len(self._releases)} releases and comparing them with what is live")
-        found = survey.make(self._plan, api=self._api, helm=self._helm, resolve=self._resolve, limits=self._limits)
+        found = preview(
+            self._plan.openstack.releases, version=self._plan.kubernetes.version, api=self._api, helm=self._helm,
+            resolve=self._resolve, renders=self._limits.values["render"],
+        )  # fmt: skip
         todo = [name for name in self._releases if name in found.rendered and not found.unchanged(name)]
         self._say(f"{len(todo)} of {len(self._releases)} releases to change, {time.monotonic() - started:.1f} s")
         for name in todo:
             counts = found.diffs[name].counts
             said = ", ".join(f"{kind} {_counted(entry)}" for kind, entry in counts.items())
             self._say(f"  {name}: {said or 'no object differs, its record does'}")
-        return found
+        held = holders_of_node_ports(self._api) if self._api else {}
+        return found, reasons_against(self._plan, found, held)
 
-    def _predicted(self, found: Survey) -> RolloutResult:
+    def _predicted(self, found: ChangePreview, reasons: tuple[GateReason, ...]) -> RolloutResult:
         """Return the result of changing nothing: a chart that does not render stops the change as a whole."""
         made = [
             self._make_card(
-                Evidence(
+                Symptom(
                     release=name, namespace=self._releases[name].namespace, stage="render", message=error.what,
                     object=f"chart {self._releases[name].chart}",
                 ),
@@ -182,29 +186,29 @@ class Rollout:
                 for report in reports
             ]
         return RolloutResult(
-            releases=tuple(reports), diffs=tuple(found.diffs.values()), reasons=found.reasons,
+            releases=tuple(reports), diffs=tuple(found.diffs.values()), reasons=reasons,
             cards=tuple(made), facts={},
         )  # fmt: skip
 
-    def _roll(self, found: Survey, tools: Tools) -> RolloutResult:
+    def _roll(self, found: ChangePreview, reasons: tuple[GateReason, ...], tools: Tools) -> RolloutResult:
         graph = self._graph()
         reports: dict[str, ReleaseReport] = {}
         made: list[Card] = []
         facts: dict[str, Any] = {}
 
-        def ended(name: str, future: Future[tuple[Outcome, float]]) -> bool:
+        def ended(name: str, future: Future[tuple[DeployResult, float]]) -> bool:
             outcome, seconds = future.result()
             facts.update(outcome.verification.facts)
             reports[name] = self._report(name, outcome, seconds)
-            tools.board.update(name, reports[name].state)
-            if outcome.evidence is None:
+            tools.progress.update(name, reports[name].state)
+            if outcome.symptom is None:
                 return True
             lost = graph.lost(name)
             for other in lost:
                 reports[other] = ReleaseReport(name=other, state="not started", changed=False, seconds=0.0)
-                tools.board.update(other, "not started", waiting_for=f"it needs {name}")
-            made.append(self._card(outcome.evidence, graph, lost))
-            tools.board.say(cards.text(made[-1]))
+                tools.progress.update(other, "not started", waiting_for=f"it needs {name}")
+            made.append(self._card(outcome.symptom, graph, lost))
+            tools.progress.say(cards.text(made[-1]))
             return False
 
         run(
@@ -214,50 +218,50 @@ class Rollout:
             jobs=len(self._releases),  # how many go at once is the limits' word
             threads="release",
             stop=self._processes.stop,
-            tick=tools.board.tick,
+            tick=tools.progress.tick,
         )
         return RolloutResult(
             releases=tuple(reports[name] for name in self._releases if name in reports),
             diffs=tuple(found.diffs.values()),
-            reasons=found.reasons,
+            reasons=reasons,
             cards=tuple(made),
             facts=facts,
         )
 
-    def _one(self, release: ReleasePlan, found: Survey, tools: Tools) -> tuple[Outcome, float]:
+    def _one(self, release: ReleasePlan, found: ChangePreview, tools: Tools) -> tuple[DeployResult, float]:
         started = time.monotonic()
         with self._limits.hold(*claims(release)):
-            outcome = bring_up(release, found.rendered[release.name], found, tools)
+            outcome = deploy(release, found, tools)
         return outcome, time.monotonic() - started
 
-    def _report(self, name: str, outcome: Outcome, seconds: float) -> ReleaseReport:
-        state: State = "failed" if outcome.evidence else "ready" if outcome.changed else "unchanged"
+    def _report(self, name: str, outcome: DeployResult, seconds: float) -> ReleaseReport:
+        state: State = "failed" if outcome.symptom else "ready" if outcome.changed else "unchanged"
         return ReleaseReport(
             name=name, state=state, changed=outcome.changed, seconds=round(seconds, 1), healed=outcome.healed,
             checks=self._clean(outcome.verification.checks),
         )  # fmt: skip
 
-    def _card(self, evidence: Evidence, graph: Graph, lost: tuple[str, ...]) -> Card:
-        if evidence.stage == "verify":
-            below = [self._ask(self._releases[need]) for need in reversed(graph.needs(evidence.release))]
-            own = Verification(checks=evidence.checks)
-            evidence = replace(self._unwell(evidence.release, own, below), facts=evidence.facts)
-        return self._make_card(evidence, affected=lost)
+    def _card(self, symptom: Symptom, graph: Graph, lost: tuple[str, ...]) -> Card:
+        if symptom.stage == "verify":
+            below = [self._ask(self._releases[need]) for need in reversed(graph.needs(symptom.release))]
+            own = Verification(checks=symptom.checks)
+            symptom = replace(self._unwell(symptom.release, own, below), facts=symptom.facts)
+        return self._make_card(symptom, affected=lost)
 
-    def _make_card(self, evidence: Evidence, *, affected: Iterable[str] = ()) -> Card:
-        return cards.make(evidence, self._redactor, affected=affected, site_file=self._options.site_file)
+    def _make_card(self, symptom: Symptom, *, affected: Iterable[str] = ()) -> Card:
+        return cards.make(symptom, self._redactor, affected=affected, site_file=self._options.site_file)
 
-    def _unwell(self, name: str, own: Verification, below: list[Verification]) -> Evidence:
-        """Return the evidence of a service that runs and does not work: what it stands on is asked first (R7)."""
+    def _unwell(self, name: str, own: Verification, below: list[Verification]) -> Symptom:
+        """Return the symptom of a service that runs and does not work: what it stands on is asked first (R7)."""
         checks = [check for verification in [*below, own] for check in verification.checks if not check.ok]
         release = self._releases[name]
-        return Evidence(
+        return Symptom(
             release=name, namespace=release.namespace, object=f"release {name}", stage="verify", checks=tuple(checks)
         )
 
-    def _tools(self, api: Api, view: ClusterView, board: Board) -> Tools:
+    def _tools(self, api: Api, view: ClusterView, progress: Progress) -> Tools:
         return Tools(
-            api=api, helm=self._helm, view=view, board=board, processes=self._processes, options=self._options,
+            api=api, helm=self._helm, view=view, progress=progress, processes=self._processes, options=self._options,
             resolve=self._resolve, ask=self._ask,
         )  # fmt: skip
 

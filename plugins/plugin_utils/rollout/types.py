@@ -1,6 +1,6 @@
 """The words of the rollout engine: what is rendered, what is live, what would change, what went wrong.
 
-Values only; the modules beside this one compute them. Kubernetes objects stay the plain mappings the API speaks.
+Values only; the modules beside this one compute them.
 """
 
 from __future__ import annotations
@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from ..errors import GroundupError
+from ..helm.types import ReleaseDiff
 
-Object = dict[str, Any]
-ChangeKind = Literal["create", "change", "remove", "refused"]
 State = Literal[
     "waiting", "healing", "applying", "starting", "verifying", "ready", "unchanged", "failed", "not started"
 ]
@@ -22,107 +21,8 @@ class RolloutError(GroundupError):
     """Something the rollout cannot go on with."""
 
 
-class ChartError(RolloutError):
-    """A chart that does not render, or renders something that is not a Kubernetes object."""
-
-
 class GateRefusedError(RolloutError):
     """The change was refused as a whole; ``what`` is the table of reasons."""
-
-
-class InterruptedRolloutError(RolloutError):
-    """The run was told to stop; every child process is ended, the next run goes on."""
-
-    def __init__(self, by: str = "a failure elsewhere in it") -> None:
-        """Keep who stopped it: the name of a signal."""
-        super().__init__(
-            f"the rollout was stopped by {by}",
-            where="this run",
-            why="releases on their way are left as they are; nothing is rolled back",
-            remedy="run it again: it heals what was interrupted and goes on",
-        )
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Ref:
-    """Names one object of the cluster."""
-
-    kind: str
-    namespace: str  # "" for cluster-wide kinds
-    name: str
-
-    def __str__(self) -> str:
-        return f"{self.kind}/{self.name}"
-
-
-def ref_of(item: Object, *, namespace: str = "") -> Ref:
-    """Return the reference of ``item``; ``namespace`` serves where the object does not name one."""
-    meta = item.get("metadata") or {}
-    return Ref(str(item.get("kind", "")), str(meta.get("namespace") or namespace), str(meta.get("name", "")))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rendered:
-    """What a chart and its values come to."""
-
-    release: str
-    namespace: str
-    objects: tuple[Object, ...]
-    hooks: tuple[Object, ...]  # objects that Helm creates by itself at install or upgrade; tests left out
-    digest: str  # of objects and hooks, hex; also a label of the live release
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LiveRelease:
-    """The newest record Helm keeps of a release in the cluster."""
-
-    name: str
-    namespace: str
-    revision: int
-    status: str  # deployed | failed | pending-install | pending-upgrade | pending-rollback | uninstalling | ...
-    chart: str
-    chart_version: str
-    deployed_before: bool  # some revision of it was once deployed
-    digest: str  # of the render it was made from; "" when another tool made it
-    objects: tuple[Object, ...]
-    hooks: tuple[Object, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FieldChange:
-    """One field that would differ. Values of Secrets are digests, never the values."""
-
-    path: str  # "spec.replicas"
-    before: Any  # None: absent
-    after: Any
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ObjectChange:
-    """One object that would be made, changed, removed, or that the API server refuses."""
-
-    ref: Ref
-    kind: ChangeKind
-    fields: tuple[FieldChange, ...] = ()
-    hook: bool = False
-    message: str = ""  # refused: the API server's own words
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReleaseDiff:
-    """What an upgrade would do to one release."""
-
-    release: str
-    changes: tuple[ObjectChange, ...]
-
-    @property
-    def counts(self) -> dict[str, dict[str, int]]:
-        """Return how many objects of each kind are made, changed, removed or refused."""
-        counts: dict[str, dict[str, int]] = {}
-        for change in self.changes:
-            kind = counts.setdefault(change.ref.kind, {})
-            kind[change.kind] = kind.get(change.kind, 0) + 1
-        return {kind: counts[kind] for kind in sorted(counts)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,7 +80,7 @@ class ClusterFacts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
+class Symptom:
     """What was seen of one thing that does not come up."""
 
     release: str

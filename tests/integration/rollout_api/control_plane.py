@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import os
 import socket
 import subprocess
@@ -13,7 +14,6 @@ from typing import IO
 import yaml
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Api
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import RolloutError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import ensure, missing
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
@@ -78,8 +78,7 @@ class ControlPlane:
             "--authorization-mode=RBAC", "--disable-admission-plugins=ServiceAccount", "--allow-privileged=true",
             "--kubelet-preferred-address-types=InternalIP",
         )  # fmt: skip
-        self._write_kubeconfig(api, certificates / "apiserver.crt")
-        self._wait_ready()
+        self._wait_ready(api, certificates / "apiserver.crt")
         self._run(
             "kube-controller-manager", f"--kubeconfig={self.kubeconfig}", "--leader-elect=false",
             "--controllers=*,-node-lifecycle-controller,-taint-eviction-controller,-serviceaccount-token-controller",
@@ -115,7 +114,8 @@ class ControlPlane:
         return path
 
     def _write_kubeconfig(self, port: int, certificate: Path) -> None:
-        cluster = {"server": f"https://127.0.0.1:{port}", "certificate-authority": str(certificate)}
+        authority = base64.b64encode(certificate.read_bytes()).decode()
+        cluster = {"server": f"https://127.0.0.1:{port}", "certificate-authority-data": authority}
         content = {
             "apiVersion": "v1", "kind": "Config", "current-context": "test",
             "clusters": [{"name": "test", "cluster": cluster}],
@@ -124,13 +124,14 @@ class ControlPlane:
         }  # fmt: skip
         self.kubeconfig.write_text(yaml.safe_dump(content))
 
-    def _wait_ready(self) -> None:
+    def _wait_ready(self, port: int, certificate: Path) -> None:
         end = time.monotonic() + 90
         while time.monotonic() < end:
             try:
+                self._write_kubeconfig(port, certificate)
                 if Api(self.kubeconfig).text("/readyz") == "ok":
                     return
-            except (RolloutError, OSError):
+            except (GroundupError, OSError):
                 pass  # not there yet; the log below says why when it never is
             time.sleep(0.3)
         tail = (self.directory / "kube-apiserver.log").read_text()[-2000:]

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Api
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import InterruptedRolloutError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.process import InterruptedRunError
 
 from .conftest import Site
 
@@ -24,7 +24,7 @@ def main() -> int:
     print("begun", flush=True)
     try:
         return 1 if rollout.apply().failed else 0
-    except InterruptedRolloutError as error:
+    except InterruptedRunError as error:
         print(error, file=sys.stderr)
         return 3
 

@@ -14,7 +14,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Api, ApiError, resource_path
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Api, ApiError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.types import resource_path
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.plugin_utils.helm import records as live
+from ansible_collections.groundup.cloud.plugins.plugin_utils.helm.records import read
 
 from .conftest import Site
 from .puppet import fails, is_left_alone
@@ -56,7 +56,7 @@ def until(condition: object, *, seconds: float = 30.0) -> None:
 
 
 def status(site: Site) -> str:
-    release = live.read(site.api, [site.namespace]).get((site.namespace, "probe"))
+    release = read(site.api, [site.namespace]).get((site.namespace, "probe"))
     return release.status if release else ""
 
 
@@ -146,7 +146,7 @@ def test_an_upgrade_killed_outright_is_healed_without_a_rollback(site: Site) -> 
     assert status(site) == "pending-upgrade"
     converges(site)
     reports = [line for line in site.lines if "pending-upgrade" in line]
-    assert reports == ["probe: revision 2 was pending-upgrade: marked failed"]
+    assert reports == ["probe: revision 2 was pending-upgrade: its record was removed"]
 
 
 @pytest.mark.parametrize("moment", range(3))

@@ -17,13 +17,14 @@ from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
+from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.helm.client import Helm
-from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.charts import converge
+from ansible_collections.groundup.cloud.plugins.plugin_utils.helm.converge import converge
+from ansible_collections.groundup.cloud.plugins.plugin_utils.helm.types import ReleaseDiff
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Api
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, build_site, make_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import ReleasePlan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.apply.process import Processes
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import ReleaseDiff, RolloutError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.process import Processes
 
 from .control_plane import ControlPlane
 
@@ -118,7 +119,7 @@ def test_objects_of_somebody_else_are_refused_before_anything_is_applied(network
     path = "/apis/rbac.authorization.k8s.io/v1/clusterroles"
     network.api.request("POST", path, body=role)
     try:
-        with pytest.raises(RolloutError, match=f"ClusterRole/{name} cannot be applied: it exists"):
+        with pytest.raises(GroundupError, match=f"ClusterRole/{name} cannot be applied: it exists"):
             network.converge((release,))
         assert network.api.get("/api/v1/secrets", labelSelector=f"owner=helm,name={release.name}")["items"] == []
     finally:
@@ -127,7 +128,7 @@ def test_objects_of_somebody_else_are_refused_before_anything_is_applied(network
 
 def test_a_chart_that_is_not_there_is_named(network: Network) -> None:
     release = replace(plan_of(network.name).kubernetes.cni.releases[0], version="0.0.1")
-    with pytest.raises(RolloutError, match=f"chart {release.chart} 0.0.1 is not there"):
+    with pytest.raises(GroundupError, match=f"chart {release.chart} 0.0.1 is not there"):
         network.converge((release,))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.apply import progress as board
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.apply import progress
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.engine import diff_text
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import GateRefusedError, RolloutResult
 from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import Redactor
@@ -170,7 +170,7 @@ def test_an_object_that_is_no_longer_rendered_is_announced_and_removed(site: Sit
 def test_the_screen_goes_on_while_nothing_happens_and_shows_no_secret(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(board, "SILENCE", 0.1)
+    monkeypatch.setattr(progress, "SILENCE", 0.1)
     repeated: list[str] = []
 
     def comes_up_when_the_screen_said_so_thrice(pod: Object) -> Object | None:

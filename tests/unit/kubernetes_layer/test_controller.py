@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import access as host_access
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.api import ApiError
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.certificates import (
     days_left,
     decode,
@@ -20,15 +19,17 @@ from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.certificat
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.documents import init_config
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.errors import NodeError
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Paths
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import ApiError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.nodes import (
     OWNED,
-    Wanted,
+    WantedNode,
     not_ready,
     patch,
     wanted,
 )
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.objects import Applier, in_order
-from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.verify import client, endpoints, service
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.probe import client, endpoints, service
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.types import Discovery
 from cryptography.hazmat.primitives import serialization
 
 from .conftest import KUBECONFIG, FakeHost, certificate, make_node, pem, write
@@ -158,7 +159,7 @@ def test_what_the_plan_drops_is_taken_off_and_what_others_put_is_kept() -> None:
     other = {"key": "node.kubernetes.io/unreachable", "effect": "NoExecute"}
     found = node(labels={"theirs": "x"}, taints=[other])
     once = applied(found, patch(found, wanted(CONTROL)))
-    after = applied(once, patch(once, Wanted(name="c", labels={}, taints=())))
+    after = applied(once, patch(once, WantedNode(name="c", labels={}, taints=())))
     assert after["metadata"]["labels"] == {"theirs": "x"}
     assert after["spec"]["taints"] == [other]
 
@@ -166,7 +167,7 @@ def test_what_the_plan_drops_is_taken_off_and_what_others_put_is_kept() -> None:
 def test_kubeadms_own_taint_goes_when_the_plan_does_not_want_it() -> None:
     kubeadms = {"key": "node-role.kubernetes.io/control-plane", "effect": "NoSchedule"}
     found = node(labels={}, taints=[kubeadms])
-    assert applied(found, patch(found, Wanted(name="c", labels={}, taints=())))["spec"]["taints"] == []
+    assert applied(found, patch(found, WantedNode(name="c", labels={}, taints=())))["spec"]["taints"] == []
 
 
 @pytest.mark.parametrize(
@@ -178,11 +179,10 @@ def test_kubeadms_own_taint_goes_when_the_plan_does_not_want_it() -> None:
     ],
 )
 def test_only_a_node_that_says_so_is_ready(conditions: list[dict[str, str]], reason: str) -> None:
-    found = {"metadata": {"name": "n"}, "status": {"conditions": conditions}}
-    assert not_ready([found]) == {"n": reason}
-    assert (
-        not_ready([{"metadata": {"name": "n"}, "status": {"conditions": [{"type": "Ready", "status": "True"}]}}]) == {}
-    )
+    ready = {"conditions": [{"type": "Ready", "status": "True"}]}
+    nodes: dict[str, dict[str, Any]] = {"n": {"status": {"conditions": conditions}}, "m": {"status": ready}}
+    assert not_ready(nodes, ["n", "m"]) == {"n": reason}
+    assert not_ready(nodes, ["m", "o"]) == {"o": "it is not registered"}
 
 
 class Cluster:
@@ -192,23 +192,18 @@ class Cluster:
         self.kept: dict[str, dict[str, Any]] = {}
         self.version = 0
 
-    def request(
-        self, method: str, path: str, body: Mapping[str, Any] | None = None, *, content_type: str = ""
-    ) -> dict[str, Any]:
-        if method == "GET":
-            return {"resources": [{"name": "configmaps", "kind": "ConfigMap", "namespaced": True}]}
-        assert content_type == "application/apply-patch+yaml"
-        place, _, query = path.partition("?")
+    def discover(self) -> Discovery:
+        return Discovery(version="v1.36.3", resources={("v1", "ConfigMap"): ("configmaps", True)})
+
+    def apply(self, path: str, item: Mapping[str, Any], *, manager: str, dry_run: bool) -> dict[str, Any]:
+        assert manager == "groundup"
         self.version += 1
-        after = {
-            **(body or {}),
-            "metadata": {**(body or {})["metadata"], "resourceVersion": str(self.version), "uid": "u"},
-        }
-        if "dryRun=All" not in query:
-            self.kept[place] = after
+        after = {**item, "metadata": {**item["metadata"], "resourceVersion": str(self.version), "uid": "u"}}
+        if not dry_run:
+            self.kept[path] = after
         return after
 
-    def get(self, path: str) -> dict[str, Any] | None:
+    def find(self, path: str) -> dict[str, Any] | None:
         return self.kept.get(path)
 
 

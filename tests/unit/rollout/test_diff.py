@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.plugin_utils.helm import manifests
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.gate import diff
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import (
+from ansible_collections.groundup.cloud.plugins.plugin_utils.helm import diff, manifests
+from ansible_collections.groundup.cloud.plugins.plugin_utils.helm.types import (
     ChartError,
     LiveRelease,
     ObjectChange,
-    Ref,
     ReleaseDiff,
 )
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.types import Ref
 
 TEXT = """
 ---

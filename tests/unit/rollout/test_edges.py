@@ -14,14 +14,10 @@ from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.helm.client import chart_arguments
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.apply.heal import leftovers, remedy
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.apply.process import Processes
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.apply.progress import SILENCE, Board
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import (
-    ChartError,
-    InterruptedRolloutError,
-    LiveRelease,
-)
+from ansible_collections.groundup.cloud.plugins.plugin_utils.helm.heal import leftovers, remedy
+from ansible_collections.groundup.cloud.plugins.plugin_utils.helm.types import ChartError, LiveRelease
+from ansible_collections.groundup.cloud.plugins.plugin_utils.process import InterruptedRunError, Processes
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.apply.progress import SILENCE, Progress
 
 
 def alive(pid: int) -> bool:
@@ -58,7 +54,7 @@ def test_stopping_ends_the_whole_process_group(tmp_path: Path) -> None:
     def run() -> None:
         try:
             outcome.append(processes.run(["bash", "-c", GRANDCHILD.format(file=file)]))
-        except InterruptedRolloutError as error:
+        except InterruptedRunError as error:
             outcome.append(error)
 
     thread = threading.Thread(target=run)
@@ -67,8 +63,8 @@ def test_stopping_ends_the_whole_process_group(tmp_path: Path) -> None:
     processes.stop()
     thread.join(timeout=20)
     assert gone(grandchild)
-    assert isinstance(outcome[0], InterruptedRolloutError)
-    with pytest.raises(InterruptedRolloutError):
+    assert isinstance(outcome[0], InterruptedRunError)
+    with pytest.raises(InterruptedRunError):
         processes.run(["true"])
 
 
@@ -82,7 +78,7 @@ def test_a_timeout_ends_the_whole_process_group(tmp_path: Path) -> None:
 def test_a_child_ends_when_its_parent_is_killed_outright(tmp_path: Path) -> None:
     file = tmp_path / "pid"
     code = (
-        "from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.apply.process import Processes\n"
+        "from ansible_collections.groundup.cloud.plugins.plugin_utils.process import Processes\n"
         f"Processes().run(['bash', '-c', 'echo $$ > {file}; exec sleep 300'])\n"
     )
     parent = subprocess.Popen([sys.executable, "-c", code])
@@ -109,10 +105,10 @@ def record(status: str, *, before: bool) -> LiveRelease:
     [
         ("deployed", True, "none"),
         ("failed", True, "none"),
-        ("failed", False, "forget"),
-        ("pending-install", False, "forget"),
-        ("pending-upgrade", True, "mark failed"),
-        ("pending-rollback", True, "mark failed"),
+        ("failed", False, "forget the install"),
+        ("pending-install", False, "forget the install"),
+        ("pending-upgrade", True, "forget the revision"),
+        ("pending-rollback", True, "forget the revision"),
         ("uninstalling", True, "finish uninstall"),
     ],
 )
@@ -169,7 +165,7 @@ class Clock:
 def test_lines_are_printed_for_news_only_and_never_silent_for_long() -> None:
     lines: list[str] = []
     clock = Clock()
-    board = Board(["mariadb", "keystone"], lines.append, clock=clock)
+    board = Progress(["mariadb", "keystone"], lines.append, clock=clock)
     board.update("mariadb", "applying")
     board.update("mariadb", "applying")
     assert len(lines) == 1

@@ -7,11 +7,13 @@ from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.helm.manifests import split
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.apply.readiness import progress, unready
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.types import Object, Ref, ref_of
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.workloads import unready
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.apply.readiness import readiness
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.apply.snapshot import Snapshot
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.diagnose.evidence import collect
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.diagnose.rules import diagnose
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import EventLine, Object, Ref, ref_of
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.diagnose.symptoms import collect
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import EventLine
 
 Status = dict[str, Any]
 
@@ -70,9 +72,9 @@ def test_progress_counts_hook_jobs_only_while_helm_runs_them() -> None:
     job = {"kind": "Job", "metadata": {"name": "sync", "annotations": {"helm.sh/hook": "post-install"}}}
     ready = workload("Deployment", "api", DEPLOYED, replicas=2)
     rendered = split("r", "openstack", [ready, job])
-    assert progress(rendered, snapshot(ready), hooks_done=False).ready == 1
-    assert not progress(rendered, snapshot(ready), hooks_done=False).complete
-    assert progress(rendered, snapshot(ready), hooks_done=True).complete
+    assert readiness(rendered, snapshot(ready), hooks_done=False).ready == 1
+    assert not readiness(rendered, snapshot(ready), hooks_done=False).complete
+    assert readiness(rendered, snapshot(ready), hooks_done=True).complete
 
 
 def test_the_line_says_what_the_first_pod_waits_for() -> None:
@@ -81,7 +83,7 @@ def test_the_line_says_what_the_first_pod_waits_for() -> None:
         "initContainerStatuses": [{"name": "init", "ready": False, "state": {"running": {}}}],
     })  # fmt: skip
     item = workload("Deployment", "api", {"observedGeneration": 2}, replicas=1)
-    now = progress(split("r", "openstack", [item]), snapshot(item, waiting), hooks_done=True)
+    now = readiness(split("r", "openstack", [item]), snapshot(item, waiting), hooks_done=True)
     assert now.waiting_for == "Deployment/api: api-abc-1 init 0/1 init is running"
 
 
@@ -154,8 +156,8 @@ def test_what_a_pod_has_overcome_is_no_reason_to_give_it_up() -> None:
     def seen(*states: Status, node: str = "control-1") -> tuple[tuple[str, ...], float | None]:
         containers = [{"name": f"c{number}", "ready": False, "state": state} for number, state in enumerate(states)]
         member = pod("s-0", owner, {"phase": "Pending", "containerStatuses": containers}, nodeName=node)
-        evidence = collect(split("r", "openstack", [item]), snapshot(item, member, events=events))[0]
-        return tuple(event.reason for event in evidence.events), diagnose(evidence).patience
+        symptom = collect(split("r", "openstack", [item]), snapshot(item, member, events=events))[0]
+        return tuple(event.reason for event in symptom.events), diagnose(symptom).patience
 
     assert seen({"running": {}}) == (("Unhealthy",), None)
     pulling = {"waiting": {"reason": "ImagePullBackOff"}}
@@ -198,8 +200,8 @@ def test_a_node_a_pod_may_not_go_to_is_not_blamed_for_it() -> None:
                    nodeSelector={"control": "enabled"})  # fmt: skip
 
     def blamed(*nodes: Object) -> tuple[str, str]:
-        evidence = collect(split("r", "openstack", [item]), snapshot(item, unplaced, *nodes, events=events))[0]
-        return diagnose(evidence).rule, diagnose(evidence).object
+        symptom = collect(split("r", "openstack", [item]), snapshot(item, unplaced, *nodes, events=events))[0]
+        return diagnose(symptom).rule, diagnose(symptom).object
 
     others = node("hv-217", "Unknown", "False"), node("hv-218", "True", "True")
     assert blamed(*others, node("control-1", "True", "False", control="enabled")) == ("no-room", "Pod/s-0")
@@ -211,5 +213,5 @@ def test_the_line_names_the_job_that_pods_wait_for() -> None:
     api = workload("Deployment", "api", {"observedGeneration": 2}, replicas=1)
     job = workload("Job", "db-sync", {"active": 1})
     later = workload("Job", "later", {})
-    now = progress(split("r", "openstack", [api, later, job]), snapshot(api, job), hooks_done=False)
+    now = readiness(split("r", "openstack", [api, later, job]), snapshot(api, job), hooks_done=False)
     assert now.waiting_for.startswith("Job/db-sync")

@@ -12,35 +12,35 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types impor
     Check,
     ClusterFacts,
     EventLine,
-    Evidence,
+    Symptom,
 )
 from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import Redactor
 
 REGISTRY = "registry.lab.test:5000"
 
 
-def seen(**fields: Any) -> Evidence:
+def seen(**fields: Any) -> Symptom:
     values: dict[str, Any] = {
         "release": "keystone", "namespace": "openstack", "object": "Pod/keystone-api-0", "stage": "start",
         "owner": "Deployment/keystone-api",
     }  # fmt: skip
-    return Evidence(**{**values, **fields})
+    return Symptom(**{**values, **fields})
 
 
 def event(reason: str, message: str, count: int = 1) -> EventLine:
     return EventLine(reason=reason, object="Pod/x", message=message, count=count)
 
 
-def pull(message: str) -> Evidence:
+def pull(message: str) -> Symptom:
     return seen(reason="ImagePullBackOff", message=message, image=f"{REGISTRY}/keystone:1", node="worker-1")
 
 
-def log(*lines: str, **fields: Any) -> Evidence:
+def log(*lines: str, **fields: Any) -> Symptom:
     return seen(container="keystone-db-sync", exit_code=1, log=lines, reason="Error", **fields)
 
 
 NO_NAMES = ClusterFacts(dns_down="kube-system/Deployment/coredns")
-CASES: list[tuple[str, Evidence, str, str, str]] = [
+CASES: list[tuple[str, Symptom, str, str, str]] = [
     (
         "image missing from the registry",
         pull(f'failed to resolve reference "{REGISTRY}/keystone:1": {REGISTRY}/keystone:1: not found'),
@@ -211,10 +211,10 @@ CASES: list[tuple[str, Evidence, str, str, str]] = [
 
 
 @pytest.mark.parametrize(
-    ("evidence", "rule", "layer", "culprit"), [case[1:] for case in CASES], ids=[case[0] for case in CASES]
+    ("symptom", "rule", "layer", "culprit"), [case[1:] for case in CASES], ids=[case[0] for case in CASES]
 )
-def test_the_layer_and_the_object_at_fault_are_named(evidence: Evidence, rule: str, layer: str, culprit: str) -> None:
-    diagnosis = diagnose(evidence)
+def test_the_layer_and_the_object_at_fault_are_named(symptom: Symptom, rule: str, layer: str, culprit: str) -> None:
+    diagnosis = diagnose(symptom)
     assert (diagnosis.rule, diagnosis.layer, diagnosis.object) == (rule, layer, culprit)
     assert diagnosis.next
 
@@ -232,13 +232,13 @@ def test_running_while_tokens_fail_and_one_galera_pod_left_names_the_quorum() ->
 
 
 def test_a_node_that_is_gone_explains_what_its_pods_say() -> None:
-    evidence = log("connection refused", node="worker-1", facts=ClusterFacts(not_ready_nodes=("worker-1",)))
-    assert diagnose(evidence).rule == "node-not-ready"
+    symptom = log("connection refused", node="worker-1", facts=ClusterFacts(not_ready_nodes=("worker-1",)))
+    assert diagnose(symptom).rule == "node-not-ready"
 
 
 def test_a_node_elsewhere_is_not_blamed() -> None:
-    evidence = log("(1045, denied)", node="worker-2", facts=ClusterFacts(not_ready_nodes=("worker-1",)))
-    assert diagnose(evidence).rule == "db-password"
+    symptom = log("(1045, denied)", node="worker-2", facts=ClusterFacts(not_ready_nodes=("worker-1",)))
+    assert diagnose(symptom).rule == "db-password"
 
 
 GUIDE = Path(__file__).parents[3] / "docs" / "failure-cards.md"
@@ -255,12 +255,12 @@ def test_no_two_rules_share_a_name() -> None:
 
 def test_secrets_are_in_no_part_of_a_card() -> None:
     secret = "s3cr3t-passw0rd"
-    evidence = log(
+    symptom = log(
         f"(1045, 'using {secret}')",
         message=f"dial {secret}",
         events=(event("Failed", f"could not use {secret}"),),
     )
-    card = cards.make(evidence, Redactor({"keystone/db": secret}), affected=["nova"])
+    card = cards.make(symptom, Redactor({"keystone/db": secret}), affected=["nova"])
     text = cards.text(card)
     assert secret not in text
     assert secret not in repr(card)
@@ -288,14 +288,14 @@ def test_a_pod_on_its_way_explains_nothing() -> None:
 
 
 def test_the_next_command_names_the_site_file_it_is_for() -> None:
-    evidence = seen(stage="render", message="nil pointer")
-    card = cards.make(evidence, Redactor({}), site_file="inventories/lab/site.yml")
+    symptom = seen(stage="render", message="nil pointer")
+    card = cards.make(symptom, Redactor({}), site_file="inventories/lab/site.yml")
     assert card.next == "ansible-playbook -i inventories/lab/site.yml groundup.cloud.openstack --check --diff"
 
 
 def test_a_card_shows_release_layer_object_events_log_and_the_next_command() -> None:
-    evidence = log("Traceback (most recent call last):", "ValueError: x", events=(event("BackOff", "again", 4),))
-    text = cards.text(cards.make(evidence, Redactor({}), affected=["nova", "glance"]))
+    symptom = log("Traceback (most recent call last):", "ValueError: x", events=(event("BackOff", "again", 4),))
+    text = cards.text(cards.make(symptom, Redactor({}), affected=["nova", "glance"]))
     assert "FAILED keystone: service: Deployment/keystone-api" in text
     assert "BackOff (x4): again" in text
     assert "log of keystone-db-sync:" in text

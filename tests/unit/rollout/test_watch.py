@@ -98,7 +98,7 @@ def execute(monkeypatch: pytest.MonkeyPatch, status: str) -> Executed:
     monkeypatch.setattr(client, "CoreV1Api", lambda _own: core)
     monkeypatch.setattr(stream, "stream", lambda *_arguments, **_options: EndedStream(status))
     api = Api.__new__(Api)
-    api._kubeconfig = None  # type: ignore[assignment]
+    api._path = None  # type: ignore[assignment]
     return api.execute("openstack", "mariadb-server-0", ["mariadb"])
 
 

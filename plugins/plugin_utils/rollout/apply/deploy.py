@@ -1,4 +1,4 @@
-"""Brings one release up: heal, upgrade, watch until it is ready, ask the service. Runs in a thread of its own."""
+"""Deploy one release: heal, upgrade, watch until it is ready, ask the service. Runs in a thread of its own."""
 
 from __future__ import annotations
 
@@ -10,29 +10,23 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ...errors import GroundupError
 from ...helm.client import Helm, why
+from ...helm.heal import heal, needs_healing
+from ...helm.preview import ChangePreview
 from ...helm.records import read
-from ...kube.client import Api, ApiError, resource_path
+from ...helm.types import LiveRelease
+from ...kube.client import Api, ApiError
+from ...kube.types import Ref, ref_of, resource_path
+from ...kube.workloads import runs, waits_for_image
 from ...plan.types import ReleasePlan
-from ..diagnose.evidence import BlackBox, collect
-from ..diagnose.rules import diagnose, explains, runs, waits_for_image
-from ..gate.preview import Survey
+from ...process import Finished, InterruptedRunError, Processes
+from ..diagnose.rules import diagnose, explains
+from ..diagnose.symptoms import LogCollector, collect
 from ..options import Options
-from ..types import (
-    Check,
-    Evidence,
-    InterruptedRolloutError,
-    LiveRelease,
-    Ref,
-    Rendered,
-    RolloutError,
-    Verification,
-    ref_of,
-)
-from .heal import heal, needs_healing
-from .process import Finished, Processes
-from .progress import Board
-from .readiness import progress, workloads
+from ..types import Check, Symptom, Verification
+from .progress import Progress
+from .readiness import readiness, workloads
 from .snapshot import Snapshot
 from .watch import ClusterView
 
@@ -42,19 +36,19 @@ _PASSING = re.compile(r"connection refused|etcdserver|TLS handshake timeout|unex
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
-    """How it ended: well without evidence, badly with."""
+class DeployResult:
+    """How it ended: well without symptom, badly with."""
 
     changed: bool
     verification: Verification = field(default_factory=lambda: Verification(checks=()))
     healed: str = ""
-    evidence: Evidence | None = None
+    symptom: Symptom | None = None
 
 
 class _GivenUpError(Exception):
-    def __init__(self, evidence: Evidence) -> None:
-        super().__init__(evidence.object)
-        self.evidence = evidence
+    def __init__(self, symptom: Symptom) -> None:
+        super().__init__(symptom.object)
+        self.symptom = symptom
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,55 +58,56 @@ class Tools:
     api: Api
     helm: Helm
     view: ClusterView
-    board: Board
+    progress: Progress
     processes: Processes
     options: Options
     resolve: Callable[[Mapping[str, Any]], dict[str, Any]]
     ask: Callable[[ReleasePlan], Verification]
 
 
-def bring_up(release: ReleasePlan, rendered: Rendered, survey: Survey, tools: Tools) -> Outcome:
-    """Bring ``release`` up and return how it ended. Raises InterruptedRolloutError when the run is told to stop."""
-    return _BringUp(release, rendered, survey, tools).run()
+def deploy(release: ReleasePlan, preview: ChangePreview, tools: Tools) -> DeployResult:
+    """Deploy ``release`` and return how it ended. Raises InterruptedRunError when the run is told to stop."""
+    return _Deployment(release, preview, tools).run()
 
 
-class _BringUp:
-    def __init__(self, release: ReleasePlan, rendered: Rendered, survey: Survey, tools: Tools) -> None:
-        self.release, self.rendered, self.survey, self.tools = release, rendered, survey, tools
-        self.box = BlackBox(tools.api)
+class _Deployment:
+    def __init__(self, release: ReleasePlan, preview: ChangePreview, tools: Tools) -> None:
+        self.release, self.preview, self.tools = release, preview, tools
+        self.rendered = preview.rendered[release.name]
+        self.logs = LogCollector(tools.api)
         self.deadline = time.monotonic() + tools.options.start_timeout
         self.first_seen: dict[tuple[str, str], float] = {}
         self.before: set[str] = set()  # hook jobs that were there before helm ran, by uid
 
-    def run(self) -> Outcome:
-        healed, changed = "", not self.survey.unchanged(self.release.name)
+    def run(self) -> DeployResult:
+        healed, changed = "", not self.preview.unchanged(self.release.name)
         without_image = self._without_image()
         try:
             if changed:
-                healed = self._heal(self.survey.live.get(self.release.name))
+                healed = self._heal(self.preview.live.get(self.release.name))
                 self._upgrade()
             self._pull_again(without_image)
-            self._wait_until(lambda: progress(self.rendered, self.tools.view.snapshot(), hooks_done=True).complete)
-            return Outcome(changed=changed, healed=healed, verification=self._verify())
+            self._wait_until(lambda: readiness(self.rendered, self.tools.view.snapshot(), hooks_done=True).complete)
+            return DeployResult(changed=changed, healed=healed, verification=self._verify())
         except _GivenUpError as given_up:
-            return Outcome(changed=changed, healed=healed, evidence=given_up.evidence)
-        except InterruptedRolloutError:
+            return DeployResult(changed=changed, healed=healed, symptom=given_up.symptom)
+        except InterruptedRunError:
             raise
-        except RolloutError as error:  # of this release; to let it out would end the helm of every other
-            return Outcome(changed=changed, healed=healed, evidence=self._plain("apply", str(error)))
+        except GroundupError as error:  # of this release; to let it out would end the helm of every other
+            return DeployResult(changed=changed, healed=healed, symptom=self._plain("apply", str(error)))
 
     def _heal(self, live: LiveRelease | None) -> str:
         self._show("healing" if needs_healing(live) else "applying")
         healed = heal(self.tools.api, self.tools.helm, live)
         if healed:
-            self.tools.board.say(f"{self.release.name}: {healed}")
+            self.tools.progress.say(f"{self.release.name}: {healed}")
         return healed
 
     def _upgrade(self) -> None:
         """Run helm and watch its hooks meanwhile. An API server that is just restarting gets a second chance."""
         done = self._helm_once()
         if done.code and _PASSING.search(done.stderr):
-            self.tools.board.say(f"{self.release.name}: {why(done)}; once more")
+            self.tools.progress.say(f"{self.release.name}: {why(done)}; once more")
             time.sleep(_PAUSE)
             # What the first left behind: helm refuses to go on from it, or upgrades without the hooks of an install.
             found = read(self.tools.api, [self.release.namespace])
@@ -120,9 +115,9 @@ class _BringUp:
             done = self._helm_once()
         if done.code:
             # A pod that is just on its way explains nothing: then helm knows better.
-            seen = map(self.box.complete, self._found(self.tools.view.snapshot()))
-            explained = next((evidence for evidence in seen if explains(evidence)), None)
-            raise _GivenUpError(explained or self.box.complete(self._plain("apply", why(done))))
+            seen = map(self.logs.complete, self._found(self.tools.view.snapshot()))
+            explained = next((symptom for symptom in seen if explains(symptom)), None)
+            raise _GivenUpError(explained or self.logs.complete(self._plain("apply", why(done))))
         self.tools.view.refresh(self.release.namespace)
 
     def _without_image(self) -> dict[str, Ref]:
@@ -143,11 +138,11 @@ class _BringUp:
                 continue
             path = resource_path("v1", "pods", namespace=ref.namespace, name=ref.name)
             try:
-                self.tools.api.request("DELETE", path, body={"preconditions": {"uid": uid}})
+                self.tools.api.delete(path, body={"preconditions": {"uid": uid}})
             except ApiError as error:
-                if error.status not in (404, 409):  # gone, or another of its name by now
+                if error.status != 409:  # another of its name by now
                     raise
-            self.tools.board.say(f"{self.release.name}: {ref.name} had no image: made anew")
+            self.tools.progress.say(f"{self.release.name}: {ref.name} had no image: made anew")
 
     def _helm_once(self) -> Finished:
         cancel = threading.Event()
@@ -172,7 +167,7 @@ class _BringUp:
         seen = -1
         while not done():
             if self.tools.processes.stopped:
-                raise InterruptedRolloutError
+                raise InterruptedRunError
             seen = self.tools.view.wait(seen, timeout=5.0)
             self._look(hooks=hooks)
             if time.monotonic() > self.deadline:
@@ -182,20 +177,20 @@ class _BringUp:
 
     def _look(self, *, hooks: bool) -> None:
         snapshot = self.tools.view.snapshot()
-        now = progress(self.rendered, snapshot, hooks_done=not hooks)
+        now = readiness(self.rendered, snapshot, hooks_done=not hooks)
         trouble = f"the API cannot be watched: {self.tools.view.trouble}" if self.tools.view.trouble else ""
         self._show("applying" if hooks else "starting", now.ready, now.total, trouble or now.waiting_for)
         found = self._found(snapshot)
-        self.box.record(found)
+        self.logs.record(found)
         self._lose_patience(found)
 
-    def _found(self, snapshot: Snapshot) -> list[Evidence]:
+    def _found(self, snapshot: Snapshot) -> list[Symptom]:
         """Return what is wrong, without jobs an earlier run left: helm makes each anew when its turn comes."""
         jobs = self._hooks(snapshot)
         return [
-            evidence
-            for evidence in collect(self.rendered, snapshot)
-            if jobs.get((evidence.namespace, evidence.owner)) not in self.before
+            symptom
+            for symptom in collect(self.rendered, snapshot)
+            if jobs.get((symptom.namespace, symptom.owner)) not in self.before
         ]
 
     def _hooks(self, snapshot: Snapshot) -> dict[tuple[str, str], str]:
@@ -204,18 +199,18 @@ class _BringUp:
         jobs = {ref: snapshot.objects[ref] for ref in refs if ref.kind == "Job" and ref in snapshot.objects}
         return {(ref.namespace, str(ref)): str(item["metadata"]["uid"]) for ref, item in jobs.items()}
 
-    def _lose_patience(self, found: list[Evidence]) -> None:
+    def _lose_patience(self, found: list[Symptom]) -> None:
         """Give up on what will not come right by itself, once it was seen for as long as its rule allows."""
         current: dict[tuple[str, str], float] = {}
-        for evidence in found:
-            full = self.box.complete(evidence) if evidence.exit_code else evidence
+        for symptom in found:
+            full = self.logs.complete(symptom) if symptom.exit_code else symptom
             diagnosis = diagnose(full)
             if diagnosis.patience is None:
                 continue
             key = (diagnosis.rule, diagnosis.object)
             current[key] = self.first_seen.get(key, time.monotonic())
             if time.monotonic() - current[key] >= diagnosis.patience * self.tools.options.patience:
-                raise _GivenUpError(self.box.complete(evidence))
+                raise _GivenUpError(self.logs.complete(symptom))
         self.first_seen = current
 
     def _verify(self) -> Verification:
@@ -232,21 +227,21 @@ class _BringUp:
             if refused or time.monotonic() > end:
                 raise _GivenUpError(self._plain("verify", "", checks=verification.checks))
             if self.tools.processes.stopped:
-                raise InterruptedRolloutError
+                raise InterruptedRunError
             time.sleep(_PAUSE)
 
-    def _worst(self, message: str) -> Evidence:
+    def _worst(self, message: str) -> Symptom:
         found = self._found(self.tools.view.snapshot())
         if not found:
             return self._plain("start", message)
-        worst = self.box.complete(found[0])
+        worst = self.logs.complete(found[0])
         return replace(worst, message=worst.message or message)
 
-    def _plain(self, stage: Any, message: str, *, checks: tuple[Check, ...] = ()) -> Evidence:
-        return Evidence(
+    def _plain(self, stage: Any, message: str, *, checks: tuple[Check, ...] = ()) -> Symptom:
+        return Symptom(
             release=self.release.name, namespace=self.release.namespace, object=f"release {self.release.name}",
             stage=stage, message=message, checks=checks, facts=self.tools.view.snapshot().facts,
         )  # fmt: skip
 
     def _show(self, state: Any, ready: int = 0, total: int = 0, waiting: str = "") -> None:
-        self.tools.board.update(self.release.name, state, ready=ready, total=total, waiting_for=waiting)
+        self.tools.progress.update(self.release.name, state, ready=ready, total=total, waiting_for=waiting)

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
 
-from ..types import ClusterFacts, EventLine, Object, Ref
+from ...kube.types import Object, Ref
+from ...kube.workloads import condition, is_ready, owner_of
+from ..types import ClusterFacts, EventLine
 
-_OWNERS = ("Job", "StatefulSet", "DaemonSet", "ReplicaSet")
 _DNS_LABEL = ("k8s-app", "kube-dns")
 
 
@@ -45,7 +46,7 @@ class Snapshot:
         """Return what is wrong with nodes and name service."""
         nodes = [(ref.name, item) for ref, item in sorted(self.objects.items()) if ref.kind == "Node"]
         return ClusterFacts(
-            not_ready_nodes=tuple(name for name, node in nodes if condition(node, "Ready") != "True"),
+            not_ready_nodes=tuple(name for name, node in nodes if not is_ready(node)),
             full_nodes=tuple(name for name, node in nodes if condition(node, "DiskPressure") == "True"),
             dns_down=self._dns_down(),
         )
@@ -71,25 +72,3 @@ class Snapshot:
             if serves_names and not (item.get("status") or {}).get("availableReplicas"):
                 return f"{ref.namespace}/{ref}"
         return ""
-
-
-def owner_of(pod: Object) -> Ref | None:
-    """Return the workload of a pod; a ReplicaSet stands for its Deployment, whose name and hash it is called by."""
-    meta = pod.get("metadata") or {}
-    namespace = str(meta.get("namespace", ""))
-    for owner in meta.get("ownerReferences") or ():
-        if owner.get("controller") and owner.get("kind") in _OWNERS:
-            name = str(owner["name"])
-            if owner["kind"] == "ReplicaSet":
-                suffix = f"-{(meta.get('labels') or {}).get('pod-template-hash', '')}"
-                return Ref("Deployment", namespace, name.removesuffix(suffix))
-            return Ref(str(owner["kind"]), namespace, name)
-    return None
-
-
-def condition(item: Object, kind: str) -> str:
-    """Return the status of a condition: "True", "False" or "Unknown"; "" when the object has none of that kind."""
-    for entry in (item.get("status") or {}).get("conditions") or ():
-        if entry.get("type") == kind:
-            return str(entry.get("status"))
-    return ""

@@ -8,8 +8,9 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ...kube.client import Api, ApiError, resource_path
-from ..types import EventLine, Object, Ref, ref_of
+from ...kube.client import Api, ApiError
+from ...kube.types import Object, Ref, ref_of, resource_path
+from ..types import EventLine
 from .snapshot import Snapshot
 
 KINDS: tuple[tuple[str, str, str], ...] = (

@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Protocol
 
-from ..types import Card, Diagnosis, EventLine, Evidence
-from .rules import SITE, diagnose
+from ..types import Card, Diagnosis, EventLine, Symptom
+from .matching import SITE
+from .rules import diagnose
 
 _LOG_SHOWN = 12
 _WIDTH = 100
@@ -21,28 +22,28 @@ class TextFilter(Protocol):
         ...
 
 
-def make(evidence: Evidence, redactor: TextFilter, *, affected: Iterable[str] = (), site_file: str = SITE) -> Card:
+def make(symptom: Symptom, redactor: TextFilter, *, affected: Iterable[str] = (), site_file: str = SITE) -> Card:
     """Return the card of what was seen; the next command names ``site_file``."""
-    diagnosis = diagnose(evidence)
+    diagnosis = diagnose(symptom)
     diagnosis = replace(diagnosis, next=diagnosis.next.replace(SITE, site_file))
-    return _card(evidence, diagnosis, redactor, tuple(affected))
+    return _card(symptom, diagnosis, redactor, tuple(affected))
 
 
-def _card(evidence: Evidence, diagnosis: Diagnosis, redactor: TextFilter, affected: tuple[str, ...]) -> Card:
+def _card(symptom: Symptom, diagnosis: Diagnosis, redactor: TextFilter, affected: tuple[str, ...]) -> Card:
     clean = redactor.text
     return Card(
-        release=evidence.release,
+        release=symptom.release,
         layer=diagnosis.layer,
         object=clean(diagnosis.object),
         rule=diagnosis.rule,
         what=clean(diagnosis.what),
-        seen_at=evidence.object,
+        seen_at=symptom.object,
         events=tuple(
             EventLine(reason=event.reason, object=event.object, message=clean(event.message), count=event.count)
-            for event in evidence.events
+            for event in symptom.events
         ),
-        container=f"{evidence.container} (init)" if evidence.init and evidence.container else evidence.container,
-        log=tuple(clean(line) for line in evidence.log[-_LOG_SHOWN:]),
+        container=f"{symptom.container} (init)" if symptom.init and symptom.container else symptom.container,
+        log=tuple(clean(line) for line in symptom.log[-_LOG_SHOWN:]),
         next=clean(diagnosis.next),
         affected=affected,
     )

@@ -9,8 +9,10 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from ...kube.client import Api, resource_path
-from ..types import Object, RolloutError
+from ...kube.client import Api
+from ...kube.objects import MANAGER
+from ...kube.types import Object, resource_path
+from ..types import RolloutError
 
 NAME = "groundup-secrets-store"
 _SHOWN = 5  # names in an error
@@ -33,10 +35,7 @@ def claim(
         raise _refusal(namespace, store, differing, other=data.get("identity") != identity)
     new = tuple(sorted(set(prints) - set(known)))
     if write and new:
-        api.request(
-            "PATCH", path, query={"fieldManager": "groundup", "force": "true"},
-            body=_config_map(namespace, identity, {**known, **prints}), content_type="application/apply-patch+yaml",
-        )  # fmt: skip
+        api.apply(path, _config_map(namespace, identity, {**known, **prints}), manager=MANAGER)
     return new
 
 

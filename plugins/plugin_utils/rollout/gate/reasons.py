@@ -1,84 +1,43 @@
-"""One decision for the whole change: every reason against it, or none.
-
-A reason is accepted by naming its code, or ``code:release``, in ``rollout_force``.
-"""
+"""Every reason against a change: versions, images, quorums, fields that cannot change, data that would be lost."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from ...helm.manifests import images, node_ports
+from ...helm.preview import ChangePreview
+from ...helm.types import FieldChange, LiveRelease, ObjectChange, Rendered
+from ...kube.client import Api
+from ...kube.types import Object, Ref, ref_of
+from ...kube.workloads import images, node_ports
 from ...plan.types import Plan, ReleasePlan
-from ..types import (
-    FieldChange,
-    GateReason,
-    GateRefusedError,
-    LiveRelease,
-    Object,
-    ObjectChange,
-    Ref,
-    ReleaseDiff,
-    Rendered,
-    ref_of,
-)
+from ..types import GateReason
 from .consistency import disagreements
-from .quantity import in_bytes
 
 QUORUMS = ("mariadb", "rabbitmq")
 _SPREAD = "podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution"
 
 
-def reasons(
-    plan: Plan,
-    rendered: Mapping[str, Rendered],
-    diffs: Mapping[str, ReleaseDiff],
-    live: Mapping[str, LiveRelease],
-    held: Mapping[int, Ref] | None = None,
-) -> tuple[GateReason, ...]:
-    """Return everything that speaks against the change. Mappings are by release name.
-
-    ``held`` are the node ports of the Services in the cluster.
-    """
+def reasons_against(plan: Plan, preview: ChangePreview, held: Mapping[int, Ref]) -> tuple[GateReason, ...]:
+    """Return everything that speaks against the change; ``held``: which Service of the cluster has a node port."""
     found: list[GateReason] = list(disagreements(plan.openstack.releases))
     for release in plan.openstack.releases:
-        found.extend(_versions(plan, release, live.get(release.name)))
-        if release.name in rendered:
-            found.extend(_images(plan, release, rendered[release.name].objects + rendered[release.name].hooks))
-            found.extend(_quorum_size(release, rendered[release.name].objects))
-            found.extend(_node_ports(rendered[release.name], held or {}))
-        if release.name in diffs:
-            for change in diffs[release.name].changes:
+        found.extend(_versions(plan, release, preview.live.get(release.name)))
+        if release.name in preview.rendered:
+            rendered = preview.rendered[release.name]
+            found.extend(_images(plan, release, rendered.objects + rendered.hooks))
+            found.extend(_quorum_size(release, rendered.objects))
+            found.extend(_node_ports(rendered, held))
+        if release.name in preview.diffs:
+            for change in preview.diffs[release.name].changes:
                 found.extend(_change(release, change))
     return tuple(dict.fromkeys(found))
 
 
-def decide(found: Iterable[GateReason], *, force: Iterable[str] = ()) -> tuple[GateReason, ...]:
-    """Return the reasons that were accepted. Raises GateRefusedError with the table of the others, if any."""
-    accepted = set(force)
-    kept: list[GateReason] = []
-    taken: list[GateReason] = []
-    for reason in found:
-        known = reason.code in accepted or f"{reason.code}:{reason.release}" in accepted
-        (taken if known else kept).append(reason)
-    if kept:
-        raise GateRefusedError(
-            table(kept),
-            where="the change as a whole; nothing was changed",
-            why="each of these breaks a cloud or cannot be taken back",
-            remedy="change the site file, or accept by name: rollout_force="
-            + ",".join(sorted({f"{reason.code}:{reason.release}" for reason in kept})),
-        )
-    return tuple(taken)
-
-
-def table(found: Iterable[GateReason]) -> str:
-    """Return the reasons as lines of text."""
-    lines = []
-    for reason in found:
-        lines.append(f"{reason.code:<18} {reason.release}: {reason.what}")
-        lines.append(f"{'':<18}   {reason.why}; {reason.remedy}")
-    return "\n".join(lines)
+def holders_of_node_ports(api: Api) -> dict[int, Ref]:
+    """Return the Service that holds each node port of the cluster."""
+    services = api.get("/api/v1/services").get("items") or ()
+    return {port: ref_of({"kind": "Service", **item}) for item in services for port in node_ports(item)}
 
 
 def _versions(plan: Plan, release: ReleasePlan, live: LiveRelease | None) -> Iterator[GateReason]:
@@ -213,8 +172,10 @@ def _spread(release: ReleasePlan, change: ObjectChange, field: FieldChange) -> I
 
 
 def _less(after: Any, before: Any) -> bool:
+    from kubernetes.utils.quantity import parse_quantity  # late: the library is slow to load
+
     try:
-        return in_bytes(after) < in_bytes(before)
+        return bool(parse_quantity(after) < parse_quantity(before))
     except ValueError:
         return False  # no quantity: the API server refuses it, and its words are a reason of their own
 

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-from ...kube.client import Api, resource_path
+from ...kube.client import Api
+from ...kube.types import resource_path
 from ...plan.types import EndpointPlan
 from ..types import Check
 from .https import SiteHttps, UnreachedError

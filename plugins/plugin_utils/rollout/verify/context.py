@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ...kube.client import Api, resource_path
+from ...kube.client import Api
+from ...kube.types import Object, resource_path
+from ...kube.workloads import condition
 from ...plan.types import Plan, ReleasePlan
-from ..apply.snapshot import condition
-from ..types import Object, Verification
+from ..types import Verification
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,9 +5,10 @@ Asked inside each member, as the administrator whose password the pod has in a d
 
 from __future__ import annotations
 
-from ...kube.client import ApiError, resource_path
-from ..apply.snapshot import condition
-from ..types import Check, Object, Verification
+from ...kube.client import ApiError
+from ...kube.types import Object, resource_path
+from ...kube.workloads import condition
+from ..types import Check, Verification
 from .context import Context, members, name_of, replicas, running
 
 _DEFAULTS = "/etc/mysql/admin_user.cnf"

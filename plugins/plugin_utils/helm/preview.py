@@ -1,33 +1,30 @@
-"""What would change: every release rendered and compared in parallel, and the reasons against it. Reads only."""
+"""The change before it happens: every release rendered and compared with the cluster, in parallel. Reads only."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from threading import BoundedSemaphore
 from typing import Any
 
-from ...helm import manifests
-from ...helm import records as live
-from ...helm.client import Helm
-from ...kube.client import Api
-from ...plan.types import Plan, ReleasePlan
-from ..apply.limits import Limits
-from ..types import ChartError, GateReason, LiveRelease, ObjectChange, ReleaseDiff, Rendered, ref_of
-from . import diff
-from . import reasons as gate
+from ..kube.client import Api
+from ..kube.types import ref_of
+from ..plan.types import ReleasePlan
+from . import manifests, records
+from .client import Helm
+from .diff import against_cluster
+from .types import ChartError, LiveRelease, ObjectChange, ReleaseDiff, Rendered
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Survey:
-    """The whole change before it happens. All mappings are by release name."""
+class ChangePreview:
+    """All mappings are by release name."""
 
     rendered: dict[str, Rendered]
     live: dict[str, LiveRelease]
     diffs: dict[str, ReleaseDiff]
-    reasons: tuple[GateReason, ...]
     broken: dict[str, ChartError]  # releases whose chart does not render
-    compared: bool = False  # whether there was a cluster to compare with
 
     def unchanged(self, name: str) -> bool:
         """Return whether a release is live exactly as it would be rolled out."""
@@ -37,46 +34,37 @@ class Survey:
         return before.digest == self.rendered[name].digest and not self.diffs[name].changes
 
 
-def make(
-    plan: Plan,
-    *,
-    api: Api | None,
-    helm: Helm,
-    resolve: Callable[[Mapping[str, Any]], dict[str, Any]],
-    limits: Limits,
-) -> Survey:
-    """Return the survey. ``api`` is None when there is no cluster yet: then everything would be made.
-
-    ``resolve`` puts secrets into values. Raises ApiError when the cluster does not answer.
-    """
-    found = predict(
-        plan.openstack.releases, version=plan.kubernetes.version, api=api, helm=helm, resolve=resolve, limits=limits
-    )
-    ports = live.node_ports(api) if api and found.compared else {}
-    return replace(found, reasons=gate.reasons(plan, found.rendered, found.diffs, found.live, ports))
-
-
-def predict(
+def preview(
     releases: Sequence[ReleasePlan],
     *,
     version: str,
     api: Api | None,
     helm: Helm,
     resolve: Callable[[Mapping[str, Any]], dict[str, Any]],
-    limits: Limits,
-) -> Survey:
-    """Return what would change, without reasons against it; ``version`` is Kubernetes', without a cluster to ask."""
+    renders: int = 4,
+) -> ChangePreview:
+    """Return what would change. Raises ApiError when the cluster does not answer.
+
+    Args:
+        releases: what is to be there.
+        version: of Kubernetes, for charts rendered before there is a cluster.
+        api: the cluster; None before there is one, then everything would be made.
+        helm: with the charts.
+        resolve: puts secrets into values.
+        renders: how many charts are rendered at once; each keeps a core busy.
+    """
     version, api_versions = f"v{version}", tuple[str, ...]()
-    records: dict[str, LiveRelease] = {}
+    live: dict[str, LiveRelease] = {}
+    rendering = BoundedSemaphore(renders)
     discovery = api.discover() if api else None
     if api and discovery:
         version, api_versions = discovery.version, discovery.api_versions()
-        found = live.read(api, {release.namespace for release in releases})
+        found = records.read(api, {release.namespace for release in releases})
         by_place = {(release.namespace, release.name): release.name for release in releases}
-        records = {by_place[place]: record for place, record in found.items() if place in by_place}
+        live = {by_place[place]: record for place, record in found.items() if place in by_place}
 
     def look(release: ReleasePlan) -> tuple[Rendered, ReleaseDiff]:
-        with limits.hold("render"):
+        with rendering:
             text = helm.template(release, resolve(release.values), kube_version=version, api_versions=api_versions)
         where = f"release {release.name}"
         rendered = manifests.split(release.name, release.namespace, manifests.parse(text, where=where))
@@ -84,7 +72,7 @@ def predict(
         rendered = replace(rendered, digest=manifests.digest([{"version": release.version}, {"is": rendered.digest}]))
         if api is None or discovery is None:
             return rendered, _all_new(rendered)
-        return rendered, diff.against_cluster(api, discovery, rendered, records.get(release.name))
+        return rendered, against_cluster(api, discovery, rendered, live.get(release.name))
 
     rendered: dict[str, Rendered] = {}
     diffs: dict[str, ReleaseDiff] = {}
@@ -95,7 +83,7 @@ def predict(
                 rendered[release.name], diffs[release.name] = future.result()
             except ChartError as error:
                 broken[release.name] = error
-    return Survey(rendered=rendered, live=records, diffs=diffs, broken=broken, reasons=(), compared=bool(discovery))
+    return ChangePreview(rendered=rendered, live=live, diffs=diffs, broken=broken)
 
 
 def _all_new(rendered: Rendered) -> ReleaseDiff:

@@ -11,20 +11,13 @@ import hashlib
 from collections.abc import Iterator
 from typing import Any
 
-from ...helm.manifests import hook_events
-from ...kube.client import Api, ApiError, Discovery
-from ..types import FieldChange, LiveRelease, Object, ObjectChange, ReleaseDiff, Rendered, ref_of
+from ..kube.client import Api, ApiError
+from ..kube.objects import declared
+from ..kube.types import Discovery, Object, ref_of
+from .manifests import hook_events
+from .types import FieldChange, LiveRelease, ObjectChange, ReleaseDiff, Rendered
 
-# Kept by the API server, or bookkeeping of helm itself: never a change anybody asked for.
-_IGNORED_META = (
-    "managedFields",
-    "resourceVersion",
-    "uid",
-    "generation",
-    "creationTimestamp",
-    "selfLink",
-    "ownerReferences",
-)
+_HELM = "helm"  # the field manager helm applies under; a dry run under it predicts what helm will do
 _KEYED_BY = ("name", "containerPort", "port", "mountPath", "key", "ip", "topologyKey")
 
 
@@ -77,7 +70,7 @@ def fields_of(before: Object, after: Object) -> list[FieldChange]:
     """Return the fields in which two states of one object differ; a Secret's values appear as digests."""
     secret = after.get("kind") == "Secret" or before.get("kind") == "Secret"
     changes = []
-    for path, old, new in _walk(_comparable(before), _comparable(after), ""):
+    for path, old, new in _walk(declared(before), declared(after), ""):
         if secret and path.split(".", 1)[0] in ("data", "stringData"):
             changes.append(FieldChange(path=path, before=_print(old), after=_print(new)))
         else:
@@ -95,7 +88,7 @@ def _one(api: Api, discovery: Discovery, item: Object, *, release: str, namespac
     if other:
         return ObjectChange(ref=ref, kind="refused", message=f"it exists and belongs to {other}")
     try:
-        predicted = api.dry_run(path, marked(item, release=release, namespace=namespace))
+        predicted = api.apply(path, marked(item, release=release, namespace=namespace), manager=_HELM, dry_run=True)
     except ApiError as error:
         if error.status in (400, 403, 409, 422):
             return ObjectChange(ref=ref, kind="refused", message=error.message, fields=tuple(_asked_for(live, item)))
@@ -126,11 +119,6 @@ def _asked_for(live: Object, item: Object) -> Iterator[FieldChange]:
     for change in fields_of(live, item):
         if change.after is not None:
             yield change
-
-
-def _comparable(item: Object) -> Object:
-    meta = {key: value for key, value in (item.get("metadata") or {}).items() if key not in _IGNORED_META}
-    return {**{key: value for key, value in item.items() if key != "status"}, "metadata": meta}
 
 
 def _walk(before: Any, after: Any, path: str) -> Iterator[tuple[str, Any, Any]]:

@@ -2,31 +2,34 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
+import json
 from collections.abc import Mapping
 from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.helm.manifests import split
-from ansible_collections.groundup.cloud.plugins.plugin_utils.helm.records import with_payload
+from ansible_collections.groundup.cloud.plugins.plugin_utils.helm.preview import ChangePreview
+from ansible_collections.groundup.cloud.plugins.plugin_utils.helm.types import LiveRelease
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import ApiError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import ReleasePlan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.process import Finished, InterruptedRunError, Processes
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.apply import deploy as module
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.apply.deploy import Outcome, Tools, bring_up
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.apply.process import Finished, Processes
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.apply.progress import Board
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.apply.deploy import DeployResult, Tools, deploy
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.apply.progress import Progress
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.apply.watch import ClusterView
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.gate.preview import Survey
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.options import Options
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import (
-    Check,
-    InterruptedRolloutError,
-    LiveRelease,
-    Verification,
-)
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import Check, Verification
 
 RELEASE = ReleasePlan(
     name="keystone", chart="keystone", version="2026.1.0", namespace="openstack", needs=(), verify="keystone", values={}
 )  # fmt: skip
+
+
+def packed(content: dict[str, Any]) -> str:
+    """Return ``content`` as Helm keeps it in a Secret."""
+    return base64.b64encode(base64.b64encode(gzip.compress(json.dumps(content).encode()))).decode()
 
 
 class Cluster:
@@ -40,7 +43,7 @@ class Cluster:
         labels = {"owner": "helm", "name": "keystone", "version": "1", "status": status}
         content = {"manifest": "", "hooks": [], "info": {"status": status}}
         meta = {"name": name, "namespace": "openstack", "labels": labels}
-        self.records[name] = {"metadata": meta, "data": with_payload(content)}
+        self.records[name] = {"metadata": meta, "data": {"release": packed(content)}}
 
     def get(self, path: str, **_query: str) -> Mapping[str, Any]:
         return {"items": list(self.records.values()) if path.endswith("/secrets") else []}
@@ -51,10 +54,8 @@ class Cluster:
     def logs(self, *_: Any, **__: Any) -> str:
         return "its last words"
 
-    def request(self, method: str, path: str, **_more: Any) -> Mapping[str, Any]:
-        assert method == "DELETE"
+    def delete(self, path: str) -> None:
         del self.records[path.rpartition("/")[2]]
-        return {}
 
 
 class Helm:
@@ -81,7 +82,7 @@ def up(
     verification: Verification | None = None,
     verify_timeout: float = 30.0,
     objects: tuple[dict[str, Any], ...] = (),
-) -> tuple[Outcome, list[str]]:
+) -> tuple[DeployResult, list[str]]:
     said: list[str] = []
     answers = verification or Verification(checks=(Check(name="token", ok=True, detail=""),))
     asked: list[str] = []
@@ -95,13 +96,13 @@ def up(
     for item in objects:
         view._put(item)
     tools: Any = Tools(
-        api=api, helm=helm, view=view, board=Board(["keystone"], said.append), processes=Processes(),  # type: ignore[arg-type]  # a stand-in
+        api=api, helm=helm, view=view, progress=Progress(["keystone"], said.append), processes=Processes(),  # type: ignore[arg-type]  # a stand-in
         options=Options(verify_timeout=verify_timeout), resolve=dict, ask=ask,
     )  # fmt: skip
     rendered = split("keystone", "openstack", [item for item in objects if item["kind"] != "Pod"])
-    found = Survey(rendered={"keystone": rendered}, live={"keystone": live} if live else {}, diffs={}, reasons=(),
-                   broken={})  # fmt: skip
-    return bring_up(RELEASE, rendered, found, tools), asked
+    lives = {"keystone": live} if live else {}
+    found = ChangePreview(rendered={"keystone": rendered}, live=lives, diffs={}, broken={})
+    return deploy(RELEASE, found, tools), asked
 
 
 @pytest.fixture(autouse=True)
@@ -117,7 +118,7 @@ def test_a_second_chance_begins_with_what_the_first_left_behind() -> None:
     helm = Helm(cluster, refused, Finished(code=0, stdout="", stderr=""))
     outcome, _ = up(cluster, helm)
     assert helm.found == [[], []]
-    assert outcome.evidence is None
+    assert outcome.symptom is None
 
 
 def test_what_cannot_be_healed_takes_down_its_own_release_only() -> None:
@@ -128,9 +129,9 @@ def test_what_cannot_be_healed_takes_down_its_own_release_only() -> None:
         chart_version="2026.1.0", deployed_before=True, digest="", objects=(), hooks=(),
     )  # fmt: skip
     outcome, _ = up(cluster, Helm(cluster), live=half)
-    assert outcome.evidence is not None
-    assert "an interrupted uninstall cannot be finished: Error: forbidden" in outcome.evidence.message
-    assert "helm --namespace openstack uninstall keystone" in outcome.evidence.message
+    assert outcome.symptom is not None
+    assert "release keystone cannot be uninstalled: Error: forbidden" in outcome.symptom.message
+    assert "helm --namespace openstack uninstall keystone" in outcome.symptom.message
 
 
 def test_a_job_of_an_earlier_run_is_not_blamed_for_this_ones_failure() -> None:
@@ -144,8 +145,8 @@ def test_a_job_of_an_earlier_run_is_not_blamed_for_this_ones_failure() -> None:
     cluster = Cluster()
     forbidden = Finished(code=1, stdout="", stderr="Error: services is forbidden")
     outcome, _ = up(cluster, Helm(cluster, forbidden), objects=(job, failed))
-    assert outcome.evidence is not None
-    assert (outcome.evidence.object, outcome.evidence.message) == ("release keystone", "Error: services is forbidden")
+    assert outcome.symptom is not None
+    assert (outcome.symptom.object, outcome.symptom.message) == ("release keystone", "Error: services is forbidden")
 
 
 def test_pods_that_an_earlier_run_left_without_an_image_are_made_anew(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -166,15 +167,14 @@ def test_pods_that_an_earlier_run_left_without_an_image_are_made_anew(monkeypatc
     cluster = Cluster()
     removed: list[tuple[str, Any]] = []
 
-    def request(method: str, path: str, *, body: Any = None) -> Mapping[str, Any]:
-        removed.append((f"{method} {path.rpartition('/')[2]}", body))
+    def delete(path: str, *, body: Any = None) -> None:
+        removed.append((f"DELETE {path.rpartition('/')[2]}", body))
         if path.endswith("s-2"):
-            raise ApiError("gone already", where=path, status=404)
-        return {}
+            raise ApiError("another has its name already", where=path, status=409)
 
-    monkeypatch.setattr(cluster, "request", request)
+    monkeypatch.setattr(cluster, "delete", delete)
     outcome, _ = up(cluster, Helm(cluster, Finished(code=0, stdout="", stderr="")), objects=(server, *pods))
-    assert outcome.evidence is None
+    assert outcome.symptom is None
     assert removed == [(f"DELETE s-{one}", {"preconditions": {"uid": f"uid-{one}"}}) for one in (0, 2)]
 
 
@@ -184,8 +184,8 @@ def test_a_password_that_is_refused_is_not_tried_again() -> None:
     cluster = Cluster()
     helm = Helm(cluster, Finished(code=0, stdout="", stderr=""))
     outcome, asked = up(cluster, helm, verification=Verification(checks=(refused,)), verify_timeout=2.0)
-    assert outcome.evidence is not None
-    assert outcome.evidence.checks == (refused,)
+    assert outcome.symptom is not None
+    assert outcome.symptom.checks == (refused,)
     assert asked == ["keystone"]
 
 
@@ -193,9 +193,9 @@ def test_a_run_that_is_told_to_stop_is_no_failure_of_a_release(monkeypatch: pyte
     cluster = Cluster()
 
     def stopped(*_: Any, **__: Any) -> Finished:
-        raise InterruptedRolloutError
+        raise InterruptedRunError
 
     helm = Helm(cluster)
     monkeypatch.setattr(helm, "upgrade", stopped)
-    with pytest.raises(InterruptedRolloutError):
+    with pytest.raises(InterruptedRunError):
         up(cluster, helm)

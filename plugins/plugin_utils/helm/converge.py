@@ -1,22 +1,22 @@
 """Charts that the cluster itself needs before any release of the cloud: its pod network's.
 
 One after another, because one may bring the kinds another uses, and without waiting for pods: there may be no node yet
-that could run them. Rendering, diff, healing and Helm are the rollout's own.
+that could run them.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
-from ..helm.client import Helm, why
+from ...module_utils._base.wait import wait_until
+from ..errors import GroundupError
+from ..kube.client import Api
+from ..kube.workloads import condition
 from ..plan.types import ReleasePlan
-from ..rollout.apply.heal import heal
-from ..rollout.apply.limits import Limits
-from ..rollout.gate.preview import Survey, predict
-from ..rollout.types import ReleaseDiff, RolloutError
-from .client import Api
+from .client import Helm, why
+from .heal import heal
+from .preview import ChangePreview, preview
+from .types import ReleaseDiff
 
 HOOK_TIMEOUT = 300  # seconds one hook may take
 _ESTABLISHED = 60.0  # seconds until the API server serves a new kind
@@ -37,12 +37,12 @@ def converge(
         say: gets what had to be healed, a line at a time.
         check: change nothing.
 
-    Raises RolloutError for a chart that does not render, an object that belongs to somebody else or that the API server
-    refuses, and for what Helm says; ApiError when the cluster does not answer.
+    Raises GroundupError for a chart that does not render, an object that belongs to somebody else or that the API
+    server refuses, and for what Helm says; ApiError when the cluster does not answer.
     """
     changed = []
     for release in releases:
-        found = predict((release,), version=version, api=api, helm=helm, resolve=dict, limits=Limits({}))
+        found = preview((release,), version=version, api=api, helm=helm, resolve=dict)
         for error in found.broken.values():
             raise error
         if found.unchanged(release.name):
@@ -55,14 +55,14 @@ def converge(
     return changed
 
 
-def _bring(release: ReleasePlan, found: Survey, *, api: Api, helm: Helm, say: Callable[[str], None]) -> None:
+def _bring(release: ReleasePlan, found: ChangePreview, *, api: Api, helm: Helm, say: Callable[[str], None]) -> None:
     healed = heal(api, helm, found.live.get(release.name))
     if healed:
         say(f"{release.name}: {healed}")
     rendered = found.rendered[release.name]
     done = helm.upgrade(release, release.values, digest=rendered.digest, timeout=HOOK_TIMEOUT)
     if done.code:
-        raise RolloutError(
+        raise GroundupError(
             f"release {release.name}: {why(done)}",
             where=f"chart {release.chart} {release.version}, namespace {release.namespace}",
             why="without a pod network no node becomes Ready",
@@ -74,27 +74,20 @@ def _bring(release: ReleasePlan, found: Survey, *, api: Api, helm: Helm, say: Ca
 
 
 def _wait_until_served(api: Api, name: str) -> None:
-    end = time.monotonic() + _ESTABLISHED
-    while not _is_established(api.get(f"{_KINDS}/{name}")):
-        if time.monotonic() > end:
-            raise RolloutError(
-                f"the API server does not serve {name} within {_ESTABLISHED:g} s",
-                where=f"CustomResourceDefinition/{name}",
-                why="the next chart has objects of that kind",
-                remedy=f"kubectl describe crd {name}",
-            )
-        time.sleep(0.2)
-
-
-def _is_established(kind: Mapping[str, Any]) -> bool:
-    conditions = (kind.get("status") or {}).get("conditions") or ()
-    return any(one["type"] == "Established" and one["status"] == "True" for one in conditions)
+    path = f"{_KINDS}/{name}"
+    if wait_until(lambda: condition(api.get(path), "Established") != "True", timeout=_ESTABLISHED, pause=0.2):
+        raise GroundupError(
+            f"the API server does not serve {name} within {_ESTABLISHED:g} s",
+            where=f"CustomResourceDefinition/{name}",
+            why="the next chart has objects of that kind",
+            remedy=f"kubectl describe crd {name}",
+        )
 
 
 def _refuse(diff: ReleaseDiff) -> None:
     for change in diff.changes:
         if change.kind == "refused":
-            raise RolloutError(
+            raise GroundupError(
                 f"release {diff.release}: {change.ref} cannot be applied: {change.message}",
                 where=str(change.ref),
                 why="Helm would stop there, with the rest half applied",

@@ -1,48 +1,60 @@
-"""Finds what does not come up, the most telling first: failed containers and jobs, then volumes, then the rest (D5)."""
+"""Find what does not come up, the most telling first: failed containers and jobs, then volumes, then the rest (D5)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ...helm.manifests import images
+from ...helm.types import Rendered
 from ...kube.client import Api, ApiError
-from ..apply.readiness import unready, workloads
-from ..apply.snapshot import Snapshot, condition
-from ..types import EventLine, Evidence, Object, Ref, Rendered, ref_of
-from .rules import runs, waits_for_image
+from ...kube.types import Object, Ref, ref_of
+from ...kube.workloads import (
+    PULL_REASONS,
+    claims_of,
+    condition,
+    conditions,
+    container_statuses,
+    images,
+    is_ready,
+    runs,
+    unready,
+    waiting_reason,
+    waits_for_image,
+)
+from ..apply.readiness import workloads
+from ..apply.snapshot import Snapshot
+from ..types import EventLine, Symptom
 
 _STUCK = (
-    "CrashLoopBackOff", "ImagePullBackOff", "ErrImagePull", "ErrImageNeverPull", "InvalidImageName",
-    "CreateContainerConfigError", "CreateContainerError", "RunContainerError", "ImageInspectError",
-    "RegistryUnavailable",
+    *PULL_REASONS, "CrashLoopBackOff", "CreateContainerConfigError", "CreateContainerError", "RunContainerError",
+    "ImageInspectError",
 )  # fmt: skip
 _BEFORE_CONTAINERS = ("FailedMount", "FailedAttachVolume", "FailedCreatePodSandBox", "NetworkNotReady")
 _PULLING = ("Failed", "BackOff")  # reasons of events about images, among others
 _LOG_LINES = 30
-Ranked = tuple[int, Evidence]
+Ranked = tuple[int, Symptom]
 
 
-def collect(rendered: Rendered, snapshot: Snapshot) -> list[Evidence]:
+def collect(rendered: Rendered, snapshot: Snapshot) -> list[Symptom]:
     """Return what is wrong with a release, without logs, the most telling first."""
     found: list[Ranked] = []
     for owner in workloads(rendered):
         item = snapshot.objects.get(owner)
         if item is None or not unready(item):
             continue
-        base = Evidence(
+        base = Symptom(
             release=rendered.release, namespace=owner.namespace, object=str(owner), owner=str(owner), stage="start",
             facts=snapshot.facts,
         )  # fmt: skip
         found.extend(_of_workload(base, owner, item, snapshot))
-    return [evidence for _, evidence in sorted(found, key=lambda pair: pair[0])]
+    return [symptom for _, symptom in sorted(found, key=lambda pair: pair[0])]
 
 
-def _of_workload(base: Evidence, owner: Ref, item: Object, snapshot: Snapshot) -> Iterator[Ranked]:
+def _of_workload(base: Symptom, owner: Ref, item: Object, snapshot: Snapshot) -> Iterator[Ranked]:
     pods = _present(item, snapshot.pods(owner))
     for pod in pods:
         yield from _of_pod(base, pod, snapshot)
-    for entry in (item.get("status") or {}).get("conditions") or ():
+    for entry in conditions(item):
         if item["kind"] == "Job" and entry.get("type") == "Failed" and entry.get("status") == "True":
             yield 1, replace(
                 base, reason=str(entry.get("reason", "")), message=str(entry.get("message", "")),
@@ -68,16 +80,12 @@ def _present(item: Object, pods: list[Object]) -> list[Object]:
     ] or pods
 
 
-def _of_pod(base: Evidence, pod: Object, snapshot: Snapshot) -> Iterator[Ranked]:
+def _of_pod(base: Symptom, pod: Object, snapshot: Snapshot) -> Iterator[Ranked]:
     ref = ref_of(pod)
     spec, status = pod.get("spec") or {}, pod.get("status") or {}
-    if status.get("phase") == "Succeeded" or condition(pod, "Ready") == "True":
+    if status.get("phase") == "Succeeded" or is_ready(pod):
         return
-    claims = tuple(
-        str(volume["persistentVolumeClaim"]["claimName"])
-        for volume in spec.get("volumes") or ()
-        if volume.get("persistentVolumeClaim")
-    )
+    claims = tuple(claim.name for claim in claims_of(pod))
     base = replace(
         base, object=str(ref), node=str(spec.get("nodeName", "")), claims=claims, events=_unsettled(pod, snapshot),
         reason=str(status.get("reason", "")), message=str(status.get("message", "")), facts=snapshot.facts_for(pod),
@@ -99,11 +107,9 @@ def _of_pod(base: Evidence, pod: Object, snapshot: Snapshot) -> Iterator[Ranked]
 
 def _unsettled(pod: Object, snapshot: Snapshot) -> tuple[EventLine, ...]:
     """Return the events about a pod but for what it has overcome since: they stay for an hour."""
-    status = pod.get("status") or {}
-    containers = [*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())]
     over: tuple[str, ...] = ("FailedScheduling",) if (pod.get("spec") or {}).get("nodeName") else ()
     # What ran once proves nothing: after its node's restart a pod is mounted and started anew.
-    present = runs(pod) or any(_crashes(entry) for entry in containers)
+    present = runs(pod) or any(waiting_reason(entry) == "CrashLoopBackOff" for entry in container_statuses(pod))
     if present:
         over += _BEFORE_CONTAINERS
     pulled = present and not waits_for_image(pod)
@@ -114,11 +120,7 @@ def _unsettled(pod: Object, snapshot: Snapshot) -> tuple[EventLine, ...]:
     )
 
 
-def _crashes(entry: Object) -> bool:
-    return ((entry.get("state") or {}).get("waiting") or {}).get("reason") == "CrashLoopBackOff"
-
-
-def _of_claims(base: Evidence, pod: Ref, snapshot: Snapshot) -> Iterator[Ranked]:
+def _of_claims(base: Symptom, pod: Ref, snapshot: Snapshot) -> Iterator[Ranked]:
     for claim in base.claims:
         ref = Ref("PersistentVolumeClaim", pod.namespace, claim)
         item = snapshot.objects.get(ref)
@@ -129,10 +131,10 @@ def _of_claims(base: Evidence, pod: Ref, snapshot: Snapshot) -> Iterator[Ranked]
             yield 1, replace(base, object=str(ref), reason="ClaimUnbound", message=message, events=snapshot.about(ref))
 
 
-def _of_container(base: Evidence, entry: Object) -> Ranked | None:
+def _of_container(base: Symptom, entry: Object) -> Ranked | None:
     state, last = entry.get("state") or {}, (entry.get("lastState") or {}).get("terminated") or {}
     waiting, ended = state.get("waiting") or {}, state.get("terminated") or {}
-    evidence = replace(
+    symptom = replace(
         base,
         container=str(entry.get("name", "")),
         image=str(entry.get("image", "")),
@@ -144,21 +146,21 @@ def _of_container(base: Evidence, entry: Object) -> Ranked | None:
         if waiting.get("reason") in _STUCK and waiting["reason"] != "CrashLoopBackOff":
             reason = str(waiting["reason"])
         message = " ".join(filter(None, [waiting.get("message"), ended.get("message"), last.get("message")]))
-        return 0, replace(evidence, reason=reason, message=message or base.message)
+        return 0, replace(symptom, reason=reason, message=message or base.message)
     if "running" in state and not entry.get("ready"):
         reason = str(last.get("reason", "")) if last else "NotReady"
-        return (2 if last.get("exitCode") else 4) + (1 if base.init else 0), replace(evidence, reason=reason)
+        return (2 if last.get("exitCode") else 4) + (1 if base.init else 0), replace(symptom, reason=reason)
     return None
 
 
-def log_of(api: Api, evidence: Evidence) -> tuple[str, ...]:
+def log_of(api: Api, symptom: Symptom) -> tuple[str, ...]:
     """Return the last log lines of the container at fault: of its present run, or of the one before when that ended."""
-    if not evidence.container or not evidence.object.startswith("Pod/"):
+    if not symptom.container or not symptom.object.startswith("Pod/"):
         return ()
-    pod = evidence.object.removeprefix("Pod/")
+    pod = symptom.object.removeprefix("Pod/")
     for previous in (False, True):
         try:
-            text = api.logs(evidence.namespace, pod, evidence.container, lines=_LOG_LINES, previous=previous)
+            text = api.logs(symptom.namespace, pod, symptom.container, lines=_LOG_LINES, previous=previous)
         except ApiError as error:
             text = ""
             if error.status not in (400, 404):  # not started, or gone: there is no log to have
@@ -169,36 +171,36 @@ def log_of(api: Api, evidence: Evidence) -> tuple[str, ...]:
     return ()
 
 
-class BlackBox:
-    """Remembers the last words of containers that failed: their pods may be gone when somebody asks."""
+class LogCollector:
+    """Keeps the last log lines of containers that failed: their pods may be gone when a card is made."""
 
     def __init__(self, api: Api) -> None:
         self._api = api
         self._read: set[tuple[str, str, str, int]] = set()
-        self._by_owner: dict[tuple[str, str], Evidence] = {}
+        self._by_owner: dict[tuple[str, str], Symptom] = {}
 
-    def record(self, found: list[Evidence]) -> None:
+    def record(self, found: list[Symptom]) -> None:
         """Read the log of every failure that was not read yet."""
-        for evidence in found:
-            if not evidence.container or evidence.exit_code in (None, 0):
+        for symptom in found:
+            if not symptom.container or symptom.exit_code in (None, 0):
                 continue
-            key = (evidence.namespace, evidence.object, evidence.container, evidence.restarts)
+            key = (symptom.namespace, symptom.object, symptom.container, symptom.restarts)
             if key not in self._read:
                 self._read.add(key)
-                log = log_of(self._api, evidence)
+                log = log_of(self._api, symptom)
                 if log:
-                    self._by_owner[(evidence.namespace, evidence.owner)] = replace(evidence, log=log)
+                    self._by_owner[(symptom.namespace, symptom.owner)] = replace(symptom, log=log)
 
-    def complete(self, evidence: Evidence) -> Evidence:
-        """Return ``evidence`` with a log: its own, or the last words of the same workload."""
-        own = log_of(self._api, evidence)
+    def complete(self, symptom: Symptom) -> Symptom:
+        """Return ``symptom`` with a log: its own, or the last words of the same workload."""
+        own = log_of(self._api, symptom)
         if own:
-            return replace(evidence, log=own)
-        kept = self._by_owner.get((evidence.namespace, evidence.owner))
+            return replace(symptom, log=own)
+        kept = self._by_owner.get((symptom.namespace, symptom.owner))
         if kept is None:
-            return evidence
-        if evidence.container or not kept.log:
-            return replace(evidence, log=evidence.log or kept.log)
+            return symptom
+        if symptom.container or not kept.log:
+            return replace(symptom, log=symptom.log or kept.log)
         return replace(
-            evidence, log=kept.log, container=kept.container, init=kept.init, exit_code=kept.exit_code, image=kept.image
+            symptom, log=kept.log, container=kept.container, init=kept.init, exit_code=kept.exit_code, image=kept.image
         )

@@ -16,7 +16,20 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
 
-from ..types import InterruptedRolloutError, RolloutError
+from .errors import GroundupError
+
+
+class InterruptedRunError(GroundupError):
+    """The run was told to stop; every child process is ended, the next run goes on."""
+
+    def __init__(self, by: str = "a failure elsewhere in it") -> None:
+        """Keep who stopped it: the name of a signal."""
+        super().__init__(
+            f"the rollout was stopped by {by}",
+            where="this run",
+            why="releases on their way are left as they are; nothing is rolled back",
+            remedy="run it again: it heals what was interrupted and goes on",
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,12 +68,12 @@ class Processes:
         """Run ``argv`` without a shell, ``stdin`` on its standard input, and return how it ended.
 
         ``inherit``: file descriptors the child keeps open (a lock held until the last child is gone).
-        ``timeout`` in seconds and ``cancel`` end the whole process group. Raises InterruptedRolloutError after `stop`,
-        RolloutError when the program does not exist.
+        ``timeout`` in seconds and ``cancel`` end the whole process group. Raises InterruptedRunError after `stop`,
+        GroundupError when the program does not exist.
         """
         with self._lock:
             if self.stopped:
-                raise InterruptedRolloutError()
+                raise InterruptedRunError()
             try:
                 process = subprocess.Popen(
                     ["setpriv", "--pdeathsig", "TERM", "--", *argv],
@@ -73,7 +86,7 @@ class Processes:
                     env=dict(env) if env is not None else None,
                 )
             except FileNotFoundError as error:
-                raise RolloutError(
+                raise GroundupError(
                     f"{error.filename} is not installed",
                     where="this machine",
                     why="it ends a child process when the rollout dies",
@@ -112,11 +125,11 @@ class Processes:
                     self._end(process)
                     stdout, stderr = process.communicate()
                     if self.stopped:
-                        raise InterruptedRolloutError() from None
+                        raise InterruptedRunError() from None
                     return Finished(code=process.returncode, stdout=stdout, stderr=stderr)
             else:
                 if self.stopped:
-                    raise InterruptedRolloutError()
+                    raise InterruptedRunError()
                 return Finished(code=process.returncode, stdout=stdout, stderr=stderr)
 
     def _end(self, process: subprocess.Popen[str], *, asked: bool = False) -> None:
@@ -138,7 +151,7 @@ def _signal_group(group: int, number: signal.Signals) -> None:
 
 @contextmanager
 def stop_on_signals(processes: Processes) -> Iterator[None]:
-    """End all children when this process gets SIGINT or SIGTERM, and raise InterruptedRolloutError.
+    """End all children when this process gets SIGINT or SIGTERM, and raise InterruptedRunError.
 
     Outside the main thread signals cannot be caught; there it changes nothing.
     """
@@ -151,7 +164,7 @@ def stop_on_signals(processes: Processes) -> Iterator[None]:
         # The children go first and in a thread of their own: a handler must not wait for a lock its own thread holds.
         stopper = threading.Thread(target=processes.stop, name="stop")
         stopper.start()
-        raise InterruptedRolloutError(signal.Signals(number).name)
+        raise InterruptedRunError(signal.Signals(number).name)
 
     for number in before:
         signal.signal(number, handle)

@@ -1,0 +1,126 @@
+"""Put a release right that a killed run left behind, before it is upgraded.
+
+* deployed, superseded: nothing to heal.
+* failed or pending-install, never deployed: all records are removed, so that the install runs once more with its
+  install hooks; it adopts the objects that are there.
+* failed, once deployed: nothing, Helm upgrades over a failed revision.
+* pending-upgrade, pending-rollback: the record of that revision is removed; Helm upgrades from the one before.
+* uninstalling: the uninstall is finished.
+
+Before that, jobs and pods that hooks of the interrupted run left are removed, where the chart does not let Helm do so
+itself before it makes them again: one that failed, or was cut short, would fail every run after it. Only what the
+release's own record names, and no other kind: Helm applies over a Secret or a claim, which keeps what was put into it.
+
+Nothing is rolled back: a Helm rollback is not an OpenStack rollback (U6), databases have moved on. Volume claims are
+never touched.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from ...module_utils._base.wait import wait_until
+from ..errors import GroundupError
+from ..kube.client import Api
+from ..kube.types import Object, ref_of, resource_path
+from .client import Helm, why
+from .manifests import HOOK, hook_events
+from .types import LiveRelease
+
+Remedy = Literal["none", "forget the install", "forget the revision", "finish uninstall"]
+_RUN_ONCE = {"Job": "jobs", "Pod": "pods"}
+_REMADE = "before-hook-creation"  # also what Helm does when a chart says nothing
+_ENDING = 60.0  # seconds for a removed job to be gone
+
+
+def remedy(live: LiveRelease | None) -> Remedy:
+    """Return what has to be done before ``live`` can be upgraded."""
+    if not needs_healing(live) or live is None:
+        return "none"
+    if live.status.startswith("uninstall"):
+        return "finish uninstall"
+    if not live.deployed_before:
+        return "forget the install"
+    return "forget the revision" if live.status.startswith("pending-") else "none"
+
+
+def needs_healing(live: LiveRelease | None) -> bool:
+    """Return whether an earlier run left the release half made."""
+    return live is not None and live.status not in ("deployed", "superseded")
+
+
+def heal(api: Api, helm: Helm, live: LiveRelease | None) -> str:
+    """Carry out the remedy and return it in words, ``""`` when there was nothing to heal."""
+    if live is None or not needs_healing(live):
+        return ""
+    chosen = remedy(live)
+    # First what is known by the record alone: the remedy may be to forget that.
+    removed = [] if chosen == "finish uninstall" else [_remove(api, path) for path in leftovers(api, live)]
+    said = [_apply(chosen, api, helm, live), f"removed what its hooks left: {', '.join(removed)}" if removed else ""]
+    return "; ".join(filter(None, said))
+
+
+def _apply(chosen: Remedy, api: Api, helm: Helm, live: LiveRelease) -> str:
+    if chosen == "forget the install":
+        _forget(api, live)
+        return f"first install was {live.status}: made again over what is there"
+    if chosen == "forget the revision":
+        _forget(api, live, revision=live.revision)
+        return f"revision {live.revision} was {live.status}: its record was removed"
+    if chosen == "finish uninstall":
+        uninstall(helm, live)
+        return "an interrupted uninstall was finished"
+    return ""
+
+
+def uninstall(helm: Helm, live: LiveRelease) -> None:
+    """Remove a release, or finish its removal. Raises GroundupError with Helm's own words."""
+    done = helm.uninstall(live.name, namespace=live.namespace)
+    if done.code:
+        raise GroundupError(
+            f"release {live.name} cannot be uninstalled: {why(done)}",
+            where=f"release {live.name}",
+            why="it is half removed, and Helm does not install over it",
+            remedy=f"helm --namespace {live.namespace} uninstall {live.name}",
+        )
+
+
+def leftovers(api: Api, live: LiveRelease) -> list[str]:
+    """Return the paths of jobs and pods that hooks of ``live`` left and that Helm would not make anew."""
+    found = []
+    for hook in live.hooks:
+        if hook.get("kind") not in _RUN_ONCE or _remade(hook):
+            continue
+        ref = ref_of(hook, namespace=live.namespace)
+        plural = _RUN_ONCE[ref.kind]
+        path = resource_path(str(hook["apiVersion"]), plural, namespace=ref.namespace, name=ref.name)
+        item = api.find(path)
+        # Of the same name, and no hook: somebody else made it.
+        if item is not None and hook_events(item):
+            found.append(path)
+    return found
+
+
+def _remade(hook: Object) -> bool:
+    annotations = (hook.get("metadata") or {}).get("annotations") or {}
+    return _REMADE in str(annotations.get(f"{HOOK}-delete-policy") or _REMADE)
+
+
+def _remove(api: Api, path: str) -> str:
+    api.delete(path, body={"propagationPolicy": "Background"})
+    if wait_until(lambda: api.find(path), timeout=_ENDING, pause=0.2):
+        raise GroundupError(
+            "what a hook of an interrupted run left is not gone a minute after it was deleted",
+            where=path,
+            why="Helm would take it for the new run's",
+            remedy="see its finalizers and its node: kubectl get --raw " + path,
+        )
+    return path.rpartition("/")[2]
+
+
+def _forget(api: Api, live: LiveRelease, *, revision: int | None = None) -> None:
+    """Remove Helm's records of a release, or that of one revision."""
+    base = resource_path("v1", "secrets", namespace=live.namespace)
+    selector = f"owner=helm,name={live.name}" + (f",version={revision}" if revision else "")
+    for record in api.get(base, labelSelector=selector).get("items") or ():
+        api.delete(f"{base}/{record['metadata']['name']}")

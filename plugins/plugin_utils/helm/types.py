@@ -1,0 +1,79 @@
+"""What a chart renders, what is live of a release, and what an upgrade would change."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from ..errors import GroundupError
+from ..kube.types import Object, Ref
+
+ChangeKind = Literal["create", "change", "remove", "refused"]
+
+
+class ChartError(GroundupError):
+    """A chart that does not render, or renders something that is not a Kubernetes object."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rendered:
+    """What a chart and its values come to."""
+
+    release: str
+    namespace: str
+    objects: tuple[Object, ...]
+    hooks: tuple[Object, ...]  # objects that Helm creates by itself at install or upgrade; tests left out
+    digest: str  # of objects and hooks, hex; also a label of the live release
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LiveRelease:
+    """The newest record Helm keeps of a release in the cluster."""
+
+    name: str
+    namespace: str
+    revision: int
+    status: str  # deployed | failed | pending-install | pending-upgrade | pending-rollback | uninstalling | ...
+    chart: str
+    chart_version: str
+    deployed_before: bool  # some revision of it was once deployed
+    digest: str  # of the render it was made from; "" when another tool made it
+    objects: tuple[Object, ...]
+    hooks: tuple[Object, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FieldChange:
+    """One field that would differ. Values of Secrets are digests, never the values."""
+
+    path: str  # "spec.replicas"
+    before: Any  # None: absent
+    after: Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObjectChange:
+    """One object that would be made, changed, removed, or that the API server refuses."""
+
+    ref: Ref
+    kind: ChangeKind
+    fields: tuple[FieldChange, ...] = ()
+    hook: bool = False
+    message: str = ""  # refused: the API server's own words
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleaseDiff:
+    """What an upgrade would do to one release."""
+
+    release: str
+    changes: tuple[ObjectChange, ...]
+
+    @property
+    def counts(self) -> dict[str, dict[str, int]]:
+        """Return how many objects of each kind are made, changed, removed or refused."""
+        counts: dict[str, dict[str, int]] = {}
+        for change in self.changes:
+            kind = counts.setdefault(change.ref.kind, {})
+            kind[change.kind] = kind.get(change.kind, 0) + 1
+        return {kind: counts[kind] for kind in sorted(counts)}

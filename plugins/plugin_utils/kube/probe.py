@@ -1,0 +1,166 @@
+"""The probe: a pod calls a Service by name, across two nodes.
+
+The Service points at CoreDNS's health port on one node; the pod runs on another. That takes the cluster's DNS,
+kube-proxy's rules and the pod network between two nodes, and no image the node does not have.
+"""
+
+from __future__ import annotations
+
+import datetime
+import secrets
+from collections.abc import Mapping
+from typing import Any
+
+from ...module_utils._base.wait import wait_until
+from ..errors import GroundupError
+from .client import Api, ApiError
+from .nodes import NODES
+from .types import Object, resource_path
+from .workloads import container_statuses, waiting_reason
+
+NAMESPACE = "kube-system"
+LABEL = "groundup.cloud/probe"
+HEALTH_PORT = 8080  # CoreDNS, plugin health
+PORT = 80  # of the probe's Service: not the pod's, so that only kube-proxy can get there
+PODS = resource_path("v1", "pods", namespace=NAMESPACE)
+_SERVICES = resource_path("v1", "services", namespace=NAMESPACE)
+_SLICES = resource_path("discovery.k8s.io/v1", "endpointslices", namespace=NAMESPACE)
+# Seconds of the probe's time that its pod may take to start. The rest is what CoreDNS may need to know a new name: it
+# comes back to an API server that was away after up to a minute, and keeps for half a minute that a name is unknown.
+START = 30.0
+LEFT = 1800.0  # seconds after which nobody waits for a probe any more
+# bash opens the connection itself: no tool is needed in the image. The name ends in a dot: no search path helps it. A
+# connection that is lost while it writes is one more that failed, and not the end.
+SCRIPT = """\
+set -u
+trap '' PIPE
+while [ "$SECONDS" -lt "$PATIENCE" ]; do
+  if exec 3<>"/dev/tcp/$NAME/$PORT"; then
+    printf 'GET /health HTTP/1.0\\r\\nHost: probe\\r\\n\\r\\n' >&3
+    if IFS= read -r -t 5 line <&3; then echo "answer: $line"; case $line in *200*) exit 0;; esac; fi
+    exec 3>&- 3<&-
+  fi
+  sleep 1
+done 2>&1
+exit 1
+"""
+
+
+def probe(api: Api, target: Object, *, dns_domain: str, image: str, timeout: float) -> str:
+    """Call the pod ``target`` from another node and return the way it took. Raises GroundupError, ApiError."""
+    name = f"groundup-probe-{secrets.token_hex(3)}"
+    elsewhere = target["spec"]["nodeName"]
+    _clean(api)  # what a killed run left
+    try:
+        api.request("POST", _SERVICES, body=service(name))
+        api.request("POST", _SLICES, body=endpoints(name, target))
+        several = len(api.get(NODES)["items"]) > 1
+        host = f"{name}.{NAMESPACE}.svc.{dns_domain}."
+        other = elsewhere if several else None
+        patience = max(timeout / 2, timeout - START)
+        api.request("POST", PODS, body=client(name, host=host, image=image, not_on=other, patience=patience))
+        pod: Object = {}
+
+        def under_way() -> bool:
+            pod.update(api.get(f"{PODS}/{name}"))
+            return pod["status"].get("phase") not in ("Succeeded", "Failed")
+
+        wait_until(under_way, timeout=timeout, pause=0.3)
+        where = pod["spec"].get("nodeName", "no node")
+        if pod["status"].get("phase") == "Succeeded":
+            return f"{where} -> {host} -> {elsewhere}"
+        raise GroundupError(
+            f"a pod on {where} does not reach a Service on {elsewhere} by name: {_said(api, pod)}",
+            where=f"{host}:{PORT}, pod {target['metadata']['name']} on {elsewhere}",
+            why="the cluster's DNS, kube-proxy or the pod network between the nodes does not work",
+            remedy="a name that does not resolve: CoreDNS; a refused or lost connection: kube-proxy or the pod "
+            "network's pods",
+        )
+    finally:
+        _clean(api, own=name)
+
+
+def state_of(pod: Mapping[str, Any]) -> str:
+    """Return name, phase and why its containers wait."""
+    reasons = filter(None, map(waiting_reason, container_statuses(dict(pod))))
+    return " ".join([pod["metadata"]["name"], pod.get("status", {}).get("phase", "?"), *reasons])
+
+
+def _said(api: Api, pod: Object) -> str:
+    """Return the end of a pod's log; when there is none, how the pod is and why."""
+    try:
+        text = api.text(f"{PODS}/{pod['metadata']['name']}/log", tailLines="3")
+    except ApiError as error:
+        return f"{state_of(pod)}, and its log cannot be read: {error.message}"
+    return text.strip() or f"{state_of(pod)}, and its log is empty"
+
+
+def _clean(api: Api, *, own: str | None = None) -> None:
+    """Remove the probe ``own``; without a name those that are left from long ago.
+
+    Never a younger one: another run, also one from another controller, may wait for it.
+    """
+    for place in (PODS, _SLICES, _SERVICES):
+        for item in api.get(place, labelSelector=LABEL)["items"]:
+            name = item["metadata"]["name"]
+            if name == own or (own is None and _age(item) > LEFT):
+                api.delete(f"{place}/{name}", gracePeriodSeconds="0")
+
+
+def _age(item: Object) -> float:
+    made = datetime.datetime.fromisoformat(item["metadata"]["creationTimestamp"])
+    return (datetime.datetime.now(datetime.UTC) - made).total_seconds()
+
+
+def service(name: str) -> dict[str, Any]:
+    """Return the probe's Service: without a selector, so that it points where the probe says."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": name, "labels": {LABEL: "true"}},
+        "spec": {"ports": [{"name": "probe", "port": PORT, "targetPort": HEALTH_PORT}]},
+    }
+
+
+def endpoints(name: str, target: Mapping[str, Any]) -> dict[str, Any]:
+    """Return where the probe's Service points: the pod ``target``."""
+    return {
+        "apiVersion": "discovery.k8s.io/v1",
+        "kind": "EndpointSlice",
+        "metadata": {"name": name, "labels": {LABEL: "true", "kubernetes.io/service-name": name}},
+        "addressType": "IPv4",
+        "ports": [{"name": "probe", "port": HEALTH_PORT, "protocol": "TCP"}],
+        "endpoints": [{"addresses": [target["status"]["podIP"]], "conditions": {"ready": True}}],
+    }
+
+
+def client(name: str, *, host: str, image: str, not_on: str | None, patience: float) -> dict[str, Any]:
+    """Return the pod that calls ``host`` for ``patience`` seconds, on any node but ``not_on``."""
+    environment = {"NAME": host, "PORT": str(PORT), "PATIENCE": f"{patience:.0f}"}
+    other = {"key": "kubernetes.io/hostname", "operator": "NotIn", "values": [not_on]}
+    affinity = {
+        "nodeAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [{"matchExpressions": [other]}]}
+        }
+    }
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "labels": {LABEL: "true"}},
+        "spec": {
+            "restartPolicy": "Never",
+            "automountServiceAccountToken": False,
+            "enableServiceLinks": False,
+            "terminationGracePeriodSeconds": 1,
+            "tolerations": [{"operator": "Exists"}],
+            "affinity": affinity if not_on else {},
+            "containers": [
+                {
+                    "name": "probe",
+                    "image": image,
+                    "command": ["bash", "-c", SCRIPT],
+                    "env": [{"name": key, "value": value} for key, value in environment.items()],
+                }
+            ],
+        },
+    }
