@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from ansible_collections.groundup.cloud.plugins.plugin_utils.lookups import SiteLookup
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish import digests
-
 DOCUMENTATION = r"""
 name: published
 short_description: What nodes of a site run, by digest
+version_added: 0.1.0
 description:
   - Returns C(images), the plan's references with the digest of what is behind each, and C(files), the SHA-256 of each
     file the seed serves, by C(artifact/version/file).
@@ -38,6 +34,11 @@ _raw:
   type: list
   elements: dict
 """
+
+from typing import Any
+
+from ansible_collections.groundup.cloud.plugins.plugin_utils.lookups import SiteLookup
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish import digests
 
 
 class LookupModule(SiteLookup):

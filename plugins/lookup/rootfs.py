@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from ansible.utils.display import Display
-from ansible_collections.groundup.cloud.plugins.plugin_utils.lookups import SiteLookup
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import unpacked
-
 DOCUMENTATION = r"""
 name: rootfs
 short_description: A root file system of the lock, as a directory of the controller
+version_added: 0.1.0
 description:
   - Returns the directory an artifact of kind C(root) is unpacked in. It is made when the cache lacks it, and never
     written to.
@@ -33,6 +30,10 @@ _raw:
   type: list
   elements: str
 """
+
+from ansible.utils.display import Display
+from ansible_collections.groundup.cloud.plugins.plugin_utils.lookups import SiteLookup
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import unpacked
 
 
 class LookupModule(SiteLookup):

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from ansible_collections.groundup.cloud.plugins.plugin_utils.lookups import SiteLookup
-from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import open_store
-
 DOCUMENTATION = r"""
 name: secret
 short_description: A secret of the site, by name
+version_added: 0.1.0
 description:
   - Reads the encrypted store of the site on the controller. Use it only in tasks with C(no_log), or as an option of a
     module that hides that option.
@@ -17,11 +15,7 @@ options:
   _terms:
     description: Names of secrets.
     required: true
-  site:
-    description: Name of the site. Default is that of the inventory.
-    type: str
-author:
-  - The groundup.cloud developers (@groundup-cloud)
+extends_documentation_fragment: groundup.cloud.site.lookup
 """
 
 EXAMPLES = r"""
@@ -41,6 +35,9 @@ _raw:
   type: list
   elements: str
 """
+
+from ansible_collections.groundup.cloud.plugins.plugin_utils.lookups import SiteLookup
+from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import open_store
 
 
 class LookupModule(SiteLookup):

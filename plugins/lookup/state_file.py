@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.lookups import SiteLookup
-from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
-
 DOCUMENTATION = r"""
 name: state_file
 short_description: A public file of the site's state directory
+version_added: 0.1.0
 description:
   - Returns the content of a certificate or a public key that the controller keeps for the site, without its
     last newline.
@@ -19,11 +14,7 @@ options:
   _terms:
     description: Paths below the state directory. Each ends in C(.crt) or C(.pub).
     required: true
-  site:
-    description: Name of the site. Default is that of the inventory.
-    type: str
-author:
-  - The groundup.cloud developers (@groundup-cloud)
+extends_documentation_fragment: groundup.cloud.site.lookup
 """
 
 EXAMPLES = r"""
@@ -38,6 +29,12 @@ _raw:
   type: list
   elements: str
 """
+
+from pathlib import Path
+
+from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.lookups import SiteLookup
+from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
 
 PUBLIC = (".crt", ".pub")
 

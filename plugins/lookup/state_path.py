@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from ansible_collections.groundup.cloud.plugins.plugin_utils.lookups import SiteLookup
-from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
-
 DOCUMENTATION = r"""
 name: state_path
 short_description: Where the controller keeps a thing of the site
+version_added: 0.1.0
 description:
   - Returns paths in the site's state directory. Nothing is read, and the path need not exist.
 options:
   _terms:
     description: Paths below the state directory. An empty one is the directory itself.
     required: true
-  site:
-    description: Name of the site. Default is that of the inventory.
-    type: str
-author:
-  - The groundup.cloud developers (@groundup-cloud)
+extends_documentation_fragment: groundup.cloud.site.lookup
 """
 
 EXAMPLES = r"""
@@ -33,6 +27,9 @@ _raw:
   type: list
   elements: str
 """
+
+from ansible_collections.groundup.cloud.plugins.plugin_utils.lookups import SiteLookup
+from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
 
 
 class LookupModule(SiteLookup):

@@ -6,6 +6,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: edge_info
 short_description: Whether the virtual IP and the listeners of the edge serve
+version_added: 0.1.0
 description:
   - Waits until the virtual IP takes connections on every port, checks the certificate it shows for every name, and asks
     HAProxy on this host for its listeners and servers. Fails when a port does not answer in time or shows a certificate
@@ -33,12 +34,7 @@ options:
     description: Seconds to wait for the address, which needs four after keepalived started.
     type: int
     default: 20
-attributes:
-  check_mode:
-    description: Reads only.
-    support: full
-author:
-  - The groundup.cloud developers (@groundup-cloud)
+extends_documentation_fragment: groundup.cloud.attributes.info
 """
 
 EXAMPLES = r"""

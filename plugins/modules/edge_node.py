@@ -6,6 +6,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: edge_node
 short_description: HAProxy and the virtual IP on a control host
+version_added: 0.1.0
 description:
   - Installs HAProxy and keepalived when they are missing, writes what they run by, and has them running with it.
   - A new configuration is checked by the program itself before it replaces the old one, and is taken up by a reload, so
@@ -41,12 +42,9 @@ options:
 attributes:
   check_mode:
     description: Predicts. A new configuration is not checked by the program when what it refers to is not there yet.
-    support: full
   diff_mode:
     description: Shows every file but those that hold secrets.
-    support: full
-author:
-  - The groundup.cloud developers (@groundup-cloud)
+extends_documentation_fragment: groundup.cloud.attributes
 """
 
 EXAMPLES = r"""

@@ -6,16 +6,13 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: host_baseline
 short_description: What every host of a site has, whatever its role
+version_added: 0.1.0
 description:
   - Names, access, kernel parameters and modules, time, trust store, package sources, the size of the journal, units
     that are off and file modes, in one pass. Only what differs is touched.
   - Refuses a host that was set up with the secrets of another site, before it changes anything, and a node of a
     cluster that had another name, or whose API has a name that is not among O(names).
 options:
-  site:
-    description: Name of the site.
-    type: str
-    required: true
   store:
     description: Identity of the site's secrets store, which the host keeps. Empty leaves it unchecked.
     type: str
@@ -112,14 +109,11 @@ options:
     type: str
     default: 1G
 attributes:
-  check_mode:
-    description: Predicts every change.
-    support: full
   diff_mode:
     description: Shows every file and kernel parameter.
-    support: full
-author:
-  - The groundup.cloud developers (@groundup-cloud)
+extends_documentation_fragment:
+  - groundup.cloud.attributes
+  - groundup.cloud.site
 """
 
 EXAMPLES = r"""

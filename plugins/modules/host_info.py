@@ -6,6 +6,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: host_info
 short_description: Whether a host has the names, resolvers, time and CA of its site, and lets in only whom it should
+version_added: 0.1.0
 description:
   - Asks the host as a program on it would - the resolver for names, each DNS server, the trust store for the CA,
     systemd for the clock, sshd for the settings that count in the end.
@@ -32,12 +33,7 @@ options:
     description: Certificate that must be trusted, in PEM. Empty asks for none.
     type: str
     default: ""
-attributes:
-  check_mode:
-    description: Reads only.
-    support: full
-author:
-  - The groundup.cloud developers (@groundup-cloud)
+extends_documentation_fragment: groundup.cloud.attributes.info
 """
 
 EXAMPLES = r"""

@@ -6,6 +6,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: kubeadm_access
 short_description: Keep the admin kubeconfig on the controller, and invite hosts to join
+version_added: 0.1.0
 description:
   - Runs on a control host that is a member. The admin kubeconfig goes to the state directory of the site on the
     controller (mode 0600), with the cluster's endpoint in it. It is not part of the result.
@@ -15,10 +16,6 @@ description:
 options:
   name:
     description: Name of the node it runs on, for messages.
-    type: str
-    required: true
-  site:
-    description: Name of the site.
     type: str
     required: true
   server:
@@ -45,12 +42,12 @@ options:
 attributes:
   check_mode:
     description: Makes no token. Says whether the kubeconfig would change.
-    support: full
   diff_mode:
     description: The kubeconfig is a secret and is not shown.
     support: none
-author:
-  - The groundup.cloud developers (@groundup-cloud)
+extends_documentation_fragment:
+  - groundup.cloud.attributes
+  - groundup.cloud.site
 """
 
 EXAMPLES = r"""

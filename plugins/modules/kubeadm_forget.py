@@ -3,11 +3,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 DOCUMENTATION = r"""
 module: kubeadm_forget
 short_description: Remove the etcd member and the Node of hosts that were lost and are made anew
+version_added: 0.1.0
 description:
   - Runs on a control host that is a member, before other hosts join. A host of the plan that is empty while the cluster
     knows an etcd member or a Node of its name was lost and is replaced. Its member is removed, then its Node, so that
@@ -40,12 +39,9 @@ options:
 attributes:
   check_mode:
     description: Says what would be removed, or why it is refused.
-    support: full
   diff_mode:
     description: Shows the member and the Node.
-    support: full
-author:
-  - The groundup.cloud developers (@groundup-cloud)
+extends_documentation_fragment: groundup.cloud.attributes
 """
 
 EXAMPLES = r"""
@@ -63,6 +59,8 @@ actions:
   elements: str
   returned: success
 """
+
+from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.access import admin

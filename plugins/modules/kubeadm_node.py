@@ -3,11 +3,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 DOCUMENTATION = r"""
 module: kubeadm_node
 short_description: Make a host a Kubernetes node with kubeadm, and keep it one
+version_added: 0.1.0
 description:
   - One call installs the node's programs by digest from the site's file server, configures containerd and the kubelet,
     and initialises the cluster on the host that may, joins it on the others, or converges a node that is a member.
@@ -129,14 +128,9 @@ options:
         description: Key of the certificates in the cluster. For control hosts.
         type: str
 attributes:
-  check_mode:
-    description: Says what would be done and changes nothing, on a fresh host and on a member.
-    support: full
   diff_mode:
     description: Shows files line by line, secrets never.
-    support: full
-author:
-  - The groundup.cloud developers (@groundup-cloud)
+extends_documentation_fragment: groundup.cloud.attributes
 """
 
 EXAMPLES = r"""
@@ -183,6 +177,8 @@ certificates:
   type: dict
   returned: success
 """
+
+from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import file_error

@@ -6,16 +6,13 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: kubernetes_charts
 short_description: Install charts that the cluster itself needs
+version_added: 0.1.0
 description:
   - Brings Helm releases to the cluster from the controller, one after another, with the admin kubeconfig of the site.
     What is live already as it would be rolled out is left alone.
   - A release that a killed run left half made is put right first. Pods are not waited for.
   - For the pod network. Applications are releases of the rollout engine, see M(groundup.cloud.rollout).
 options:
-  site:
-    description: Name of the site.
-    type: str
-    required: true
   version:
     description: Version of Kubernetes, for charts rendered before there is a cluster.
     type: str
@@ -43,12 +40,11 @@ attributes:
     description:
       - Asks the API server for a dry run. Before there is a cluster, everything is new.
       - Builds nothing. Where the cache lacks the charts or Helm it is changed, and says that differences are not known.
-    support: full
   diff_mode:
     description: Shows each object and field that differs.
-    support: full
-author:
-  - The groundup.cloud developers (@groundup-cloud)
+extends_documentation_fragment:
+  - groundup.cloud.attributes
+  - groundup.cloud.site
 """
 
 EXAMPLES = r"""

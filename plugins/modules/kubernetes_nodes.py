@@ -6,14 +6,11 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: kubernetes_nodes
 short_description: Label and taint nodes as the plan says, and wait until they are Ready
+version_added: 0.1.0
 description:
   - One call for any number of nodes, from the controller with the admin kubeconfig of the site.
   - Labels and taints the plan no longer has are taken off when this module put them on. Others' are left alone.
 options:
-  site:
-    description: Name of the site.
-    type: str
-    required: true
   hosts:
     description: The plan's hosts that are nodes, each a C(groundup_host).
     type: list
@@ -24,14 +21,11 @@ options:
     type: int
     default: 180
 attributes:
-  check_mode:
-    description: Says what would change and does not wait.
-    support: full
   diff_mode:
     description: Shows the patch of each node.
-    support: full
-author:
-  - The groundup.cloud developers (@groundup-cloud)
+extends_documentation_fragment:
+  - groundup.cloud.attributes
+  - groundup.cloud.site
 """
 
 EXAMPLES = r"""

@@ -6,15 +6,12 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: kubernetes_objects
 short_description: Apply a few Kubernetes objects, server-side
+version_added: 0.1.0
 description:
   - Applies objects from the controller with the admin kubeconfig of the site, as field manager C(groundup), namespaces
     and permissions first. What is there already and equal is not counted as a change.
   - For what the cluster itself needs. Applications are releases of the rollout engine.
 options:
-  site:
-    description: Name of the site.
-    type: str
-    required: true
   objects:
     description: The objects, whole.
     type: list
@@ -23,12 +20,11 @@ options:
 attributes:
   check_mode:
     description: Asks the API server for a dry run. Before there is a cluster, everything is new.
-    support: full
   diff_mode:
     description: Shows each object without what the cluster itself writes.
-    support: full
-author:
-  - The groundup.cloud developers (@groundup-cloud)
+extends_documentation_fragment:
+  - groundup.cloud.attributes
+  - groundup.cloud.site
 """
 
 EXAMPLES = r"""

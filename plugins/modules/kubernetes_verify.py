@@ -6,6 +6,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: kubernetes_verify
 short_description: Ask a cluster whether it serves
+version_added: 0.1.0
 description:
   - From the controller, with the admin kubeconfig of the site. The API must be ready at the address of the virtual IP,
     every node Ready, the storage class there, and a pod must reach a Service by name on another node. On a cluster of
@@ -14,10 +15,6 @@ description:
     removed.
   - Fails when the API server's certificate ends within 7 days, warns within 30.
 options:
-  site:
-    description: Name of the site.
-    type: str
-    required: true
   server:
     description: URL the API must answer at.
     type: str
@@ -50,8 +47,9 @@ attributes:
   diff_mode:
     description: Nothing is changed.
     support: none
-author:
-  - The groundup.cloud developers (@groundup-cloud)
+extends_documentation_fragment:
+  - groundup.cloud.attributes
+  - groundup.cloud.site
 """
 
 EXAMPLES = r"""

@@ -8,17 +8,9 @@ description:
     machine has already. Names everything that is in the way, each with its field and its remedy.
   - What hosts that already run use of this machine is not asked for again.
   - Runs on the controller, reads only.
-options:
-  site_file:
-    description: Path of the site file.
-    type: path
-    required: true
-attributes:
-  check_mode:
-    description: Reads only.
-    support: full
-author:
-  - The groundup.cloud developers (@groundup-cloud)
+extends_documentation_fragment:
+  - groundup.cloud.attributes.info
+  - groundup.cloud.site.file
 """
 
 EXAMPLES = r"""

@@ -9,17 +9,12 @@ DOCUMENTATION = r"""
 module: lab_network
 short_description: Bridges of this machine that stand for the networks of a lab
 version_added: 0.1.0
-author: The groundup.cloud developers
 description:
   - Makes a bridge for each network of a site whose machines are system containers. A network's gateway address is given
     to its bridge, so that the controller reaches the hosts from there.
   - Bridges are named after the site, in at most 15 characters; their alias says in words which network they are.
   - Nothing is routed or translated; hosts reach this machine and each other, and nothing else.
 options:
-  site:
-    description: Name of the site.
-    type: str
-    required: true
   networks:
     description: The plan's networks, as P(groundup.cloud.site#inventory) gives them in C(groundup_site.networks).
     type: dict
@@ -31,12 +26,11 @@ options:
     choices: [present, absent]
     default: present
 attributes:
-  check_mode:
-    support: full
-    description: Predicts what would be made, corrected or removed.
   diff_mode:
-    support: full
     description: Shows, for each bridge, what is not as planned.
+extends_documentation_fragment:
+  - groundup.cloud.attributes
+  - groundup.cloud.site
 """
 
 EXAMPLES = r"""

@@ -9,10 +9,6 @@ description:
   - Fails when there are findings of severity C(error). It then leaves the state directory as it is.
   - Runs on the controller and contacts nothing.
 options:
-  site_file:
-    description: Path of the site file.
-    type: path
-    required: true
   output:
     description: Directory to write to, made when missing. The default is the site's state directory.
     type: path
@@ -23,12 +19,11 @@ options:
 attributes:
   check_mode:
     description: Shows and judges as ever, says what would be written, and writes nothing.
-    support: full
   diff_mode:
     description: Shows the difference to the files that are there.
-    support: full
-author:
-  - The groundup.cloud developers (@groundup-cloud)
+extends_documentation_fragment:
+  - groundup.cloud.attributes
+  - groundup.cloud.site.file
 """
 
 EXAMPLES = r"""

@@ -15,10 +15,6 @@ description:
   - Heals what a killed run left behind. It can be interrupted at any moment and run again.
   - Runs on the controller. Secrets are in none of its output.
 options:
-  site_file:
-    description: Path of the site file.
-    type: path
-    required: true
   verb:
     description:
       - V(check) predicts and judges, and changes nothing. It fails where V(apply) would be refused.
@@ -52,12 +48,11 @@ options:
 attributes:
   check_mode:
     description: Predicts as O(verb=check) does.
-    support: full
   diff_mode:
     description: Shows every field that would change or has changed; values of Secrets as digests only.
-    support: full
-author:
-  - The groundup.cloud developers (@groundup-cloud)
+extends_documentation_fragment:
+  - groundup.cloud.attributes
+  - groundup.cloud.site.file
 """
 
 EXAMPLES = r"""

@@ -2,16 +2,13 @@
 DOCUMENTATION = r"""
 module: secrets
 short_description: Make the secrets and certificates a site needs and does not have
+version_added: 0.1.0
 description:
   - Generates a value for each name the plan asks for and the encrypted store of the site does not hold, and issues the
     certificates of the site's own authority. What is there is never replaced, but for certificates close to their end.
   - Fails when the store is missing although the site was deployed, or does not open.
   - Runs on the controller. No value is in what it returns or prints.
 options:
-  site_file:
-    description: Path of the site file.
-    type: path
-    required: true
   state:
     description:
       - V(present) makes what is missing.
@@ -20,14 +17,11 @@ options:
     choices: [present, absent]
     default: present
 attributes:
-  check_mode:
-    description: Predicts what would be made, and writes nothing.
-    support: full
   diff_mode:
     description: Shows names, never values.
-    support: full
-author:
-  - The groundup.cloud developers (@groundup-cloud)
+extends_documentation_fragment:
+  - groundup.cloud.attributes
+  - groundup.cloud.site.file
 """
 
 EXAMPLES = r"""

@@ -36,14 +36,9 @@ options:
     type: path
     default: /srv/groundup
 attributes:
-  check_mode:
-    description: Predicts every change.
-    support: full
   diff_mode:
     description: Shows every file.
-    support: full
-author:
-  - The groundup.cloud developers (@groundup-cloud)
+extends_documentation_fragment: groundup.cloud.attributes
 """
 
 EXAMPLES = r"""

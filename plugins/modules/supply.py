@@ -23,14 +23,10 @@ options:
     type: bool
     default: false
 attributes:
-  check_mode:
-    description: Says what would be made, and does nothing.
-    support: full
   diff_mode:
     description: There is nothing to compare but digests, which are returned.
     support: none
-author:
-  - The groundup.cloud developers (@groundup-cloud)
+extends_documentation_fragment: groundup.cloud.attributes
 """
 
 EXAMPLES = r"""

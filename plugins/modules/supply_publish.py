@@ -9,7 +9,6 @@ DOCUMENTATION = r"""
 module: supply_publish
 short_description: Put the artifacts of a site into its registry and file tree
 version_added: 0.1.0
-author: The groundup.cloud developers
 description:
   - Compares what the host serves with what the lock says, and sends what it lacks. Images are pushed to its registry,
     each only when the registry has another digest under the tag; files go as an archive over Ansible's own connection.
@@ -60,12 +59,10 @@ options:
     type: bool
     default: false
 attributes:
-  check_mode:
-    support: full
-    description: Says what would be sent.
   diff_mode:
     support: none
     description: Artifacts are compared by digest.
+extends_documentation_fragment: groundup.cloud.attributes
 """
 
 EXAMPLES = r"""

@@ -9,7 +9,6 @@ DOCUMENTATION = r"""
 module: system_container
 short_description: Machines of a lab as system containers of this machine
 version_added: 0.1.0
-author: The groundup.cloud developers
 description:
   - Makes every given host exist and run, all at the same time. A host is a container with systemd as PID 1 started by
     runc, on an overlay of a root file system, with a network namespace of its own plugged into the bridges of
@@ -83,11 +82,10 @@ options:
     default: 60
 attributes:
   check_mode:
-    support: full
     description: Predicts which hosts would be started, and why.
   diff_mode:
-    support: full
     description: Shows the state of each host that is not as it should be.
+extends_documentation_fragment: groundup.cloud.attributes
 """
 
 EXAMPLES = r"""

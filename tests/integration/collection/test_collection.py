@@ -57,14 +57,14 @@ def test_the_built_collection_leaves_out_what_a_user_does_not_need(installed: Pa
         assert not (collection / name).exists(), name
 
 
-def test_every_plugin_and_module_is_documented(installed: Path) -> None:
-    for directory, kind in KINDS.items():
-        for source in sorted((ROOT / "plugins" / directory).glob("*.py")):
-            if source.name == "__init__.py":
-                continue
-            name = f"groundup.cloud.{source.stem}"
-            documented = json.loads(run("ansible-doc", "-t", kind, "-j", name, collections=installed))
+@pytest.mark.parametrize("directory", KINDS)
+def test_every_plugin_and_module_is_documented(installed: Path, directory: str) -> None:
+    sources = (path.stem for path in (ROOT / "plugins" / directory).glob("[!_]*.py"))
+    if names := sorted(f"groundup.cloud.{name}" for name in sources):
+        documented = json.loads(run("ansible-doc", "-t", KINDS[directory], "-j", *names, collections=installed))
+        for name in names:
             assert documented[name]["doc"]["short_description"], name
+            assert documented[name]["doc"]["version_added"], name
 
 
 def test_every_entry_point_of_every_role_is_documented(installed: Path) -> None:

@@ -51,9 +51,17 @@ def accepted(module: str) -> dict[str, dict[str, Any]]:
 
 
 def described(module: str) -> dict[str, dict[str, Any]]:
+    """Return the options as documented, those of shared fragments too."""
     tree = ast.parse((PLUGINS / "modules" / f"{module}.py").read_text(encoding="utf-8"))
-    text = ast.literal_eval(constants(tree)["DOCUMENTATION"])
-    return dict(yaml.safe_load(text).get("options") or {})
+    documentation = yaml.safe_load(ast.literal_eval(constants(tree)["DOCUMENTATION"]))
+    options: dict[str, dict[str, Any]] = documentation.get("options") or {}
+    fragments = documentation["extends_documentation_fragment"]
+    for name in [fragments] if isinstance(fragments, str) else fragments:
+        file, _, part = name.removeprefix("groundup.cloud.").partition(".")
+        tree = ast.parse((PLUGINS / "doc_fragments" / f"{file}.py").read_text(encoding="utf-8"))
+        fragment = ast.literal_eval(constants(tree)[part.upper() or "DOCUMENTATION"])
+        options |= yaml.safe_load(fragment).get("options") or {}
+    return options
 
 
 @pytest.mark.parametrize("module", MODULES)

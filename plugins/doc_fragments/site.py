@@ -1,0 +1,32 @@
+"""Options that name a site."""
+
+from __future__ import annotations
+
+
+class ModuleDocFragment:
+    """By its name, by its site file, or, in a lookup, as the inventory says."""
+
+    DOCUMENTATION = r"""
+options:
+  site:
+    description: Name of the site.
+    type: str
+    required: true
+"""
+
+    FILE = r"""
+options:
+  site_file:
+    description: Path of the site file.
+    type: path
+    required: true
+"""
+
+    LOOKUP = r"""
+author:
+  - The groundup.cloud developers (@groundup-cloud)
+options:
+  site:
+    description: Name of the site. Default is that of the inventory.
+    type: str
+"""
