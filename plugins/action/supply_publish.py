@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import tarfile
-import time
-from collections.abc import Iterator, Mapping
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from http import HTTPStatus
 from pathlib import Path
@@ -13,11 +14,11 @@ from typing import Any
 
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
+from ansible_collections.groundup.cloud.plugins.module_utils._base.wait import wait_until
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import cache_dir
-from ansible_collections.groundup.cloud.plugins.plugin_utils.progress import reminder
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache import stale
+from ansible_collections.groundup.cloud.plugins.plugin_utils.progress import Progress, no_progress, reminder
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish import digests
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish.digests import PublishedDigests
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish.http import ask
@@ -45,7 +46,6 @@ ARGUMENTS = {
 # the same one, so that what a killed run left there goes with the next.
 _EMPTY = "cd && rm -rf .groundup-publish"
 _ROOM = f"{_EMPTY} && mkdir -m 0700 .groundup-publish && cd .groundup-publish && pwd -P"
-MARK = LAID_OUT  # the last thing sent, so that half a transfer shows as none
 
 
 class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
@@ -79,7 +79,10 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
             [name for name in wanted if name not in unmade], progress=self._display.display, source=source, lock=lock
         )
         images = [artifact for artifact in made.values() if artifact.kind == "image"]
-        places = _lay_out([artifact for artifact in made.values() if artifact.kind == "files"])
+        programs = [artifact for artifact in made.values() if artifact.kind == "files"]
+        for artifact in programs:
+            lay_out(served(), artifact)
+        places = [served() / artifact.name / artifact.version for artifact in programs]
 
         before = digests.load(site) or PublishedDigests()
         record = before.updated(PublishedDigests.of(images, places, root=served()))
@@ -95,13 +98,13 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
         if check and _get(f"http://{arguments['registry']}/v2/") is None:
             return {**result, "images": arguments["images"], "files": names, "msg": "nothing is served yet"}
 
-        _wait_for(f"http://{arguments['registry']}/v2/")
+        _wait_for(f"http://{arguments['registry']}/v2/", progress=self._display.display)
         only_look = check or arguments["verify"]
         lacking = _lacking(arguments["files_url"], places)
         if not only_look:
-            stale.remove_archives()
             self._send(lacking, arguments["files_root"], task_vars)
-            _refuse_half(_lacking(arguments["files_url"], lacking), arguments["files_url"])
+            # tar does not notice an archive that ends between two of its members.
+            _refuse(_lacking(arguments["files_url"], lacking), "sent, and not served whole:", arguments["files_url"])
         pushed = self._push(arguments, images, dry_run=only_look)
         result["images"] = [image.reference for image in pushed if image.changed]
         result["files"] = [_name(place) for place in lacking]
@@ -109,11 +112,12 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
         result["changed"] = not arguments["verify"] and bool(result["images"] or lacking or record != before)
         if check:
             return result
+        where = f"{arguments['registry']}, {arguments['files_url']}"
         if arguments["verify"]:
-            _refuse(arguments, result["images"], result["files"])
+            _refuse([*result["images"], *lacking], "the seed does not serve", where)
         elif result["images"]:
             again = self._push(arguments, images, dry_run=True)
-            _refuse(arguments, [image.reference for image in again if image.changed], [])
+            _refuse([image.reference for image in again if image.changed], "the seed does not serve", where)
         self._verify_content(PublishedDigests.of([], places, root=served()).files, arguments["files_root"], task_vars)
         if result["changed"]:
             digests.save(site, record)
@@ -131,18 +135,19 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
             what = f"[publish] {_name(place)}"
             self._display.display(what)
             remote = self._connection._shell.join_path(room, f"{place.parent.name}-{place.name}.tar")
-            with stale.temporary_archive() as archive, reminder(self._display.display, what):
-                with tarfile.open(archive, "w") as tar:
-                    for path in sorted(place.rglob("*"), key=lambda path: (path.name == MARK, path)):
+            # Without a name of its own: the kernel removes it when this run dies.
+            with tempfile.TemporaryFile(dir=cache_dir()) as archive, reminder(self._display.display, what):
+                with tarfile.open(fileobj=archive, mode="w") as tar:
+                    for path in sorted(place.rglob("*"), key=lambda path: (path.name == LAID_OUT, path)):
                         tar.add(path, arcname=str(path.relative_to(place.parent.parent)), recursive=False)
-                self._transfer_file(str(archive), remote)
-            argv = ["tar", "--extract", "--no-same-owner", "--file", remote, "--directory", root]
-            done = self._execute_module(
-                module_name="ansible.builtin.command", module_args={"argv": argv}, task_vars=task_vars
+                archive.flush()
+                self._transfer_file(f"/proc/{os.getpid()}/fd/{archive.fileno()}", remote)
+            done = self._command(
+                ["tar", "--extract", "--no-same-owner", "--file", remote, "--directory", root], task_vars
             )
             self._as_account(f"rm -f -- {shlex.quote(remote)}")
             if done.get("failed"):
-                raise AnsibleActionFail(f"{' '.join(argv)}: {done.get('stderr') or done.get('msg')}", result=done)
+                raise _failed(done)
         if places:
             self._as_account(_EMPTY)
 
@@ -152,6 +157,13 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
         if done["rc"]:
             raise AnsibleActionFail(f"{line}: {done['stderr'].strip() or done['stdout'].strip()}", result=done)
         return "".join(done["stdout"].splitlines()[-1:])
+
+    def _command(self, argv: list[str], task_vars: dict[str, Any], **more: Any) -> dict[str, Any]:
+        """Run a program on the host as root; return how it ended."""
+        done: dict[str, Any] = self._execute_module(
+            module_name="ansible.builtin.command", module_args={"argv": argv, **more}, task_vars=task_vars
+        )
+        return {"argv": argv, **done}
 
     @contextmanager
     def _inside(self, target: str) -> Iterator[str]:
@@ -163,17 +175,13 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
     def _verify_content(self, files: Mapping[str, str], root: str, task_vars: dict[str, Any]) -> None:
         """Have the host compare every file it serves with the digest of the record."""
         wanted = "".join(f"{digest}  {name}\n" for name, digest in sorted(files.items()))
-        argv = ["sha256sum", "--check", "--strict", "--quiet"]
-        done = self._execute_module(
-            module_name="ansible.builtin.command",
-            module_args={"argv": argv, "chdir": root, "stdin": wanted, "stdin_add_newline": False},
-            task_vars=task_vars,
-        )
+        check = ["sha256sum", "--check", "--strict", "--quiet"]
+        done = self._command(check, task_vars, chdir=root, stdin=wanted, stdin_add_newline=False)
         if not done.get("failed"):
             return
         wrong = [line.partition(": FAILED")[0] for line in done.get("stdout", "").splitlines() if ": FAILED" in line]
         if not wrong:
-            raise AnsibleActionFail(f"{' '.join(argv)}: {done.get('stderr') or done.get('msg')}", result=done)
+            raise _failed(done)
         places = sorted({"/".join(name.split("/")[:2]) for name in wrong})
         raise GroundupError(
             f"not as published: {', '.join(wrong[:5])}" + (f" and {len(wrong) - 5} more" if len(wrong) > 5 else ""),
@@ -183,25 +191,22 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
         )
 
 
+def _failed(done: dict[str, Any]) -> AnsibleActionFail:
+    return AnsibleActionFail(f"{' '.join(done['argv'])}: {done.get('stderr') or done.get('msg')}", result=done)
+
+
 def _name(place: Path) -> str:
     """Return artifact and version of a directory as it is laid out."""
     return "/".join(place.parts[-2:])
 
 
-def _lay_out(artifacts: list[supply.Artifact]) -> list[Path]:
-    """Lay the artifacts out as hard links and return the directory of each."""
-    for artifact in artifacts:
-        lay_out(served(), artifact)
-    return [served() / artifact.name / artifact.version for artifact in artifacts]
-
-
 def _lacking(url: str, places: list[Path]) -> list[Path]:
-    """Return those of ``places`` that the host serves otherwise or not at all."""
-    return [place for place in places if _get(_url(url, place / MARK)) != (place / MARK).read_bytes()]
-
-
-def _url(base: str, path: Path) -> str:
-    return "/".join((base.rstrip("/"), *path.relative_to(served()).parts))
+    """Return those of ``places`` that the host serves otherwise or not at all, by what is sent last."""
+    return [
+        place
+        for place in places
+        if _get(f"{url.rstrip('/')}/{_name(place)}/{LAID_OUT}") != (place / LAID_OUT).read_bytes()
+    ]
 
 
 def _get(url: str) -> bytes | None:
@@ -212,36 +217,25 @@ def _get(url: str) -> bytes | None:
     return None
 
 
-def _wait_for(url: str, seconds: float = 60) -> None:
+def _wait_for(url: str, *, seconds: float = 60, progress: Progress = no_progress) -> None:
     """Wait until something answers at ``url``: a service that was just started needs a moment."""
-    deadline = time.monotonic() + seconds
-    while _get(url) is None:
-        if time.monotonic() > deadline:
-            raise GroundupError(
-                f"no registry answers within {seconds:g} s",
-                where=url,
-                why="images cannot be served to the site",
-                remedy="on the seed: systemctl status docker-registry nginx",
-            )
-        time.sleep(0.2)
-
-
-def _refuse_half(places: list[Path], url: str) -> None:
-    """Refuse what was sent and is not served: tar does not notice an archive that ends between two of its members."""
-    if places:
+    with reminder(progress, f"[publish] waiting for {url}"):
+        silent = wait_until(lambda: _get(url) is None, timeout=seconds, pause=0.2)
+    if silent:
         raise GroundupError(
-            f"sent, and not served whole: {', '.join(_name(place) for place in places)}",
+            f"no registry answers within {seconds:g} s",
             where=url,
-            why="hosts would find half of it, and nothing was recorded as published",
-            remedy="look at the seed's disk and web server, and run the playbook groundup.cloud.seed again",
+            why="images cannot be served to the site",
+            remedy="on the seed: systemctl status docker-registry nginx",
         )
 
 
-def _refuse(arguments: dict[str, Any], images: list[str], files: list[str]) -> None:
-    if images or files:
+def _refuse(lacking: Sequence[str | Path], what: str, where: str) -> None:
+    if lacking:
+        names = [_name(each) if isinstance(each, Path) else each for each in lacking]
         raise GroundupError(
-            f"the seed does not serve {', '.join([*images, *files])}",
-            where=f"{arguments['registry']}, {arguments['files_url']}",
-            why="hosts have no other place to get it from",
-            remedy="run the playbook groundup.cloud.seed",
+            f"{what} {', '.join(names)}",
+            where=where,
+            why="hosts have no other place to get it from, and nothing was recorded as published",
+            remedy="run the playbook groundup.cloud.seed; if it ends here again: the seed's disk, registry, web server",
         )

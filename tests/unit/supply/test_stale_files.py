@@ -11,13 +11,12 @@ from multiprocessing.synchronize import Event
 from pathlib import Path
 
 import pytest
+from ansible_collections.groundup.cloud.plugins.action import supply_publish
 from ansible_collections.groundup.cloud.plugins.module_utils._base.locks import locked
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.prune import prune
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.stale import (
-    remove_archives,
     remove_stale,
-    temporary_archive,
 )
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.store import ArtifactStore
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock.model import Lock
@@ -29,13 +28,6 @@ from .seed import Seed
 
 MakeLock = Callable[..., Lock]
 pytestmark = pytest.mark.usefixtures("state")
-
-
-def _hold_archive(ready: Event) -> None:
-    with temporary_archive() as path:
-        path.write_text("half of it")
-        ready.set()
-        signal.pause()
 
 
 def _hold_build(ready: Event) -> None:
@@ -66,38 +58,21 @@ def another_run(work: Callable[[Event], None]) -> Iterator[Callable[[], None]]:
         run.join()
 
 
-def test_an_archive_is_there_inside_the_block_only(cache: Path) -> None:
-    with temporary_archive() as path:
-        assert path.parent == cache
-        assert path.name.startswith("publish-")
-    with pytest.raises(OSError, match="lost"), temporary_archive() as path:
-        raise OSError("lost")
-    assert not list(cache.glob("publish-*"))
-
-
-def test_an_archive_goes_when_its_run_is_dead_and_not_before(cache: Path) -> None:
-    with another_run(_hold_archive) as kill:
-        (path,) = cache.glob("publish-*.tar")
-        assert remove_archives() == ()
-        assert path.read_text() == "half of it"
-        kill()
-        assert path.exists(), "nobody cleans up behind SIGKILL"
-        assert remove_archives(dry_run=True) == (path,)
-        assert path.exists()
-        assert remove_archives() == (path,)
-        assert not path.exists()
-
-
-def test_the_next_run_that_publishes_clears_it(fake: FakeBuilder, make_lock: MakeLock, seed: Seed, cache: Path) -> None:
+def test_an_archive_on_its_way_to_a_seed_has_no_name_in_the_cache_and_needs_no_clearing(
+    fake: FakeBuilder, make_lock: MakeLock, seed: Seed, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What has no name goes with its run, however that ends."""
     del fake
-    with another_run(_hold_archive) as kill:
-        kill()
-    assert list(cache.glob("publish-*.tar"))
-    lock = make_lock(program={})
-    seed.publish(lock, check=True)
-    assert list(cache.glob("publish-*.tar")), "a prediction changes nothing"
-    seed.publish(lock)
-    assert not list(cache.glob("publish-*.tar"))
+    seen: list[set[str]] = []
+
+    def transfer(local: str, remote: str) -> None:
+        assert Path(local).readlink().name.endswith("(deleted)")
+        seen.append({path.name for path in cache.iterdir()})
+        seed.transfer(local, remote)
+
+    monkeypatch.setattr(supply_publish.ActionModule, "_transfer_file", lambda _, *both: transfer(*both))
+    assert seed.publish(make_lock(program={}))["files"] == ["program/1"]
+    assert seen == [{"artifacts", "logs", "served"}]
 
 
 def test_prune_clears_what_dead_builds_left_and_says_so(make_lock: MakeLock, lines: list[str], cache: Path) -> None:

@@ -33,11 +33,13 @@ def document(entry: Entry, components: Iterable[Component], *, epoch: int) -> by
     """Return the document of an artifact that holds ``components``; raises GroundupError when it is not valid."""
     parts = {}
     for component in sorted(components):
-        purl = _package_url(entry, component)
-        parts[purl.to_string()] = Part(
-            type=ComponentType.LIBRARY, name=component.name, version=component.version, purl=purl,
-            bom_ref=purl.to_string(),
-        )  # fmt: skip
+        try:
+            purl = PackageURL.from_string(component.purl)
+        except ValueError as error:
+            raise _invalid(entry.name, place=f"component {component.name}", what=str(error)) from error
+        parts[str(purl)] = Part(
+            type=ComponentType.LIBRARY, name=component.name, version=component.version, purl=purl, bom_ref=str(purl)
+        )
     subject = Part(
         type=_TYPES[entry.kind], name=entry.name, version=entry.version, bom_ref=f"{entry.name}@{entry.version}"
     )
@@ -47,8 +49,7 @@ def document(entry: Entry, components: Iterable[Component], *, epoch: int) -> by
         metadata=BomMetaData(component=subject, timestamp=datetime.fromtimestamp(epoch, UTC)),
     )  # fmt: skip
     bom.register_dependency(subject, parts.values())
-    written = json.loads(JsonV1Dot6(bom).output_as_string())
-    text = json.dumps(written, indent=1, sort_keys=True)
+    text = json.dumps(json.loads(JsonV1Dot6(bom).output_as_string()), indent=1, sort_keys=True)
     validate(text, name=entry.name)
     return text.encode() + b"\n"
 
@@ -62,13 +63,6 @@ def validate(text: str, *, name: str) -> None:
     if fault is not None:
         place = "/".join(str(part) for part in fault.data.absolute_path) or "the document"
         raise _invalid(name, place=place, what=fault.data.message)
-
-
-def _package_url(entry: Entry, component: Component) -> PackageURL:
-    try:
-        return PackageURL.from_string(component.purl)
-    except ValueError as error:
-        raise _invalid(entry.name, place=f"component {component.name}", what=str(error)) from error
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Telling a command that hangs (a mirror that never answers) from one that works without a word, as compilers do."""
+"""Tell a command that hangs (a mirror that never answers) from one that works without a word, as compilers do."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ class Done(NamedTuple):
 
 
 class Idle:
-    """Looks at one command from time to time."""
+    """Watches one command."""
 
     def __init__(self, pid: int, log: Path, *, patience: float) -> None:
         """Begin; ``patience`` is how many seconds the command may do nothing."""
         self._pid, self._log, self._patience = pid, log, patience
-        self._seen, self._since = Done(0.0, 0, log.stat().st_size), time.monotonic()
-        self._next = self._since
+        self._since = self._next = time.monotonic()
+        self._seen = Done(0.0, 0, log.stat().st_size)
 
     def too_long(self) -> bool:
-        """Say whether the command has done nothing for longer than it may."""
+        """Return whether the command has done nothing for longer than it may."""
         now = time.monotonic()
         if now < self._next:
             return False
@@ -43,7 +43,7 @@ class Idle:
 
 
 def worked(before: Done, after: Done) -> bool:
-    """Say whether work was done in between. A process nobody waited for takes its figures along: then it ended."""
+    """Return whether work was done in between. A process nobody waited for takes its figures along when it ends."""
     return (
         after.said != before.said
         or abs(after.cpu - before.cpu) >= CPU
@@ -67,14 +67,8 @@ def done(pid: int, log: Path) -> Done:
 def _tree(pid: int) -> list[int]:
     found = [pid]
     for process in found:  # grows while it is gone through
-        for thread in _threads(process):
-            with contextlib.suppress(OSError):  # it ended meanwhile
-                found += map(int, (thread / "children").read_text().split())
+        with contextlib.suppress(OSError):  # it ended meanwhile
+            for thread in (PROC / str(process) / "task").iterdir():
+                with contextlib.suppress(OSError):
+                    found += map(int, (thread / "children").read_text().split())
     return found
-
-
-def _threads(process: int) -> list[Path]:
-    try:
-        return list((PROC / str(process) / "task").iterdir())
-    except OSError:  # it ended meanwhile
-        return []
