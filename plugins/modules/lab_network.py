@@ -1,7 +1,6 @@
-#!/usr/bin/python
 # Copyright: (c) 2026, The groundup.cloud developers
 # Apache License 2.0 (see LICENSE)
-"""The networks of a lab: a bridge of this machine for each."""
+"""Documentation of the action of the same name, which runs on the controller."""
 
 from __future__ import annotations
 
@@ -52,51 +51,3 @@ removed:
   type: list
   elements: str
 """
-
-from typing import Any
-
-from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
-from ansible_collections.groundup.cloud.plugins.module_utils._base.module import finish
-from ansible_collections.groundup.cloud.plugins.module_utils._container import network
-from ansible_collections.groundup.cloud.plugins.module_utils._container.model import networks_of
-from ansible_collections.groundup.cloud.plugins.module_utils._container.names import link_name
-
-
-def present(changes: Changes, site: str, plan: dict[str, Any]) -> dict[str, Any]:
-    """Make or correct the bridges and return the module's result. Raises GroundupError."""
-    networks = networks_of(plan)
-    links = network.links()
-    for name, item in networks.items():
-        faults = "; ".join(network.bridge_faults(site, item, links))
-        if faults and changes.add(f"bridge of {name}: {faults}", name=name, before=f"{faults}\n", after="as planned\n"):
-            network.make_bridge(site, item, links)
-    return {"bridges": {name: link_name(site, name) for name in networks}, **changes.result()}
-
-
-def absent(changes: Changes, site: str) -> dict[str, Any]:
-    """Remove the site's links and return the module's result. Raises GroundupError."""
-    mine = network.links_of(site)
-    if mine and changes.add("remove the site's links", name="links", before="".join(f"{name}\n" for name in mine)):
-        network.remove_links(mine)
-    return {"removed": mine, **changes.result()}
-
-
-def main() -> None:
-    """Entry point of the module."""
-    module = AnsibleModule(
-        argument_spec={
-            "site": {"type": "str", "required": True},
-            "networks": {"type": "dict", "default": {}},
-            "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
-        },
-        supports_check_mode=True,
-    )
-    site, changes = module.params["site"], Changes(check=module.check_mode)
-    if module.params["state"] == "absent":
-        finish(module, lambda: absent(changes, site), host="this machine")
-    finish(module, lambda: present(changes, site, module.params["networks"]), host="this machine")
-
-
-if __name__ == "__main__":
-    main()

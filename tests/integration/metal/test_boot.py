@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,18 +12,17 @@ from ansible_collections.groundup.cloud.tests.integration.commands import run
 
 
 def verify(directory: Path, systemctl: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run the role's verification on this machine, with another systemctl."""
+    """Run the verification on this machine, with another systemctl."""
     program = directory / "bin/systemctl"
     program.parent.mkdir()
     program.write_text(f"#!/bin/sh\n{systemctl}\n")
     program.chmod(0o755)
-    role = {"name": "groundup.cloud.lab_hosts", "tasks_from": "verify"}
+    options = {"login": "root@localhost", "remedy": "none", "boot_timeout": 2}
     play = {
         "hosts": "localhost",
         "connection": "local",
         "gather_facts": False,
-        "vars": {"lab_hosts_boot_timeout": 2, "ansible_python_interpreter": sys.executable},
-        "tasks": [{"ansible.builtin.import_role": role}],
+        "tasks": [{"groundup.cloud.machine_ready": options}],
     }
     (directory / "play.yml").write_text(json.dumps([play]))
     path = f"{directory / 'bin'}:{os.environ['PATH']}"
@@ -34,16 +32,17 @@ def verify(directory: Path, systemctl: str, *arguments: str) -> subprocess.Compl
 @pytest.mark.parametrize(
     ("systemctl", "status", "said"),
     [
-        ("exec sleep 600", 2, "the boot of localhost has not ended within 2 s; see systemctl list-jobs"),
-        ("echo degraded; exit 1", 2, "localhost is degraded, not running; see systemctl --failed there"),
-        ("echo running", 0, "failed=0"),
+        ("exec sleep 600", 2, ["the boot of localhost has not ended within 2 s", "see systemctl list-jobs there"]),
+        ("echo degraded; exit 1", 2, ["localhost is degraded, not running", "see systemctl --failed there"]),
+        ("echo running", 0, ["failed=0"]),
     ],
     ids=["hangs", "degraded", "running"],
 )
-def test_a_boot_that_does_not_end_well_is_told(tmp_path: Path, systemctl: str, status: int, said: str) -> None:
+def test_a_boot_that_does_not_end_well_is_told(tmp_path: Path, systemctl: str, status: int, said: list[str]) -> None:
     done = verify(tmp_path, systemctl)
     assert done.returncode == status, done.stdout + done.stderr
-    assert said in " ".join((done.stdout + done.stderr).split())
+    shown = " ".join((done.stdout + done.stderr).split())
+    assert all(part in shown for part in said), shown
 
 
 def test_a_prediction_asks_nothing_of_a_boot(tmp_path: Path) -> None:

@@ -20,8 +20,6 @@ from ansible_collections.groundup.cloud.plugins.modules import (
     kubeadm_access,
     kubeadm_forget,
     kubeadm_node,
-    lab_network,
-    system_container,
 )
 
 from .conftest import CLUSTER
@@ -38,7 +36,6 @@ NODE = {
 }
 CONTACT = {"name": "control-1", "site": "test", "server": "https://10.0.0.2:6443", "api": "https://10.0.0.16:6444"}
 EMPTY = {"name": "worker-1", "address": "10.0.0.17", "roles": ["worker"]}
-LAB = {"site": "test", "root": "/nowhere", "image": "/nowhere", "_ansible_check_mode": True}
 FORGET = {"name": "control-1", "api": "https://10.0.0.16:6444", "hosts": [EMPTY]}
 
 
@@ -64,8 +61,6 @@ def raises(error: Exception) -> Callable[..., Any]:
     [
         (kubeadm_node, "converge", NODE),
         (kubeadm_access, "kubeconfig", CONTACT),
-        (system_container, "running", LAB),
-        (lab_network, "present", {"site": "test"}),
     ],
 )
 def test_a_full_disk_is_told_with_the_file(
@@ -81,16 +76,6 @@ def test_a_full_disk_is_told_with_the_file(
     assert message.startswith("No space left on device")
     for line in ("/etc/kubernetes/site/join.yaml", "why:", "remedy: see df -h"):
         assert line in message
-
-
-def test_a_program_that_is_not_there_is_no_matter_of_the_disk(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    missing = FileNotFoundError(errno.ENOENT, "No such file or directory", "ip")
-    monkeypatch.setattr(lab_network, "present", raises(missing))
-    message = said(lab_network, {"site": "test"}, capsys)
-    assert message.startswith("No such file or directory\n  where:  this machine, ip\n")
-    assert "remedy: put that right, then run this again" in message
 
 
 def test_a_field_the_plan_lacks_is_named(capsys: pytest.CaptureFixture[str]) -> None:

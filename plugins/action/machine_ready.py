@@ -1,0 +1,64 @@
+"""Action of module groundup.cloud.machine_ready: asks a machine over its connection, in one step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible.errors import AnsibleConnectionFailure
+from ansible.plugins.action import ActionBase
+from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
+
+ARGUMENTS = {
+    "login": {"type": "str", "required": True},
+    "remedy": {"type": "str", "required": True},
+    "boot_timeout": {"type": "int"},
+    "unreachable_group": {"type": "str"},
+}
+_TIMED_OUT = 124  # exit code of timeout(1)
+
+
+class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
+    """Fails with what keeps the controller, or the next layer, from using the machine."""
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Return nothing when the machine is ready; else why it is not, or the group it goes into."""
+        result: dict[str, Any] = super().run(tmp, task_vars)
+        _, arguments = self.validate_argument_spec(ARGUMENTS)
+        variables, within = task_vars or {}, arguments["boot_timeout"]
+        if within is not None and self._task.check_mode:
+            return result | {"skipped": True}  # nothing was started
+        try:
+            if within is None:
+                result |= self._execute_module(module_name="ansible.builtin.ping", task_vars=variables)
+                return result
+            # Bounded: a unit that never ends starting would hold the run for ever.
+            done = self._low_level_execute_command(f"timeout {within} systemctl is-system-running --wait")
+        except AnsibleConnectionFailure as error:
+            if group := arguments["unreachable_group"]:
+                return result | {"add_group": group, "parent_groups": ["all"], "msg": str(error)}
+            return result | {"failed": True, "msg": str(_refused(variables, arguments, said=str(error)))}
+        said = done["stdout"].strip() or done["stderr"].strip()
+        fault = boot_fault(variables["inventory_hostname"], done["rc"], said, within=within)
+        return result | ({"failed": True, "msg": str(fault)} if fault else {})
+
+
+def _refused(variables: dict[str, Any], arguments: dict[str, Any], *, said: str) -> GroundupError:
+    return GroundupError(
+        f"{variables['inventory_hostname']} does not let the controller in as {arguments['login']}",
+        where=" ".join(said.split()),
+        why="every layer reaches it by ssh",
+        remedy=arguments["remedy"],
+    )
+
+
+def boot_fault(host: str, status: int, said: str, *, within: int) -> GroundupError | None:
+    """Return what is wrong with a boot that ``systemctl is-system-running --wait`` says this of; None: nothing."""
+    if said == "running":
+        return None
+    endless = status == _TIMED_OUT
+    return GroundupError(
+        f"the boot of {host} has not ended within {within} s" if endless else f"{host} is {said}, not running",
+        where=host,
+        why="what the next layers need may not have started",
+        remedy=f"see systemctl {'list-jobs' if endless else '--failed'} there, and the journal of the units it lists",
+    )

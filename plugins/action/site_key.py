@@ -1,0 +1,73 @@
+"""Action of module groundup.cloud.site_key: the ssh key of the controller, and the keys it knows hosts by."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from ansible.plugins.action import ActionBase
+from ansible_collections.groundup.cloud.plugins.module_utils._base import files
+from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
+from ansible_collections.groundup.cloud.plugins.module_utils._base.run import run
+from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import finish
+from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, load_site, make_plan
+
+ARGUMENTS = {"site_file": {"type": "path", "required": True}}
+KEY = "id_ed25519"
+
+
+class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
+    """Keeps ``ssh`` in the state directory of a site."""
+
+    _requires_connection = False
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Return what was written, with a diff."""
+        result: dict[str, Any] = super().run(tmp, task_vars)
+        _, arguments = self.validate_argument_spec(ARGUMENTS)
+        changes = Changes(check=bool(self._task.check_mode))
+        return finish(result, lambda: converge(changes, make_plan(load_site(arguments["site_file"]))), changes=changes)
+
+
+def converge(changes: Changes, plan: Plan) -> dict[str, Any]:
+    """Make the key of the site when there is none, write the keys of its hosts, and return the action's result."""
+    directory = state_dir(plan.site) / "ssh"
+    if not directory.is_dir() and changes.add(f"make {directory}"):
+        directory.mkdir(mode=0o700, parents=True)
+    key_pair(changes, directory / KEY, comment=f"groundup@{plan.site}")
+    # Not known_hosts, which the layer that makes hosts fills.
+    lines = [f"{_address(plan, host.address)} {host.host_key}\n" for host in plan.hosts.values() if host.host_key]
+    files.place(
+        changes, directory / "host_keys", "# Written from access.host_keys of the site file.\n" + "".join(lines)
+    )
+    return changes.result()
+
+
+def key_pair(changes: Changes, path: Path, *, comment: str) -> None:
+    """Make the key ``path`` when there is none, and have ``path``.pub say its public half. Raises GroundupError."""
+    public = path.with_name(f"{path.name}.pub")
+    if not path.exists():
+        if changes.add(f"make {path}"):
+            with tempfile.TemporaryDirectory(dir=path.parent) as room:
+                made = Path(room) / path.name
+                run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", comment, "-f", str(made)])
+                made.with_name(public.name).replace(public)
+                made.replace(path)
+        return
+    if path.stat().st_mode & 0o077 and changes.add(f"set mode 600 of {path}"):
+        path.chmod(0o600)
+    if changes.check and path.stat().st_mode & 0o077:
+        return  # ssh-keygen reads no key that others can read
+    found = run(
+        ["ssh-keygen", "-y", "-P", "", "-f", str(path)],
+        why="the controller reaches the site's hosts with this key",
+        remedy=f"restore {path} from your backup; or remove it, and put the new {public.name} on every host",
+    ).split()
+    if (files.read(public) or "").split()[:2] != found[:2]:
+        files.place(changes, public, f"{' '.join(found[:2])} {comment}\n")
+
+
+def _address(plan: Plan, address: str) -> str:
+    return address if plan.access.port == 22 else f"[{address}]:{plan.access.port}"

@@ -1,0 +1,27 @@
+# Documentation of the action plugin of the same name, which does the work on the controller.
+DOCUMENTATION = r"""
+module: site_key
+short_description: The ssh key the controller reaches a site's hosts with, and the keys it knows them by
+version_added: 0.1.0
+description:
+  - Makes C(ssh/id_ed25519) in the site's state directory once, and keeps C(ssh/id_ed25519.pub) its public half.
+  - Writes C(access.host_keys) of the site file to C(ssh/host_keys). The inventory plugin points Ansible at both.
+  - Runs on the controller.
+extends_documentation_fragment:
+  - groundup.cloud.attributes
+  - groundup.cloud.site.file
+"""
+
+EXAMPLES = r"""
+- name: Make the site's ssh key
+  groundup.cloud.site_key:
+    site_file: "{{ groundup_site_file }}"
+"""
+
+RETURN = r"""
+changes:
+  description: What was done, or in check mode would be, a line each.
+  type: list
+  elements: str
+  returned: always
+"""
