@@ -128,6 +128,7 @@ def _facts(verb: str, outcome: RolloutResult) -> dict[str, Any]:
     facts: dict[str, Any] = {
         "changed": outcome.changed,
         "releases": [asdict(report) for report in outcome.releases],
+        "site": [asdict(check) for check in outcome.site],
         "cards": [asdict(card) for card in outcome.cards],
         **outcome.facts,
     }
@@ -141,4 +142,7 @@ def _msg(outcome: RolloutResult) -> str:
     states: dict[str, list[str]] = {}
     for report in outcome.releases:
         states.setdefault(report.state, []).append(report.name)
+    for check in outcome.site:
+        if not check.ok:
+            states.setdefault("failed", []).append(check.name)
     return "; ".join(f"{state}: {', '.join(names)}" for state, names in states.items()) or "there are no releases"

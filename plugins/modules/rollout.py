@@ -108,15 +108,22 @@ cards:
   type: list
   elements: dict
   returned: always
-token_expires_at:
-  description: When the token that was issued to verify Keystone expires. The token itself is not kept.
-  type: str
-  returned: when keystone verified
-catalog:
-  description: The public endpoints of the catalog.
+site:
+  description:
+    - What holds for the site as a whole, asked after all releases. Endpoints of the catalog, routes of the edge and
+      Services of the cluster are the same, and every public URL answers.
   type: list
   elements: dict
-  returned: when keystone verified
+  returned: always
+token_expires_at:
+  description: When the token that was issued to read the catalog expires. The token itself is not kept.
+  type: str
+  returned: when the catalog was read
+catalog:
+  description: The public endpoints of the catalog at the end of the run.
+  type: list
+  elements: dict
+  returned: when the catalog was read
   sample:
     - {type: identity, name: keystone, region: RegionOne, url: "https://identity.lab.test/v3"}
 """

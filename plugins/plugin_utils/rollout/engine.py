@@ -22,8 +22,10 @@ from ..helm.diff import lines
 from ..helm.preview import ChangePreview, preview
 from ..kube.client import Api, ApiError
 from ..plan.types import Plan, ReleasePlan
-from ..process import Processes, stop_on_signals
+from ..process import InterruptedRunError, Processes, stop_on_signals
 from ..secrets import Redactor
+from ..services import RECORDS, keystone
+from ..services.verification import Check, Verification, Verifier
 from .apply.deploy import DeployResult, Tools, deploy
 from .apply.limits import Limits, claims
 from .apply.progress import Progress
@@ -32,8 +34,11 @@ from .diagnose import cards
 from .gate.decide import decide
 from .gate.reasons import holders_of_node_ports, reasons_against
 from .options import Options
-from .types import Card, Check, GateReason, ReleaseReport, RolloutError, RolloutResult, State, Symptom, Verification
-from .verify import VERIFIERS, Context
+from .types import Card, GateReason, ReleaseReport, RolloutError, RolloutResult, State, Symptom
+from .verify.catalog import verify_catalog
+from .verify.context import VerifierContext
+
+_PAUSE = 3.0  # seconds between two questions about the catalog
 
 
 class Secrets(Protocol):
@@ -101,14 +106,15 @@ class Rollout:
             progress = Progress(self._releases, self._say)
             try:
                 with ClusterView(api).running() as view:
-                    return self._roll(found, reasons, self._tools(api, view, progress))
+                    result = self._roll(found, reasons, self._tools(api, view, progress))
+                    return result if result.failed else self._with_site(result, patience=self._options.verify_timeout)
             finally:
                 self._processes.stop()
 
     def verify(self) -> RolloutResult:
         """Ask every service whether it works; nothing is changed."""
         self._cluster()
-        graph, reports, failed, facts = self._graph(), [], [], {}
+        graph, reports, failed = self._graph(), [], []
         with ThreadPoolExecutor(max_workers=8, thread_name_prefix="verify") as pool:
             futures = {name: pool.submit(self._timed, release) for name, release in self._releases.items()}
             answers = {name: future.result() for name, future in futures.items()}
@@ -116,11 +122,34 @@ class Rollout:
             state: State = "ready" if verification.ok else "failed"
             checks = self._clean(verification.checks)
             reports.append(ReleaseReport(name=name, state=state, changed=False, seconds=seconds, checks=checks))
-            facts.update(verification.facts)
             if not verification.ok:
                 below = [answers[need][0] for need in reversed(graph.needs(name))]
                 failed.append(self._make_card(self._unwell(name, verification, below)))
-        return RolloutResult(releases=tuple(reports), diffs=(), reasons=(), cards=tuple(failed), facts=facts)
+        result = RolloutResult(releases=tuple(reports), diffs=(), reasons=(), cards=tuple(failed))
+        works = [name for name, (verification, _) in answers.items() if verification.ok]
+        return self._with_site(result) if keystone.SERVICE.name in works else result
+
+    def _with_site(self, result: RolloutResult, *, patience: float = 0.0) -> RolloutResult:
+        """Return ``result`` with what holds for the site as a whole (D6) and its catalog as it is in the end."""
+        release = next((one for one in self._releases.values() if one.verify == keystone.SERVICE.name), None)
+        if release is None:
+            return result
+        end = time.monotonic() + patience
+        while not (found := self._asked(verify_catalog, release)).ok and time.monotonic() < end:
+            if self._processes.stopped:
+                raise InterruptedRunError
+            time.sleep(_PAUSE)
+        site = Symptom(
+            release=f"site {self._plan.site}", namespace=release.namespace, object="the catalog", stage="verify",
+            checks=found.checks,
+        )  # fmt: skip
+        made = () if found.ok else (self._make_card(site),)
+        if patience:
+            for card in made:
+                self._say(cards.text(card))
+        return replace(
+            result, cards=(*result.cards, *made), site=self._clean(found.checks), facts={**result.facts, **found.facts}
+        )
 
     def _say(self, text: str) -> None:
         self._print(self._redactor.text(text))
@@ -187,18 +216,16 @@ class Rollout:
             ]
         return RolloutResult(
             releases=tuple(reports), diffs=tuple(found.diffs.values()), reasons=reasons,
-            cards=tuple(made), facts={},
+            cards=tuple(made),
         )  # fmt: skip
 
     def _roll(self, found: ChangePreview, reasons: tuple[GateReason, ...], tools: Tools) -> RolloutResult:
         graph = self._graph()
         reports: dict[str, ReleaseReport] = {}
         made: list[Card] = []
-        facts: dict[str, Any] = {}
 
         def ended(name: str, future: Future[tuple[DeployResult, float]]) -> bool:
             outcome, seconds = future.result()
-            facts.update(outcome.verification.facts)
             reports[name] = self._report(name, outcome, seconds)
             tools.progress.update(name, reports[name].state)
             if outcome.symptom is None:
@@ -213,7 +240,7 @@ class Rollout:
 
         run(
             graph,
-            lambda name: self._one(self._releases[name], found, tools),
+            lambda name: self._one(self._releases[name], graph.needs(name), found, tools),
             ended,
             jobs=len(self._releases),  # how many go at once is the limits' word
             threads="release",
@@ -225,12 +252,13 @@ class Rollout:
             diffs=tuple(found.diffs.values()),
             reasons=reasons,
             cards=tuple(made),
-            facts=facts,
         )
 
-    def _one(self, release: ReleasePlan, found: ChangePreview, tools: Tools) -> tuple[DeployResult, float]:
+    def _one(
+        self, release: ReleasePlan, needs: Iterable[str], found: ChangePreview, tools: Tools
+    ) -> tuple[DeployResult, float]:
         started = time.monotonic()
-        with self._limits.hold(*claims(release)):
+        with self._limits.hold(*claims(needs)):
             outcome = deploy(release, found, tools)
         return outcome, time.monotonic() - started
 
@@ -274,11 +302,13 @@ class Rollout:
         return verification, round(time.monotonic() - started, 1)
 
     def _ask(self, release: ReleasePlan) -> Verification:
-        verifier = VERIFIERS.get(release.verify)
-        if verifier is None:
-            unknown = Check(name="verifier", ok=False, detail=f"there is none called {release.verify}", layer="chart")
-            return Verification(checks=(unknown,))
-        context = Context(
+        verifier = None if release.verify == "workloads" else RECORDS[release.verify].verify
+        if verifier is None:  # asked only after every workload of the release is ready
+            return Verification(checks=(Check(name="workloads", ok=True, detail=f"{release.name}: all ready"),))
+        return self._asked(verifier, release)
+
+    def _asked(self, verifier: Verifier, release: ReleasePlan) -> Verification:
+        context = VerifierContext(
             api=self._cluster(), plan=self._plan, release=release, values=self._resolve(release.values),
             authority=self._authority,
         )  # fmt: skip

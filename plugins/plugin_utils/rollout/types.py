@@ -10,11 +10,11 @@ from typing import Any, Literal
 
 from ..errors import GroundupError
 from ..helm.types import ReleaseDiff
+from ..services.verification import Check, Layer
 
 State = Literal[
     "waiting", "healing", "applying", "starting", "verifying", "ready", "unchanged", "failed", "not started"
 ]
-Layer = Literal["node", "image", "volume", "network", "database", "message queue", "credentials", "chart", "service"]
 
 
 class RolloutError(GroundupError):
@@ -34,30 +34,6 @@ class GateReason:
     what: str
     why: str
     remedy: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
-    """One question put to a service, and its answer."""
-
-    name: str
-    ok: bool
-    detail: str
-    layer: Layer = "service"
-    object: str = ""  # the object to look at when it is not ok
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Verification:
-    """All answers of one release, and what is worth telling the operator."""
-
-    checks: tuple[Check, ...]
-    facts: dict[str, Any] = field(default_factory=dict)  # keystone: token expiry and catalog
-
-    @property
-    def ok(self) -> bool:
-        """Return whether every check passed (and there was one)."""
-        return bool(self.checks) and all(check.ok for check in self.checks)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,7 +134,8 @@ class RolloutResult:
     diffs: tuple[ReleaseDiff, ...]
     reasons: tuple[GateReason, ...]
     cards: tuple[Card, ...]
-    facts: dict[str, Any]
+    site: tuple[Check, ...] = ()  # what holds for the site as a whole
+    facts: dict[str, Any] = field(default_factory=dict)  # token expiry and catalog, at the end of the run
 
     @property
     def changed(self) -> bool:
@@ -167,5 +144,6 @@ class RolloutResult:
 
     @property
     def failed(self) -> bool:
-        """Return whether any release did not end well."""
-        return any(report.state in ("failed", "not started") for report in self.releases)
+        """Return whether any release, or the site as a whole, did not end well."""
+        ended = any(report.state in ("failed", "not started") for report in self.releases)
+        return ended or not all(check.ok for check in self.site)

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from ..errors import GroundupError
 from .parts import api_endpoint, api_values, merge, public_endpoint
 from .record import PublicApi, ServiceRecord, Values
 from .secrets import account
 from .sizes import Sizes
+from .verification import Check, Layer, Verification
 
 if TYPE_CHECKING:
     from ..plan.types import Plan
+    from ..rollout.verify.context import VerifierContext
+
+_OBJECT = "Deployment/keystone-api"
 
 _API = PublicApi(type="identity", host="identity", path="/v3", health="/v3/", port=5000, node_port=30500)
 _PROCESSES = {"lab": 1, "edge": 2, "region": 4}  # each is a Python process of about 120 MiB
@@ -94,6 +100,77 @@ def values(plan: Plan, sizes: Sizes) -> Values:
     return merge(api_values(plan, sizes, "keystone", memory="512Mi", limit="2Gi", cpu="500m"), own)
 
 
+def verify(context: VerifierContext) -> Verification:
+    """Return whether a scoped token is issued through the public URL, and whether its catalog names that URL."""
+    url = public_endpoint(context.plan, "keystone").url.rstrip("/")
+    answer = token(context)
+    if isinstance(answer, Check):
+        return Verification(checks=(answer,))
+    listed = [entry["url"].rstrip("/") for entry in answer.catalog if entry["type"] == _API.type]
+    scope = f"scoped to {answer.project}, expires {answer.expires}"
+    own = f"the catalog has {', '.join(listed) or 'no identity endpoint'}; it is {url}"
+    return Verification(
+        checks=(
+            Check(name="token", ok=True, detail=scope, object=_OBJECT),
+            Check(name="endpoint", ok=url in listed, detail=own, object=_OBJECT),
+        )
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Token:
+    """A token of the administrator."""
+
+    id: str
+    project: str
+    expires: str
+    catalog: list[dict[str, str]]  # type, name, region and URL of every public endpoint
+
+
+def token(context: VerifierContext) -> Token | Check:
+    """Return a token from the public URL, or the check that failed. ``context``: of Keystone's release."""
+    base = public_endpoint(context.plan, "keystone").url.rstrip("/")
+    try:
+        answer = context.request("POST", f"{base}/auth/tokens", body=_scoped_request(context))
+    except GroundupError as error:
+        return _refused(f"{error.what} ({error.where})", layer="network")
+    if answer.status == 401:
+        return _refused(f"{base} refuses the administrator's password", layer="credentials")
+    headers = {name.lower(): value for name, value in answer.headers.items()}
+    if answer.status != 201 or "x-subject-token" not in headers or not isinstance(answer.body, dict):
+        return _refused(f"{base}/auth/tokens answers {answer.status}", layer="service")
+    issued = answer.body["token"]
+    project = (issued.get("project") or {}).get("name")
+    if not project:
+        return _refused("it has no scope", layer="service")
+    public = [
+        {"type": str(service.get("type")), "name": str(service.get("name")), "region": str(endpoint.get("region")),
+         "url": str(endpoint.get("url"))}
+        for service in issued.get("catalog") or ()
+        for endpoint in service.get("endpoints") or ()
+        if endpoint.get("interface") == "public"
+    ]  # fmt: skip
+    return Token(
+        id=headers["x-subject-token"], project=project, expires=str(issued.get("expires_at")),
+        catalog=sorted(public, key=lambda entry: entry["type"]),
+    )  # fmt: skip
+
+
+def _refused(detail: str, *, layer: Layer) -> Check:
+    return Check(name="token", ok=False, detail=detail, layer=layer, object=_OBJECT)
+
+
+def _scoped_request(context: VerifierContext) -> Values:
+    """Return the body that asks for a token of the administrator, scoped to the administrator's project."""
+    admin = context.value("endpoints.identity.auth.admin")
+    user = {
+        "name": admin["username"], "password": admin["password"], "domain": {"name": admin["user_domain_name"]},
+    }  # fmt: skip
+    project = {"name": admin["project_name"], "domain": {"name": admin["project_domain_name"]}}
+    identity = {"methods": ["password"], "password": {"user": user}}
+    return {"auth": {"identity": identity, "scope": {"project": project}}}
+
+
 SERVICE = ServiceRecord(
     name="keystone",
     title="Keystone",
@@ -120,4 +197,5 @@ SERVICE = ServiceRecord(
     client_account=("keystone", "service user"),
     endpoints=endpoints,
     values=values,
+    verify=verify,
 )

@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from ..errors import GroundupError
+from ..kube.workloads import is_ready
 from .parts import anti_affinity, node_labels, probe, resources
 from .record import ServiceRecord, Values
 from .secrets import account
 from .sizes import Sizes, majority
+from .verification import Check, Verification
 
 if TYPE_CHECKING:
     from ..plan.types import Plan
+    from ..rollout.verify.context import VerifierContext
+
+_DEFAULTS = "/etc/mysql/admin_user.cnf"
+_WANTED = ("wsrep_cluster_size", "wsrep_cluster_status", "wsrep_local_state_comment", "wsrep_ready")
+_SQL = "SHOW GLOBAL STATUS WHERE Variable_name IN ('" + "','".join(_WANTED) + "')"
+_ARGV = (
+    "mariadb", f"--defaults-file={_DEFAULTS}", "--host=localhost", "--batch", "--skip-column-names",
+    "--connect-timeout=5", f"--execute={_SQL}",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +98,98 @@ def values(plan: Plan, sizes: Sizes) -> Values:
     }
 
 
+def verify(context: VerifierContext) -> Verification:
+    """Return whether every Galera member is there, in one primary component, and in step (H1).
+
+    Asked inside each member, as the administrator whose password the pod has in a defaults file. A member that is not
+    ready is asked too: what it says is why it is not.
+    """
+    owner, wanted = context.workload()
+    pods = context.pods()
+    names = [f"{owner.partition('/')[2]}-{ordinal}" for ordinal in range(wanted)]
+    statuses: dict[str, dict[str, str]] = {}
+    missing: dict[str, str] = {}
+    for name in sorted({*names, *pods}):
+        reason = _unreachable(context, pods.get(name))
+        if not reason:
+            try:
+                statuses[name] = parse(context.execute(name, _ARGV, container="mariadb"))
+            except GroundupError as error:
+                reason = error.what
+        if reason:
+            missing[name] = reason
+    return Verification(
+        checks=(
+            judge_quorum(wanted, statuses, missing, owner=owner),
+            Check(
+                name="answers", ok=bool(statuses) and not missing, layer="database", object=owner,
+                detail=_listed(missing) or f"{len(statuses)} of {wanted} members answer",
+            ),
+            judge_state(statuses, owner=owner),
+        )
+    )  # fmt: skip
+
+
+def _unreachable(context: VerifierContext, pod: dict[str, Any] | None) -> str:
+    """Return why a member cannot even be asked, ``""`` when it can. A node that is gone would answer after minutes."""
+    if pod is None:
+        return "it has no pod"
+    if is_ready(pod):
+        return ""
+    statuses = (pod.get("status") or {}).get("containerStatuses") or ()
+    node = str((pod.get("spec") or {}).get("nodeName") or "")
+    if not any("running" in entry.get("state", {}) for entry in statuses):
+        return "its container does not run" if node else "its pod has no node"
+    return "" if context.node_is_ready(node) else f"its node {node} is not Ready"
+
+
+def judge_quorum(wanted: int, statuses: dict[str, dict[str, str]], missing: dict[str, str], *, owner: str) -> Check:
+    """Return whether all ``wanted`` members form one primary component.
+
+    ``statuses``: wsrep status by member that answers. ``missing``: the other members, and why nothing is known of them.
+    """
+    outside = sorted(name for name, status in statuses.items() if status.get("wsrep_cluster_status") != "Primary")
+    sizes = sorted({int(status.get("wsrep_cluster_size", 0)) for status in statuses.values()})
+    whole = wanted > 0 and not outside and not missing and sizes == [wanted] and len(statuses) == wanted
+    if whole:
+        return Check(
+            name="quorum", ok=True, detail=f"{wanted} of {wanted} members, Primary", layer="database", object=owner
+        )
+    said = [f"{len(statuses)} of {wanted} Galera members answer"]
+    if statuses:
+        said[0] += f" and see a cluster of {' or '.join(map(str, sizes))}"
+    if missing:
+        said.append(f"missing: {_listed(missing)}")
+    if outside:
+        said.append(f"not in the primary component: {', '.join(outside)}")
+    if not statuses or len(outside) == len(statuses):
+        said.append("nobody is in a primary component: what reads and writes here fails, whatever pods still run")
+    elif sizes[-1] <= wanted // 2:
+        said.append(f"that is no majority of {wanted}")
+    return Check(name="quorum", ok=False, detail="; ".join(said), layer="database", object=owner)
+
+
+def _listed(missing: dict[str, str]) -> str:
+    return ", ".join(f"{name} ({reason})" for name, reason in sorted(missing.items()))
+
+
+def judge_state(sizes: dict[str, dict[str, str]], *, owner: str) -> Check:
+    """Return whether every member is synchronised and takes queries."""
+    behind = sorted(
+        f"{name} is {status.get('wsrep_local_state_comment', 'unknown')}"
+        for name, status in sizes.items()
+        if status.get("wsrep_local_state_comment") != "Synced" or status.get("wsrep_ready") != "ON"
+    )
+    detail = "; ".join(behind) or ("Synced" if sizes else "no member could be asked")
+    return Check(name="state", ok=bool(sizes) and not behind, detail=detail, layer="database", object=owner)
+
+
+def parse(output: str) -> dict[str, str]:
+    """Return the status variables of a tab-separated answer."""
+    pairs = (line.split("\t", 1) for line in output.splitlines() if "\t" in line)
+    return {name.strip(): value.strip() for name, value in pairs}
+
+
 SERVICE = ServiceRecord(
     name="mariadb",
     title="MariaDB",
@@ -108,4 +212,5 @@ SERVICE = ServiceRecord(
     inspect="kubectl --namespace NAMESPACE get pods --selector application=mariadb,component=server --output wide",
     endpoints=endpoints,
     values=values,
+    verify=verify,
 )

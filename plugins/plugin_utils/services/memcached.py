@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..errors import GroundupError
 from .parts import anti_affinity, node_labels, resources
 from .record import Advice, ServiceRecord, Values
 from .secrets import secret
 from .sizes import Sizes
+from .verification import Check, Verification
 
 if TYPE_CHECKING:
     from ..plan.types import Plan
+    from ..rollout.verify.context import VerifierContext
+
+_PORT = 11211  # of the chart, when the values name no other
+_LIMIT = 65536  # bytes; the answer to "stats" is about 2 kB
 
 _MEMORY = {"lab": 64, "edge": 256, "region": 1024}  # MiB of items
 _CONNECTIONS = {"lab": 1024, "edge": 4096, "region": 8192}
@@ -38,6 +44,43 @@ def values(plan: Plan, sizes: Sizes) -> Values:
     }
 
 
+def verify(context: VerifierContext) -> Verification:
+    """Return whether all instances answer ``stats`` of their own protocol (H4)."""
+    owner, wanted = context.workload()
+    answered, silent = 0, []
+    for pod in context.running():
+        try:
+            whole = int(_stats(context, pod).get("uptime", -1)) >= 0
+            trouble = "" if whole else pod
+        except (GroundupError, OSError) as error:
+            trouble = f"{pod}: {error.what if isinstance(error, GroundupError) else error}"
+        answered += not trouble
+        silent += [trouble] if trouble else []
+    ok = wanted > 0 and answered == wanted and not silent
+    detail = f"{answered} of {wanted} instances answer" + "".join(f"; {line}" for line in silent)
+    return Verification(checks=(Check(name="stats", ok=ok, detail=detail, object=owner),))
+
+
+def parse(answer: str) -> dict[str, str]:
+    """Return the variables of a ``stats`` answer."""
+    fields = (line.split(" ", 2) for line in answer.splitlines() if line.startswith("STAT "))
+    return {parts[1]: parts[2] for parts in fields if len(parts) == 3}
+
+
+def _stats(context: VerifierContext, pod: str) -> dict[str, str]:
+    port = int(context.value("endpoints.oslo_cache.port.memcache.default") or _PORT)
+    with context.connect(pod, port) as connection:
+        connection.settimeout(10.0)
+        connection.sendall(b"stats\r\nquit\r\n")
+        answer = b""
+        while b"END\r\n" not in answer and len(answer) < _LIMIT:
+            part = connection.recv(4096)
+            if not part:
+                break
+            answer += part
+    return parse(answer.decode(errors="replace"))
+
+
 SERVICE = ServiceRecord(
     name="memcached",
     title="Memcached",
@@ -59,4 +102,5 @@ SERVICE = ServiceRecord(
     ),
     endpoints=endpoints,
     values=values,
+    verify=verify,
 )

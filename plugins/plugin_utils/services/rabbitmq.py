@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+from typing import TYPE_CHECKING, Any
 
+from ..errors import GroundupError
 from .parts import anti_affinity, node_labels, probe, resources
 from .record import ServiceRecord, Values
 from .secrets import account, secret
 from .sizes import Sizes
+from .verification import Check, Verification
 
 if TYPE_CHECKING:
     from ..plan.types import Plan
+    from ..rollout.verify.context import VerifierContext
+
+_ARGV = ("rabbitmqctl", "--quiet", "--formatter", "json", "cluster_status")
 
 _ADMIN = "rabbitmq"
 _VOLUME = {"lab": "1Gi", "edge": "4Gi", "region": "20Gi"}
@@ -66,6 +72,51 @@ def values(plan: Plan, sizes: Sizes) -> Values:
     }
 
 
+def verify(context: VerifierContext) -> Verification:
+    """Return what the first member that answers says: all in one cluster, without partitions and alarms (H3)."""
+    owner, wanted = context.workload()
+    trouble = "no member runs"
+    for pod in context.running():
+        try:
+            answer = context.execute(pod, _ARGV, container="rabbitmq", timeout=60.0)
+            return Verification(checks=judge(parse(answer), wanted=wanted, owner=owner))
+        except GroundupError as error:
+            trouble = f"{pod}: {error.what}"
+        except ValueError as error:
+            trouble = f"{pod}: cluster_status is not JSON: {error}"
+    return Verification(checks=(Check(name="answers", ok=False, detail=trouble, layer="message queue", object=owner),))
+
+
+def parse(output: str) -> dict[str, Any]:
+    """Return the JSON object in ``output``, which a warning may precede. Raises ValueError without one."""
+    start = output.find("{")
+    if start < 0:
+        raise ValueError("there is no object in it")
+    return dict(json.loads(output[start:]))
+
+
+def judge(status: dict[str, Any], *, wanted: int, owner: str) -> tuple[Check, ...]:
+    """Return the checks on a cluster_status answer."""
+    running_nodes = status.get("running_nodes") or []
+    partitions = {node: parts for node, parts in (status.get("partitions") or {}).items() if parts}
+    alarms = [
+        f"{alarm.get('resource', alarm)} on {alarm.get('node', '?')}" if isinstance(alarm, dict) else str(alarm)
+        for alarm in status.get("alarms") or ()
+    ]
+
+    def check(name: str, *, ok: bool, detail: str) -> Check:
+        return Check(name=name, ok=ok, detail=detail, layer="message queue", object=owner)
+
+    return (
+        check("members", ok=len(running_nodes) == wanted, detail=f"{len(running_nodes)} of {wanted} nodes run"),
+        check(
+            "partitions", ok=not partitions,
+            detail="; ".join(f"{node} cannot see {', '.join(parts)}" for node, parts in partitions.items()) or "none",
+        ),
+        check("alarms", ok=not alarms, detail="; ".join(alarms) or "none"),
+    )  # fmt: skip
+
+
 SERVICE = ServiceRecord(
     name="rabbitmq",
     title="RabbitMQ",
@@ -88,4 +139,5 @@ SERVICE = ServiceRecord(
     inspect="kubectl --namespace NAMESPACE exec rabbitmq-rabbitmq-0 -- rabbitmqctl cluster_status",
     endpoints=endpoints,
     values=values,
+    verify=verify,
 )

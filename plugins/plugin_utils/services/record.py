@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from .verification import Verifier
+
 if TYPE_CHECKING:
     from ..plan.types import Plan
     from .sizes import Sizes
@@ -72,3 +74,4 @@ class ServiceRecord:
     # What a chart is told of this service: a client's, by its name, and with "" its own.
     endpoints: Callable[[Plan, Sizes, str], Values] | None = None
     values: Callable[[Plan, Sizes], Values] | None = None  # None: this version does not deploy it
+    verify: Verifier | None = None  # None: that its workloads run is enough

@@ -20,7 +20,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.apply.deplo
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.apply.progress import Progress
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.apply.watch import ClusterView
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.options import Options
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import Check, Verification
+from ansible_collections.groundup.cloud.plugins.plugin_utils.services.verification import Check, Verification
 
 RELEASE = ReleasePlan(
     name="keystone", chart="keystone", version="2026.1.0", namespace="openstack", needs=(), verify="keystone", values={}

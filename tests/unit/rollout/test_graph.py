@@ -151,6 +151,8 @@ def test_limits_that_are_unknown_or_below_one_are_refused() -> None:
         Limits({"render": 0})
 
 
-def test_only_releases_on_the_database_fall_under_its_limit() -> None:
-    assert claims(release("keystone", "mariadb")) == ("apply", "database")
-    assert claims(release("memcached")) == ("apply",)
+def test_every_release_on_the_database_falls_under_its_limit_also_through_another_one() -> None:
+    graph = graph_of({"mariadb": (), "memcached": (), "keystone": ("mariadb", "memcached"), "horizon": ("keystone",)})
+    assert claims(graph.needs("keystone")) == ("apply", "database")
+    assert claims(graph.needs("horizon")) == ("apply", "database")
+    assert claims(graph.needs("memcached")) == claims(graph.needs("mariadb")) == ("apply",)

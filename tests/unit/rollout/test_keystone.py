@@ -1,4 +1,4 @@
-"""Keystone's verifier against a real HTTPS server with the site's CA: a scoped token and D6, from outside."""
+"""Keystone's verifier, and D6 of the whole site, against a real HTTPS server with the site's CA, from outside."""
 
 from __future__ import annotations
 
@@ -14,10 +14,13 @@ from typing import Any, cast
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import EndpointPlan, ReleasePlan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import Verification
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.verify import Context
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.engine import Rollout
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import RolloutResult
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.verify.catalog import verify_catalog
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.verify.context import VerifierContext
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.verify.https import SiteHttps, UnreachedError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.verify.keystone import verify
+from ansible_collections.groundup.cloud.plugins.plugin_utils.services.keystone import verify
+from ansible_collections.groundup.cloud.plugins.plugin_utils.services.verification import Verification, Verifier
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -63,6 +66,7 @@ class Keystone:
 
     def __init__(self, chain: Path) -> None:
         self.urls: list[str] = []
+        self.later: list[str] = []  # added once a token was issued
         self.status = 201
         self.seen_hosts: list[str] = []
         keystone = self
@@ -76,7 +80,6 @@ class Keystone:
                 if password != PASSWORD:
                     self.answer(401, {})
                     return
-                endpoints = [{"interface": "public", "region": "RegionOne", "url": url} for url in keystone.urls]
                 public = {"interface": "public", "region": "RegionOne"}
                 endpoints = [{**public, "url": url} for url in keystone.urls]
                 token = {
@@ -84,14 +87,13 @@ class Keystone:
                     "catalog": [{"type": "identity", "name": "keystone", "endpoints": endpoints}],
                 }  # fmt: skip
                 self.answer(keystone.status, {"token": token}, {"X-Subject-Token": "t"})
+                keystone.urls, keystone.later = keystone.urls + keystone.later, []
 
             def do_GET(self) -> None:
-                """List endpoints and services; everything else is version discovery."""
+                """List endpoints; everything else is version discovery."""
                 if self.path.endswith("/endpoints"):
                     entry = {"interface": "public", "service_id": "1"}
                     self.answer(200, {"endpoints": [{**entry, "url": url} for url in keystone.urls]})
-                elif self.path.endswith("/services"):
-                    self.answer(200, {"services": [{"id": "1", "type": "identity"}]})
                 else:
                     self.answer(300, {})
 
@@ -149,51 +151,105 @@ def asked(
     password: str = PASSWORD,
     node_ports: tuple[int, ...] = (30500,),
     routes: tuple[EndpointPlan, ...] = (),
-    releases: tuple[str, ...] = ("keystone",),
+    releases: tuple[str, ...] | None = None,
+    verifier: Verifier = verify_catalog,
 ) -> Verification:
-    services = [
-        {"metadata": {"name": "keystone-public"}, "spec": {"ports": [{"nodePort": port} for port in node_ports]}}
-    ]
+    services = [{"metadata": {"name": f"of-{port}"}, "spec": {"ports": [{"nodePort": port}]}} for port in node_ports]
+    endpoints = (endpoint("keystone", NAME, keystone.base, 30500), *routes)
     release = ReleasePlan(
         name="keystone", chart="keystone", version="2026.1.0", namespace="openstack", needs=(), verify="keystone",
         values={},
     )  # fmt: skip
+    rolled_out = ("keystone", *(route.service for route in routes)) if releases is None else releases
     plan: Any = SimpleNamespace(
-        edge=SimpleNamespace(
-            endpoints=(endpoint("keystone", NAME, keystone.base, 30500), *routes), address="127.0.0.1"
-        ),
+        edge=SimpleNamespace(endpoints=endpoints, address="127.0.0.1"),
         host=SimpleNamespace(names={}),
-        openstack=SimpleNamespace(releases=[SimpleNamespace(name=name) for name in releases]),
+        openstack=SimpleNamespace(releases=[SimpleNamespace(name=name) for name in rolled_out]),
     )
-    admin = {"username": "admin", "password": password, "project_name": "admin"}
-    return verify(
-        Context(
+    domain = {"user_domain_name": "default", "project_domain_name": "default"}
+    admin = {"username": "admin", "password": password, "project_name": "admin", **domain}
+    return verifier(
+        VerifierContext(
             api=cast(Any, Services(services)), plan=plan, release=release, authority=tmp_path / "ca.crt",
             values={"endpoints": {"identity": {"auth": {"admin": admin}}}},
         )
     )  # fmt: skip
 
 
+def named(names: dict[str, str]) -> Any:
+    """Return as much of a plan as has ``names``."""
+    return SimpleNamespace(host=SimpleNamespace(names=names), edge=SimpleNamespace(endpoints=(), address=""))
+
+
 def failures(verification: Verification) -> dict[str, str]:
     return {check.name: check.detail for check in verification.checks if not check.ok}
 
 
-def test_a_scoped_token_through_the_public_name_and_a_true_catalog(keystone: Keystone, tmp_path: Path) -> None:
-    verification = asked(keystone, tmp_path)
-    assert failures(verification) == {}
-    assert verification.facts["token_expires_at"] == "2026-11-21T12:00:00Z"
-    assert verification.facts["catalog"][0]["url"] == keystone.base
+def test_keystone_verifies_by_a_scoped_token_through_its_public_name(keystone: Keystone, tmp_path: Path) -> None:
+    assert failures(asked(keystone, tmp_path, verifier=verify)) == {}
     assert keystone.seen_hosts == [f"{NAME}:{keystone.port}"]
 
 
 def test_a_wrong_password_is_a_matter_of_credentials(keystone: Keystone, tmp_path: Path) -> None:
-    verification = asked(keystone, tmp_path, password="wrong")
+    verification = asked(keystone, tmp_path, password="wrong", verifier=verify)
     assert [check.layer for check in verification.checks if not check.ok] == ["credentials"]
 
 
 def test_a_service_that_runs_and_answers_500_does_not_verify(keystone: Keystone, tmp_path: Path) -> None:
     keystone.status = 500
-    assert "answers 500" in failures(asked(keystone, tmp_path))["token"]
+    assert "answers 500" in failures(asked(keystone, tmp_path, verifier=verify))["token"]
+
+
+def test_a_catalog_without_keystones_own_public_url_does_not_verify(keystone: Keystone, tmp_path: Path) -> None:
+    keystone.urls = ["http://keystone-api.openstack.svc.cluster.local:5000/v3"]
+    assert list(failures(asked(keystone, tmp_path, verifier=verify))) == ["endpoint"]
+
+
+def test_keystone_does_not_judge_what_other_services_have_not_written_yet(keystone: Keystone, tmp_path: Path) -> None:
+    image = endpoint("glance", "image.test", "https://image.test/", 30292)
+    assert failures(asked(keystone, tmp_path, routes=(image,), verifier=verify)) == {}
+
+
+def image_at(keystone: Keystone) -> EndpointPlan:
+    """Return the route of a second service, which answers where Keystone does."""
+    return endpoint("glance", "image.test", f"https://image.test:{keystone.port}", 30292)
+
+
+def test_a_site_of_two_services_whose_catalog_routes_and_services_agree(keystone: Keystone, tmp_path: Path) -> None:
+    image = image_at(keystone)
+    keystone.urls.append(image.url)
+    verification = asked(keystone, tmp_path, routes=(image,), node_ports=(30500, 30292))
+    assert failures(verification) == {}
+    assert [check.detail for check in verification.checks] == [
+        "2 public endpoints", "2 routes", "2 resolve and verify from outside",
+    ]  # fmt: skip
+    assert verification.facts["token_expires_at"] == "2026-11-21T12:00:00Z"
+    assert [entry["url"] for entry in verification.facts["catalog"]] == keystone.urls
+
+
+def test_a_second_service_that_wrote_no_endpoint_is_found(keystone: Keystone, tmp_path: Path) -> None:
+    found = asked(keystone, tmp_path, routes=(image_at(keystone),), node_ports=(30500, 30292))
+    assert failures(found) == {"endpoints are routes": "route without an endpoint: image.test"}
+
+
+def test_a_second_service_that_opens_no_node_port_is_found(keystone: Keystone, tmp_path: Path) -> None:
+    keystone.urls.append(image_at(keystone).url)
+    found = asked(keystone, tmp_path, routes=(image_at(keystone),))
+    assert failures(found) == {"routes are services": "no Service behind image.test (port 30292)"}
+
+
+def test_a_service_that_no_route_leads_to_is_found(keystone: Keystone, tmp_path: Path) -> None:
+    found = failures(asked(keystone, tmp_path, node_ports=(30500, 30292)))
+    assert found == {"routes are services": "Service without a route: of-30292 (port 30292)"}
+
+
+def test_a_dashboard_has_a_route_and_no_endpoint(keystone: Keystone, tmp_path: Path) -> None:
+    dashboard = endpoint("horizon", "dashboard.test", "https://dashboard.test", 31000)
+    assert failures(asked(keystone, tmp_path, routes=(dashboard,), node_ports=(30500, 31000))) == {}
+
+
+def test_routes_of_services_that_are_not_rolled_out_are_not_judged(keystone: Keystone, tmp_path: Path) -> None:
+    assert failures(asked(keystone, tmp_path, routes=(image_at(keystone),), releases=("keystone",))) == {}
 
 
 def test_an_endpoint_without_a_route_is_found(keystone: Keystone, tmp_path: Path) -> None:
@@ -204,15 +260,8 @@ def test_an_endpoint_without_a_route_is_found(keystone: Keystone, tmp_path: Path
 
 
 def test_a_route_without_a_service_is_found(keystone: Keystone, tmp_path: Path) -> None:
-    assert (
-        "no Service behind identity.test"
-        in failures(asked(keystone, tmp_path, node_ports=(30999,)))["routes are services"]
-    )
-
-
-def test_services_still_to_come_are_not_missed_yet(keystone: Keystone, tmp_path: Path) -> None:
-    image = endpoint("glance", "image.test", "https://image.test/", 30292)
-    assert failures(asked(keystone, tmp_path, routes=(image,), releases=("keystone", "glance"))) == {}
+    found = failures(asked(keystone, tmp_path, node_ports=(30999,)))
+    assert "no Service behind identity.test" in found["routes are services"]
 
 
 def test_a_cluster_internal_url_in_the_catalog_is_found(keystone: Keystone, tmp_path: Path) -> None:
@@ -222,16 +271,72 @@ def test_a_cluster_internal_url_in_the_catalog_is_found(keystone: Keystone, tmp_
 
 def test_a_certificate_of_another_authority_does_not_verify(keystone: Keystone, tmp_path: Path) -> None:
     authority(tmp_path, NAME)  # another CA in the same place
-    assert "CERTIFICATE_VERIFY_FAILED" in failures(asked(keystone, tmp_path))["token"]
+    assert "CERTIFICATE_VERIFY_FAILED" in failures(asked(keystone, tmp_path, verifier=verify))["token"]
 
 
 def test_a_certificate_for_another_name_does_not_verify(keystone: Keystone, tmp_path: Path) -> None:
-    https = SiteHttps(names={"volume.test": "127.0.0.1"}, authority=tmp_path / "ca.crt")
+    https = SiteHttps(plan=named({"volume.test": "127.0.0.1"}), authority=tmp_path / "ca.crt")
     with pytest.raises(UnreachedError, match=r"volume.test.*doesn't match"):
         https.request("GET", f"https://volume.test:{keystone.port}/")
 
 
 def test_names_are_looked_up_in_the_plan_only(tmp_path: Path) -> None:
-    https = SiteHttps(names={}, authority=tmp_path / "ca.crt")
+    https = SiteHttps(plan=named({}), authority=tmp_path / "ca.crt")
     with pytest.raises(UnreachedError, match="localhost is not one of the site's public names"):
         https.request("GET", "https://localhost/")
+
+
+class Store:
+    """A secrets store without references."""
+
+    def resolve(self, values: Any) -> Any:
+        """Return ``values``."""
+        return values
+
+    def items(self) -> dict[str, str]:
+        """Return no secret."""
+        return {}
+
+
+def site_asked(keystone: Keystone, tmp_path: Path, *routes: EndpointPlan) -> RolloutResult:
+    """Return what the verb ``verify`` says of a site with Keystone and the services of ``routes``."""
+    admin = {"username": "admin", "password": PASSWORD, "project_name": "admin", "user_domain_name": "default"}
+    values = {"endpoints": {"identity": {"auth": {"admin": {**admin, "project_domain_name": "default"}}}}}
+    releases = [
+        ReleasePlan(
+            name=name, chart=name, version="2026.1.0", namespace="openstack", needs=(), values=values,
+            verify="keystone" if name == "keystone" else "workloads",
+        )
+        for name in ("keystone", *(route.service for route in routes))
+    ]  # fmt: skip
+    endpoints = (endpoint("keystone", NAME, keystone.base, 30500), *routes)
+    ports = [{"metadata": {"name": one.service}, "spec": {"ports": [{"nodePort": one.node_port}]}} for one in endpoints]
+    plan: Any = SimpleNamespace(
+        site="test", edge=SimpleNamespace(endpoints=endpoints, address="127.0.0.1"),
+        host=SimpleNamespace(names={}), openstack=SimpleNamespace(releases=releases),
+    )  # fmt: skip
+    nothing: Any = None
+    return Rollout(
+        plan=plan, api=cast(Any, Services(ports)), helm=nothing, processes=nothing, secrets=Store(),
+        authority=tmp_path / "ca.crt", say=lambda _line: None,
+    ).verify()  # fmt: skip
+
+
+def test_the_site_is_judged_once_after_all_releases_and_its_catalog_is_read_then(
+    keystone: Keystone, tmp_path: Path
+) -> None:
+    image = image_at(keystone)
+    keystone.later = [image.url]  # glance writes its endpoint after Keystone verified
+    result = site_asked(keystone, tmp_path, image)
+    assert not result.failed
+    assert [check.name for check in result.site] == ["endpoints are routes", "routes are services", "public urls"]
+    assert [entry["url"] for entry in result.facts["catalog"]] == [keystone.base, image.url]
+
+
+def test_a_site_whose_catalog_lacks_a_service_has_a_card_of_its_own(keystone: Keystone, tmp_path: Path) -> None:
+    result = site_asked(keystone, tmp_path, image_at(keystone))
+    assert result.failed
+    assert {report.state for report in result.releases} == {"ready"}
+    card = result.cards[0]
+    assert (card.release, card.layer, card.object) == ("site test", "network", "the catalog")
+    assert "route without an endpoint: image.test" in card.what

@@ -9,12 +9,12 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.diagnose import cards
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.diagnose.rules import RULES, diagnose, explains
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import (
-    Check,
     ClusterFacts,
     EventLine,
     Symptom,
 )
 from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import Redactor
+from ansible_collections.groundup.cloud.plugins.plugin_utils.services.verification import Check
 
 REGISTRY = "registry.lab.test:5000"
 

@@ -5,12 +5,21 @@ from __future__ import annotations
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Executed
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.verify import mariadb, memcached, rabbitmq
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.verify.context import VerifierContext
+from ansible_collections.groundup.cloud.plugins.plugin_utils.services import mariadb, memcached, rabbitmq
+
+
+def context(name: str, api: Any, **values: Any) -> VerifierContext:
+    """Return the context of release ``name``."""
+    release: Any = SimpleNamespace(name=name, namespace="openstack")
+    nothing: Any = None
+    return VerifierContext(api=api, plan=nothing, release=release, values=values, authority=Path("/nonexistent"))
 
 
 def galera(size: str, status: str = "Primary", state: str = "Synced") -> dict[str, str]:
@@ -82,8 +91,7 @@ class Galera:
 
 
 def test_the_galera_card_says_who_is_missing_and_why() -> None:
-    context: Any = SimpleNamespace(api=Galera(), release=SimpleNamespace(namespace="openstack"))
-    quorum, answers, _ = mariadb.verify(context).checks
+    quorum, answers, _ = mariadb.verify(context("mariadb", Galera())).checks
     assert quorum.detail == (
         "2 of 4 Galera members answer and see a cluster of 1; "
         "missing: mariadb-server-2 (its node node-2 is not Ready), mariadb-server-3 (it has no pod); "
@@ -134,10 +142,6 @@ def test_memcached_is_asked_at_the_port_of_the_release(values: dict[str, Any], p
             theirs.sendall(b"STAT uptime 12\r\nEND\r\n")
             yield ours
 
-    context: Any = SimpleNamespace(
-        api=SimpleNamespace(connect=connect),
-        release=SimpleNamespace(namespace="openstack"),
-        values={"endpoints": {"oslo_cache": {"port": values}}},
-    )
-    assert memcached._stats(context, "memcached-0") == {"uptime": "12"}
+    told = context("memcached", SimpleNamespace(connect=connect), endpoints={"oslo_cache": {"port": values}})
+    assert memcached._stats(told, "memcached-0") == {"uptime": "12"}
     assert asked == [port]

@@ -21,7 +21,9 @@ def test_the_plan_reads_records_without_a_client_library_or_the_rollout() -> Non
     found = imported_with("plan")
     assert f"{UTILS}.services.keystone" in found
     assert not {"kubernetes", "urllib3", "requests", "cryptography"} & found
-    assert not {name for name in found if name.startswith((f"{UTILS}.rollout", f"{UTILS}.kube", f"{UTILS}.helm"))}
+    assert not {
+        name for name in found if name.startswith((f"{UTILS}.rollout", f"{UTILS}.kube.client", f"{UTILS}.helm"))
+    }
 
 
 def test_records_know_nothing_of_the_plan() -> None:

@@ -21,10 +21,11 @@ from ...kube.types import Ref, ref_of, resource_path
 from ...kube.workloads import runs, waits_for_image
 from ...plan.types import ReleasePlan
 from ...process import Finished, InterruptedRunError, Processes
+from ...services.verification import Check, Verification
 from ..diagnose.rules import diagnose, explains
 from ..diagnose.symptoms import LogCollector, collect
 from ..options import Options
-from ..types import Check, Symptom, Verification
+from ..types import Symptom
 from .progress import Progress
 from .readiness import readiness, workloads
 from .snapshot import Snapshot

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from threading import BoundedSemaphore
 
-from ...plan.types import ReleasePlan
+from ...services import RECORDS
 from ..types import RolloutError
 
 DEFAULTS: dict[str, int] = {
     "render": 4,  # `helm template` processes at once: each keeps a core busy
     "apply": 12,  # releases on their way at once
-    "database": 4,  # releases that create schemas at once
+    "database": 4,  # releases at once that stand on the database: they create and migrate schemas
 }
 
 
@@ -49,6 +49,7 @@ class Limits:
             yield
 
 
-def claims(release: ReleasePlan) -> tuple[str, ...]:
-    """Return the limits a release falls under while it is applied."""
-    return ("apply", "database") if "mariadb" in release.needs else ("apply",)
+def claims(needs: Iterable[str]) -> tuple[str, ...]:
+    """Return the limits a release falls under while it is applied. ``needs``: all it stands on, directly or not."""
+    provided = {RECORDS[name].provides for name in needs if name in RECORDS}
+    return ("apply", *sorted(name for name in provided if name in DEFAULTS))

@@ -6,7 +6,8 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ..types import Diagnosis, Layer, Symptom
+from ...services.verification import Layer
+from ..types import Diagnosis, Symptom
 
 SITE = "SITE"  # stands for the path of the site file in a next command, as NAMESPACE does for the release's
 NAMES = r"name or service not known|temporary failure in name resolution|could not resolve|no such host|getaddrinfo"

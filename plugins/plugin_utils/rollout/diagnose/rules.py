@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from ...services import provider
 from ..types import Diagnosis, Symptom
 from . import ground
 from .matching import NAMES, SITE, Rule, describe, logs, shortened, text_rule
@@ -91,8 +92,7 @@ def _starting(symptom: Symptom) -> bool:
     return symptom.stage == "start"
 
 
-_GALERA = "kubectl --namespace NAMESPACE get pods --selector application=mariadb,component=server --output wide"
-_RABBIT = "kubectl --namespace NAMESPACE exec rabbitmq-rabbitmq-0 -- rabbitmqctl cluster_status"
+_DATABASE, _QUEUE = provider("database").inspect, provider("queue").inspect
 RULES: tuple[Rule, ...] = (
     Rule("chart-render", _render),
     Rule("verification", _verification),
@@ -108,7 +108,7 @@ RULES: tuple[Rule, ...] = (
     ),
     text_rule(
         "mq-password", "credentials", r"ACCESS_REFUSED|PRECONDITION.*auth|user .* - invalid credentials",
-        "the message queue refuses the password", next_=_RABBIT, patience=120.0,
+        "the message queue refuses the password", next_=_QUEUE, patience=120.0,
     ),
     text_rule(
         "api-password", "credentials", r"http 401|\b401 unauthorized|requires authentication|invalid username or pass",
@@ -120,19 +120,19 @@ RULES: tuple[Rule, ...] = (
     ),
     text_rule(
         "quorum", "database", r"WSREP has not yet prepared|\b1047\b|non-primary|failed to reach primary view",
-        "suspect: the Galera quorum", next_=_GALERA,
+        "suspect: the Galera quorum", next_=_DATABASE,
     ),
     text_rule(
         "db-unreachable", "database",
         r"can't connect to (mysql|mariadb|server)|lost connection to (mysql|mariadb|server)|\b2003\b|"
         r"too many connections|server has gone away",
-        "the database does not answer", next_=_GALERA,
+        "the database does not answer", next_=_DATABASE,
     ),
     text_rule(
         "mq-unreachable", "message queue",
         r"amqp.*(unreachable|refused|timed? ?out|closed)|:5672\b|nodedown|unable to connect to (epmd|node)|mnesia|"
         r"inconsistent_cluster|partitioned_network",
-        "the message queue does not answer", next_=_RABBIT,
+        "the message queue does not answer", next_=_QUEUE,
     ),
     text_rule(
         "names", "network", NAMES, "a name does not resolve", next_="kubectl --namespace NAMESPACE get services",

@@ -6,17 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ...plan.types import ReleasePlan
+from ...services import RECORDS, provider
 from ..types import GateReason
 
 # Below `endpoints.<name>`: what belongs to one release only.
 _OWN = ("path",)  # of oslo_db and oslo_messaging: each service has a database and a virtual host of its own
 _OWN_IN = ("oslo_db", "oslo_db_api", "oslo_db_cell0", "oslo_messaging")
-_SAME: tuple[tuple[str, str, str, str], ...] = (
-    ("nova", "conf.nova.neutron.metadata_proxy_shared_secret",
-     "neutron", "conf.metadata_agent.DEFAULT.metadata_proxy_shared_secret"),
-    ("nova", "conf.nova.neutron.metadata_proxy_shared_secret",
-     "neutron", "conf.ovn_metadata_agent.DEFAULT.metadata_proxy_shared_secret"),
-)  # fmt: skip
 
 
 def disagreements(releases: Iterable[ReleasePlan]) -> Iterator[GateReason]:
@@ -32,11 +27,12 @@ def disagreements(releases: Iterable[ReleasePlan]) -> Iterator[GateReason]:
             if before != value:
                 yield _reason((release.name, path, value), (who, path, before))
     yield from _members(named)
-    for left, left_path, right, right_path in _SAME:
-        if left in named and right in named:
-            one, other = at(named[left].values, left_path), at(named[right].values, right_path)
-            if one is not None and other is not None and one != other:
-                yield _reason((left, left_path, one), (right, right_path, other))
+    for record in RECORDS.values():
+        for path, other, other_path in record.shares:
+            if record.name in named and other in named:
+                mine, its = at(named[record.name].values, path), at(named[other].values, other_path)
+                if mine is not None and its is not None and mine != its:
+                    yield _reason((record.name, path, mine), (other, other_path, its))
 
 
 def leaves(values: Mapping[str, Any], path: str) -> Iterator[tuple[str, Any]]:
@@ -65,14 +61,15 @@ def _is_own(path: str) -> bool:
 
 
 def _members(named: Mapping[str, ReleasePlan]) -> Iterator[GateReason]:
-    """The transport URL lists RabbitMQ's pods by name, so every client must know how many there are."""
-    queue = named.get("rabbitmq")
+    """The transport URL lists the queue's pods by name, so every client must know how many there are."""
+    name = provider("queue").name
+    queue = named.get(name)
     members = at(queue.values, "pod.replicas.server") if queue else None
     path = "endpoints.oslo_messaging.statefulset.replicas"
     for release in named.values():
         told = at(release.values, path)
         if members is not None and told is not None and told != members:
-            yield _reason((release.name, path, told), ("rabbitmq", "pod.replicas.server", members))
+            yield _reason((release.name, path, told), (name, "pod.replicas.server", members))
 
 
 _Place = tuple[str, str, Any]  # release, path, value

@@ -11,10 +11,10 @@ from ...kube.client import Api
 from ...kube.types import Object, Ref, ref_of
 from ...kube.workloads import images, node_ports
 from ...plan.types import Plan, ReleasePlan
+from ...services import RECORDS
 from ..types import GateReason
 from .consistency import disagreements
 
-QUORUMS = ("mariadb", "rabbitmq")
 _SPREAD = "podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution"
 
 
@@ -84,7 +84,7 @@ def _images(plan: Plan, release: ReleasePlan, items: Iterable[Object]) -> Iterat
 
 
 def _quorum_size(release: ReleasePlan, items: Iterable[Object]) -> Iterator[GateReason]:
-    if release.verify not in QUORUMS:
+    if not _has_quorum(release):
         return
     for item in items:
         count = (item.get("spec") or {}).get("replicas")
@@ -96,6 +96,11 @@ def _quorum_size(release: ReleasePlan, items: Iterable[Object]) -> Iterator[Gate
                 why="an even quorum survives no more failures than one member less, and can split in halves",
                 remedy=f"use {count + 1} or {max(count - 1, 1)}",
             )
+
+
+def _has_quorum(release: ReleasePlan) -> bool:
+    record = RECORDS.get(release.verify)
+    return record is not None and bool(record.quorum)
 
 
 def _node_ports(rendered: Rendered, held: Mapping[int, Ref]) -> Iterator[GateReason]:
@@ -145,7 +150,7 @@ def _field(release: ReleasePlan, change: ObjectChange, field: FieldChange) -> It
             why="a volume cannot shrink",
             remedy=f"keep at least {field.before}",
         )
-    quorum = release.verify in QUORUMS and change.ref.kind == "StatefulSet"
+    quorum = _has_quorum(release) and change.ref.kind == "StatefulSet"
     if quorum:
         yield from _spread(release, change, field)
     if quorum and field.path == "spec.replicas" and isinstance(field.before, int):

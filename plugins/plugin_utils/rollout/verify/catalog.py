@@ -1,35 +1,52 @@
-"""D6: endpoints, routes and services are the same, and the catalog's public URLs work from outside.
+"""D6, for the site as a whole: endpoints of the catalog, routes of the edge and Services of the cluster are the same.
 
-Endpoints are what Keystone lists, routes what the edge passes on, services what the cluster offers them to.
+Asked once, after all releases: each writes its own endpoints, so none can judge them for the others.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
 from ...kube.client import Api
 from ...kube.types import resource_path
 from ...plan.types import EndpointPlan
-from ..types import Check
-from .https import SiteHttps, UnreachedError
+from ...services import RECORDS
+from ...services.keystone import token
+from ...services.verification import Check, Verification
+from .context import VerifierContext
+from .https import UnreachedError
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Public:
-    """One public endpoint of the catalog."""
+def verify_catalog(context: VerifierContext) -> Verification:
+    """Return whether catalog, edge and cluster agree, and the catalog as it is now. ``context``: of Keystone."""
+    issued = token(context)
+    if isinstance(issued, Check):
+        return Verification(checks=(issued,))
+    headers, base = {"X-Auth-Token": issued.id}, context.endpoint.url.rstrip("/") if context.endpoint else ""
+    try:
+        listed = context.request("GET", f"{base}/endpoints", headers=headers).body or {}
+    except UnreachedError as error:
+        check = Check(name="catalog", ok=False, detail=f"{error.what} ({error.where})", layer="network", object=base)
+        return Verification(checks=(check,))
+    urls = public_urls(listed.get("endpoints") or ())
+    rolled_out = {release.name for release in context.plan.openstack.releases}
+    routes = [route for route in context.plan.edge.endpoints if route.service in rolled_out]
+    return Verification(
+        checks=(
+            judge_endpoints(urls, routes),
+            judge_services(routes, node_ports(context.api, context.release.namespace)),
+            _judge_answers(context, urls),
+        ),
+        facts={"token_expires_at": issued.expires, "catalog": issued.catalog},
+    )
 
-    type: str
-    url: str
 
-
-def public_endpoints(endpoints: Iterable[Mapping[str, Any]], services: Iterable[Mapping[str, Any]]) -> list[Public]:
-    """Return the enabled public endpoints with the type of their service."""
-    types = {service.get("id"): str(service.get("type")) for service in services}
+def public_urls(endpoints: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Return the URLs of the public endpoints that are enabled."""
     return sorted(
-        Public(types.get(endpoint.get("service_id"), "?"), str(endpoint.get("url", "")))
+        str(endpoint.get("url", ""))
         for endpoint in endpoints
         if endpoint.get("interface") == "public" and endpoint.get("enabled", True)
     )
@@ -46,47 +63,52 @@ def node_ports(api: Api, namespace: str) -> dict[int, str]:
     }
 
 
-def judge_routes(
-    public: Iterable[Public], routes: Iterable[EndpointPlan], served: Mapping[int, str], *, final: bool = True
-) -> list[Check]:
-    """Return whether endpoints have routes, routes Services and, when ``final``, every route an endpoint."""
-    public, routes = list(public), list(routes)
+def judge_endpoints(urls: Iterable[str], routes: Iterable[EndpointPlan]) -> Check:
+    """Return whether every endpoint of the catalog has a route and every route of a listed service an endpoint."""
+    by_host = {urlsplit(url).hostname or "": url for url in urls}
     by_name = {route.name: route for route in routes}
-    stray = [entry.url for entry in public if (urlsplit(entry.url).hostname or "") not in by_name]
-    listed = {urlsplit(entry.url).hostname for entry in public}
-    unlisted = [route.name for route in routes if route.name not in listed] if final else []
-    counted = routes if final else [route for route in routes if route.name in listed]
-    unserved = [f"{route.name} (port {route.node_port})" for route in counted if route.node_port not in served]
-    wrong = [f"endpoint without a route: {url}" for url in stray]
-    wrong += [f"route without an endpoint: {name}" for name in unlisted]
-    return [
-        Check(
-            name="endpoints are routes", ok=not wrong and bool(public), layer="network", object="the catalog",
-            detail="; ".join(wrong) or f"{len(public)} public endpoints",
-        ),
-        Check(
-            name="routes are services", ok=not unserved, layer="network", object="the edge",
-            detail="; ".join(f"no Service behind {line}" for line in unserved) or f"{len(counted)} routes",
-        ),
-    ]  # fmt: skip
+    wrong = [f"endpoint without a route: {url}" for host, url in by_host.items() if host not in by_name]
+    wrong += [
+        f"route without an endpoint: {name}"
+        for name, route in by_name.items()
+        if name not in by_host and _in_catalog(route)
+    ]
+    return Check(
+        name="endpoints are routes", ok=not wrong and bool(by_host), layer="network", object="the catalog",
+        detail="; ".join(wrong) or f"{len(by_host)} public endpoints",
+    )  # fmt: skip
 
 
-def judge_urls(public: Iterable[Public], https: SiteHttps) -> Check:
+def judge_services(routes: Iterable[EndpointPlan], served: Mapping[int, str]) -> Check:
+    """Return whether every route leads to a Service and every Service with a node port has a route."""
+    by_port = {route.node_port: route for route in routes}
+    wrong = [f"no Service behind {route.name} (port {port})" for port, route in by_port.items() if port not in served]
+    wrong += [f"Service without a route: {name} (port {port})" for port, name in served.items() if port not in by_port]
+    return Check(
+        name="routes are services", ok=not wrong, layer="network", object="the edge",
+        detail="; ".join(wrong) or f"{len(by_port)} routes",
+    )  # fmt: skip
+
+
+def _judge_answers(context: VerifierContext, urls: list[str]) -> Check:
     """Return whether every public URL resolves, verifies and answers."""
     wrong: list[str] = []
-    count = 0
-    for entry in public:
-        count += 1
+    for url in urls:
         # Some services put the project into the path; discovery is at what comes before it.
-        url = entry.url.partition("%(")[0].partition("$(")[0].rstrip("/") + "/"
+        asked = url.partition("%(")[0].partition("$(")[0].rstrip("/") + "/"
         try:
-            status = https.request("GET", url).status
+            status = context.request("GET", asked).status
         except UnreachedError as error:
-            wrong.append(f"{entry.url}: {error.what}")
+            wrong.append(f"{url}: {error.what}")
         else:
             if status >= 500:
-                wrong.append(f"{entry.url} answers {status}")
+                wrong.append(f"{url} answers {status}")
     return Check(
-        name="public urls", ok=not wrong and count > 0, layer="network", object="the edge",
-        detail="; ".join(wrong) or f"{count} resolve and verify from outside",
+        name="public urls", ok=bool(urls) and not wrong, layer="network", object="the edge",
+        detail="; ".join(wrong) or f"{len(urls)} resolve and verify from outside",
     )  # fmt: skip
+
+
+def _in_catalog(route: EndpointPlan) -> bool:
+    record = RECORDS.get(route.service)
+    return record is None or record.api is None or record.api.in_catalog

@@ -1,22 +1,26 @@
-"""What a verifier works with, and what they share."""
+"""What a verifier works with: one release, and the ways to ask it from outside the cluster and inside its pods."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from socket import socket
 from typing import Any
 
 from ...kube.client import Api
 from ...kube.types import Object, resource_path
-from ...kube.workloads import condition
-from ...plan.types import Plan, ReleasePlan
-from ..types import Verification
+from ...kube.workloads import is_ready
+from ...plan.types import EndpointPlan, Plan, ReleasePlan
+from ...services.verification import UnansweredError
+from ..gate.consistency import at
+from .https import Answer, SiteHttps
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Context:
-    """One release, and the ways to reach it."""
+class VerifierContext:
+    """One release, and the ways to ask it."""
 
     api: Api
     plan: Plan
@@ -24,33 +28,57 @@ class Context:
     values: dict[str, Any]  # with secrets resolved: never to be printed
     authority: Path  # certificate of the site's own CA
 
+    def value(self, path: str) -> Any:
+        """Return the value at a dotted path, None when there is none."""
+        return at(self.values, path)
 
-Verifier = Callable[[Context], Verification]
+    @property
+    def endpoint(self) -> EndpointPlan | None:
+        """Return the release's public endpoint."""
+        return next((item for item in self.plan.edge.endpoints if item.service == self.release.name), None)
 
+    def request(self, method: str, url: str, *, body: Any = None, headers: Mapping[str, str] | None = None) -> Answer:
+        """Send a request to a public name, as a client outside does. Raises UnreachedError."""
+        return SiteHttps(plan=self.plan, authority=self.authority).request(method, url, body=body, headers=headers)
 
-def members(context: Context, application: str, component: str = "server") -> list[Object]:
-    """Return the pods of a component, by name. The labels are the charts' own."""
-    path = resource_path("v1", "pods", namespace=context.release.namespace)
-    selector = f"application={application},component={component}"
-    pods = context.api.get(path, labelSelector=selector).get("items") or ()
-    return sorted(pods, key=lambda pod: str(pod["metadata"]["name"]))
+    def pods(self, component: str = "server") -> dict[str, Object]:
+        """Return the pods of a component, by name. The labels are the charts' own."""
+        return {str(pod["metadata"]["name"]): pod for pod in self._labelled("v1", "pods", component)}
 
+    def running(self, component: str = "server") -> list[str]:
+        """Return the names of the pods that take requests."""
+        return sorted(name for name, pod in self.pods(component).items() if is_ready(pod))
 
-def replicas(context: Context, application: str, component: str = "server") -> tuple[str, int]:
-    """Return the StatefulSet or Deployment of a component and how many pods it should have; ("", 0) without one."""
-    selector = f"application={application},component={component}"
-    for plural, kind in (("statefulsets", "StatefulSet"), ("deployments", "Deployment")):
-        path = resource_path("apps/v1", plural, namespace=context.release.namespace)
-        for item in context.api.get(path, labelSelector=selector).get("items") or ():
-            return f"{kind}/{item['metadata']['name']}", int(item["spec"].get("replicas", 1))
-    return "", 0
+    def workload(self, component: str = "server") -> tuple[str, int]:
+        """Return a component's StatefulSet or Deployment and how many pods it should have; ("", 0) without one."""
+        for plural, kind in (("statefulsets", "StatefulSet"), ("deployments", "Deployment")):
+            for item in self._labelled("apps/v1", plural, component):
+                return f"{kind}/{item['metadata']['name']}", int(item["spec"].get("replicas", 1))
+        return "", 0
 
+    def node_is_ready(self, name: str) -> bool:
+        """Return whether a node exists and is Ready."""
+        node = self.api.find(resource_path("v1", "nodes", name=name))
+        return node is not None and is_ready(node)
 
-def running(pods: list[Object]) -> list[Object]:
-    """Return the pods that take requests."""
-    return [pod for pod in pods if condition(pod, "Ready") == "True"]
+    def execute(self, pod: str, argv: Sequence[str], *, container: str, timeout: float = 30.0) -> str:
+        """Return what a command prints in a container. A password is in no argument.
 
+        Raises ApiError when it cannot be started, UnansweredError when it fails.
+        """
+        done = self.api.execute(self.release.namespace, pod, argv, container=container, timeout=timeout)
+        if done.code:
+            said = (done.stderr or done.stdout).strip()[-200:]
+            raise UnansweredError(said or f"{argv[0]} ended with code {done.code}", where=f"pod {pod}")
+        return done.stdout
 
-def name_of(pod: Object) -> str:
-    """Return a pod's name."""
-    return str(pod["metadata"]["name"])
+    @contextmanager
+    def connect(self, pod: str, port: int) -> Iterator[socket]:
+        """Yield a TCP connection to a pod. Raises ApiError."""
+        with self.api.connect(self.release.namespace, pod, port) as connection:
+            yield connection
+
+    def _labelled(self, group_version: str, plural: str, component: str) -> list[Object]:
+        path = resource_path(group_version, plural, namespace=self.release.namespace)
+        selector = f"application={self.release.name},component={component}"
+        return list(self.api.get(path, labelSelector=selector).get("items") or ())

@@ -41,10 +41,13 @@ class Answer:
 
 
 class SiteHttps:
-    """Requests to public names. ``names``: name -> address; ``authority``: path of the CA certificate."""
+    """Requests to the public names of a plan. ``authority``: path of the CA certificate."""
 
-    def __init__(self, *, names: Mapping[str, str], authority: Path, timeout: float = 30.0) -> None:
-        self._names = dict(names)
+    def __init__(self, *, plan: Plan, authority: Path, timeout: float = 30.0) -> None:
+        self._names = {
+            **plan.host.names,
+            **{endpoint.name: plan.edge.address for endpoint in plan.edge.endpoints},
+        }
         self._authority = authority
         self._timeout = timeout
 
@@ -78,8 +81,3 @@ class SiteHttps:
         except ValueError:
             content = None
         return Answer(status=response.status, headers=dict(response.headers), body=content)
-
-
-def public_names(plan: Plan) -> dict[str, str]:
-    """Return the public names of a site and their addresses, as the plan has them."""
-    return {**plan.host.names, **{endpoint.name: plan.edge.address for endpoint in plan.edge.endpoints}}
