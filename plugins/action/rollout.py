@@ -9,9 +9,9 @@ from typing import Any
 
 from ansible.plugins.action import ActionBase
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.helm.diff import diff_text
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import SiteError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.diagnose import cards
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.engine import diff_text
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.gate import ownership
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.gate.decide import decide
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.options import Options
@@ -87,7 +87,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
         return {**facts, **self._diff(opened, outcome, claimed), **ended}
 
     def _diff(self, opened: Session, outcome: RolloutResult, claimed: tuple[str, ...]) -> dict[str, Any]:
-        text = diff_text(outcome, opened.redactor) if self._task.diff and outcome.changed else ""
+        text = diff_text(outcome.diffs, opened.redactor.text) if self._task.diff and outcome.changed else ""
         if self._task.diff and claimed:
             text = f"+ ConfigMap/{ownership.NAME}: fingerprints of {', '.join(claimed)}\n{text}"
         return {"diff": {"prepared": text}} if text else {}

@@ -8,7 +8,7 @@ Hooks are compared with the hooks of the last release: Helm deletes and makes th
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from ..kube.client import Api, ApiError
@@ -161,6 +161,11 @@ def _empty(value: Any) -> bool:
 
 def _print(value: Any) -> str | None:
     return None if value is None else f"sha256:{hashlib.sha256(str(value).encode()).hexdigest()[:12]}"
+
+
+def diff_text(diffs: Iterable[ReleaseDiff], redact: Callable[[str], str]) -> str:
+    """Return a whole change as text, for ``--diff``."""
+    return "".join(f"{redact(line)}\n" for diff in diffs for line in lines(diff))
 
 
 def lines(diff: ReleaseDiff) -> list[str]:

@@ -18,14 +18,13 @@ from typing import Any, Protocol
 
 from ..graph import Graph, run
 from ..helm.client import Helm
-from ..helm.diff import lines
 from ..helm.preview import ChangePreview, preview
-from ..kube.client import Api, ApiError
+from ..kube.client import Api
 from ..plan.types import Plan, ReleasePlan
 from ..process import InterruptedRunError, Processes, stop_on_signals
 from ..secrets import Redactor
-from ..services import RECORDS, keystone
-from ..services.verification import Check, Verification, Verifier
+from ..services import keystone
+from ..services.verification import Check, Verification
 from .apply.deploy import DeployResult, Tools, deploy
 from .apply.limits import Limits, claims
 from .apply.progress import Progress
@@ -35,10 +34,7 @@ from .gate.decide import decide
 from .gate.reasons import holders_of_node_ports, reasons_against
 from .options import Options
 from .types import Card, GateReason, ReleaseReport, RolloutError, RolloutResult, State, Symptom
-from .verify.catalog import verify_catalog
-from .verify.context import VerifierContext
-
-_PAUSE = 3.0  # seconds between two questions about the catalog
+from .verify.ask import Verifiers
 
 
 class Secrets(Protocol):
@@ -73,7 +69,8 @@ class Rollout:
         options: Options | None = None,
     ) -> None:
         self._plan, self._api, self._helm, self._processes = plan, api, helm, processes
-        self._secrets, self._authority = secrets, authority
+        self._secrets = secrets
+        self._verifiers = Verifiers(plan=plan, cluster=self._cluster, resolve=self._resolve, authority=authority)
         self._redactor = Redactor(secrets.items())
         self._print = say
         self._options = options or Options()
@@ -116,7 +113,7 @@ class Rollout:
         self._cluster()
         graph, reports, failed = self._graph(), [], []
         with ThreadPoolExecutor(max_workers=8, thread_name_prefix="verify") as pool:
-            futures = {name: pool.submit(self._timed, release) for name, release in self._releases.items()}
+            futures = {name: pool.submit(self._verifiers.timed, release) for name, release in self._releases.items()}
             answers = {name: future.result() for name, future in futures.items()}
         for name, (verification, seconds) in answers.items():
             state: State = "ready" if verification.ok else "failed"
@@ -131,25 +128,23 @@ class Rollout:
 
     def _with_site(self, result: RolloutResult, *, patience: float = 0.0) -> RolloutResult:
         """Return ``result`` with what holds for the site as a whole (D6) and its catalog as it is in the end."""
-        release = next((one for one in self._releases.values() if one.verify == keystone.SERVICE.name), None)
-        if release is None:
+        found = self._verifiers.ask_site(patience=patience, stopped=self._stop_when_told)
+        if found is None:
             return result
-        end = time.monotonic() + patience
-        while not (found := self._asked(verify_catalog, release)).ok and time.monotonic() < end:
-            if self._processes.stopped:
-                raise InterruptedRunError
-            time.sleep(_PAUSE)
         site = Symptom(
-            release=f"site {self._plan.site}", namespace=release.namespace, object="the catalog", stage="verify",
-            checks=found.checks,
+            release=f"site {self._plan.site}", namespace=self._plan.openstack.namespace, object="the catalog",
+            stage="verify", checks=found.checks,
         )  # fmt: skip
         made = () if found.ok else (self._make_card(site),)
-        if patience:
-            for card in made:
-                self._say(cards.text(card))
+        if patience and made:
+            self._say(cards.text(made[0]))
         return replace(
             result, cards=(*result.cards, *made), site=self._clean(found.checks), facts={**result.facts, **found.facts}
         )
+
+    def _stop_when_told(self) -> None:
+        if self._processes.stopped:
+            raise InterruptedRunError
 
     def _say(self, text: str) -> None:
         self._print(self._redactor.text(text))
@@ -271,7 +266,7 @@ class Rollout:
 
     def _card(self, symptom: Symptom, graph: Graph, lost: tuple[str, ...]) -> Card:
         if symptom.stage == "verify":
-            below = [self._ask(self._releases[need]) for need in reversed(graph.needs(symptom.release))]
+            below = [self._verifiers.ask(self._releases[need]) for need in reversed(graph.needs(symptom.release))]
             own = Verification(checks=symptom.checks)
             symptom = replace(self._unwell(symptom.release, own, below), facts=symptom.facts)
         return self._make_card(symptom, affected=lost)
@@ -290,32 +285,11 @@ class Rollout:
     def _tools(self, api: Api, view: ClusterView, progress: Progress) -> Tools:
         return Tools(
             api=api, helm=self._helm, view=view, progress=progress, processes=self._processes, options=self._options,
-            resolve=self._resolve, ask=self._ask,
+            resolve=self._resolve, ask=self._verifiers.ask,
         )  # fmt: skip
 
     def _resolve(self, values: Mapping[str, Any]) -> dict[str, Any]:
         return dict(self._secrets.resolve(dict(values)))
-
-    def _timed(self, release: ReleasePlan) -> tuple[Verification, float]:
-        started = time.monotonic()
-        verification = self._ask(release)
-        return verification, round(time.monotonic() - started, 1)
-
-    def _ask(self, release: ReleasePlan) -> Verification:
-        verifier = None if release.verify == "workloads" else RECORDS[release.verify].verify
-        if verifier is None:  # asked only after every workload of the release is ready
-            return Verification(checks=(Check(name="workloads", ok=True, detail=f"{release.name}: all ready"),))
-        return self._asked(verifier, release)
-
-    def _asked(self, verifier: Verifier, release: ReleasePlan) -> Verification:
-        context = VerifierContext(
-            api=self._cluster(), plan=self._plan, release=release, values=self._resolve(release.values),
-            authority=self._authority,
-        )  # fmt: skip
-        try:
-            return verifier(context)
-        except ApiError as error:
-            return Verification(checks=(Check(name="api", ok=False, detail=error.what, layer="network"),))
 
     def _clean(self, checks: tuple[Check, ...]) -> tuple[Check, ...]:
         return tuple(replace(check, detail=self._redactor.text(check.detail)) for check in checks)
@@ -323,8 +297,3 @@ class Rollout:
 
 def _counted(entry: Mapping[str, int]) -> str:
     return "/".join(f"{count} {what}" for what, count in entry.items())
-
-
-def diff_text(result: RolloutResult, redactor: Redactor) -> str:
-    """Return the whole change as text, for ``--diff``."""
-    return "".join(f"{redactor.text(line)}\n" for diff in result.diffs for line in lines(diff))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from ansible_collections.groundup.cloud.plugins.plugin_utils.helm.diff import diff_text
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.apply import progress
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.engine import diff_text
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import GateRefusedError, RolloutResult
 from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import Redactor
 
@@ -51,7 +51,7 @@ def test_a_change_is_shown_by_field_and_then_made(site: Site) -> None:
     site.rollout(site.release("probe")).apply()
     rollout = site.rollout(site.release("probe", greeting="good day", password="other-word"))
     predicted = rollout.check()
-    text = diff_text(predicted, Redactor(Store().items()))
+    text = diff_text(predicted.diffs, Redactor(Store().items()).text)
     assert "~ probe: ConfigMap/probe-etc\n    data.greeting: 'hello' -> 'good day'" in text
     assert "spec.template.metadata.annotations.greeting" in text
     assert "Secret/probe-secret" in text

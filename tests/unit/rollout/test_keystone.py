@@ -313,7 +313,7 @@ def site_asked(keystone: Keystone, tmp_path: Path, *routes: EndpointPlan) -> Rol
     ports = [{"metadata": {"name": one.service}, "spec": {"ports": [{"nodePort": one.node_port}]}} for one in endpoints]
     plan: Any = SimpleNamespace(
         site="test", edge=SimpleNamespace(endpoints=endpoints, address="127.0.0.1"),
-        host=SimpleNamespace(names={}), openstack=SimpleNamespace(releases=releases),
+        host=SimpleNamespace(names={}), openstack=SimpleNamespace(releases=releases, namespace="openstack"),
     )  # fmt: skip
     nothing: Any = None
     return Rollout(
