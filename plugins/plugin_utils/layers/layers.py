@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from .packages import PackageSet
 from .provisioners import Provisioner
-from .roles import Role
+from .roles import ROLES, Role
 
 ABSENT = "absent"  # group of hosts that a dry run cannot reach: later layers skip them
 
@@ -29,6 +30,7 @@ class LayerRecord:
     roles: tuple[Role, ...] = ()
     nodes: bool = False  # whether every node of the cluster is in its group
     provisioners: tuple[Provisioner, ...] = ()  # whose machines it is for; none: any
+    installs: tuple[PackageSet, ...] = ()
     library: str  # its Python below plugins/
     owns: str
     unsupported: Unsupported | None = None
@@ -52,6 +54,13 @@ LAYERS: dict[str, LayerRecord] = {
         needs=("metal",),
         group="seed",
         roles=("seed",),
+        installs=(
+            PackageSet(
+                roles=frozenset(("seed",)),
+                packages=("docker-registry", "nginx-light"),
+                volumes=("/srv", "/var/lib/docker-registry"),
+            ),
+        ),
         library="`plugin_utils/supply/publish`",
         owns="registry and file tree of the site, and the record of what is in them",
     ),
@@ -71,6 +80,23 @@ LAYERS: dict[str, LayerRecord] = {
     "host": LayerRecord(
         needs=("metal", "seed", "ironic"),
         group="all",
+        installs=(
+            PackageSet(roles=frozenset(ROLES), volumes=("/opt", "/var/log")),
+            PackageSet(
+                nodes=True,
+                packages=(
+                    "conntrack",
+                    "containerd",
+                    "containernetworking-plugins",
+                    "ethtool",
+                    "iproute2",
+                    "iptables",
+                    "runc",
+                    "socat",
+                ),
+                volumes=("/var/lib/containerd", "/var/lib/kubelet"),
+            ),
+        ),
         library="`plugin_utils/{secrets,pki}`, `module_utils/_host`",
         owns="OS of a host: names, users, time, kernel, trust, packages",
     ),
@@ -78,6 +104,9 @@ LAYERS: dict[str, LayerRecord] = {
         needs=("host",),
         group="kubernetes",
         nodes=True,
+        installs=(
+            PackageSet(roles=frozenset(("control",)), packages=("haproxy", "keepalived"), volumes=("/var/lib/etcd",)),
+        ),
         library="`plugin_utils/kube`, `module_utils/{_host,_kubeadm}`",
         owns="virtual IP, 6443 and public names; the cluster, pod network, DNS, storage class `general`",
     ),

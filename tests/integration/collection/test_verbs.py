@@ -8,10 +8,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from ansible_collections.groundup.cloud.plugins.plugin_utils.layers import layers
 from ansible_collections.groundup.cloud.tests.integration.commands import ROOT, run
 
 EDGE = (ROOT / "inventories/edge/site.yml").read_text()
-LAYERS = ("supply", "metal", "seed", "host", "kubernetes", "openstack")
+LAYERS = [name for name, layer in layers.LAYERS.items() if name != "plan" and not layer.unsupported]
 RECAP = re.compile(r"^(\S+) +: (ok=\d+ +changed=\d+ +unreachable=\d+ +failed=\d+)", re.MULTILINE)
 
 Play = Callable[..., subprocess.CompletedProcess[str]]

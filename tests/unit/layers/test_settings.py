@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.packages import PACKAGE_SETS, PackageSet
+from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.layers import LAYERS
+from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.packages import PackageSet
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, build_site, host_vars, make_plan
 
 HUGE = PackageSet(
-    layer="host",
     roles=frozenset(("hypervisor",)),
     packages=("qemu-system-x86",),
     sysctl={"vm.nr_hugepages": "64", "net.ipv4.conf.all.arp_filter": "1"},
@@ -36,14 +37,14 @@ def site(provisioner: str, **hosts: Any) -> Plan:
 
 @pytest.fixture(autouse=True)
 def _a_set_of_hypervisors(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(PACKAGE_SETS, "huge", HUGE)
+    monkeypatch.setitem(LAYERS, "hypervisor", replace(LAYERS["hypervisor"], installs=(HUGE,)))
 
 
 def test_a_host_has_the_settings_of_its_roles_and_no_others() -> None:
     hosts = site("existing").hosts
     assert hosts["hypervisor-1"].sysctl == HUGE.sysctl
     assert hosts["hypervisor-1"].kernel_modules == HUGE.kernel_modules
-    assert hosts["hypervisor-1"].packages == {"host": HUGE.packages}
+    assert hosts["hypervisor-1"].packages == {"hypervisor": HUGE.packages}
     assert hosts["worker-1"].sysctl == {}
     assert hosts["seed-1"].packages == {"seed": ("docker-registry", "nginx-light")}
     assert host_vars(hosts["seed-1"])["packages"] == {"seed": ["docker-registry", "nginx-light"]}

@@ -9,7 +9,6 @@ import pytest
 import yaml
 from ansible_collections.groundup.cloud.plugins.plugin_utils.layers import page
 from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.layers import LAYERS
-from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.packages import PACKAGE_SETS
 from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.provisioners import PROVISIONERS, Provisioner
 from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.purposes import PURPOSES, Purpose
 from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.roles import ROLES, Role
@@ -53,8 +52,9 @@ def test_every_role_has_hardware_in_every_profile() -> None:
 
 def test_hosts_of_the_lab_come_with_every_package_of_the_table() -> None:
     inputs = load_lock().artifacts["rootfs-host"].inputs
-    for name, record in PACKAGE_SETS.items():
-        assert set(record.packages) <= set(inputs["packages"]), name
+    for name, layer in LAYERS.items():
+        for one in layer.installs:
+            assert set(one.packages) <= set(inputs["packages"]), name
 
 
 def test_a_layer_stands_on_layers_before_it() -> None:
@@ -64,8 +64,7 @@ def test_a_layer_stands_on_layers_before_it() -> None:
         before.add(name)
 
 
-def test_package_sets_and_backends_name_layers() -> None:
-    assert {one.layer for one in PACKAGE_SETS.values()} <= set(LAYERS)
+def test_backends_name_layers() -> None:
     assert {one.layer for one in BACKENDS.values()} <= {None, *LAYERS}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...layers.packages import sets_of
+from ...layers.layers import LAYERS
 from ...layers.roles import Role
 from ..model.platform import Hosts
 
@@ -26,9 +26,11 @@ def own_settings(written: Hosts, roles: tuple[Role, ...], *, node: bool, own_ker
     packages: dict[str, set[str]] = {}
     sysctl: dict[str, str] = {}
     modules: list[str] = []
-    for one in sets_of(roles, node=node):
+    for layer, one in ((name, one) for name, record in LAYERS.items() for one in record.installs):
+        if not one.fits(roles, node=node):
+            continue
         if one.packages:
-            packages.setdefault(one.layer, set()).update(one.packages)
+            packages.setdefault(layer, set()).update(one.packages)
         sysctl |= {n: v for n, v in one.sysctl.items() if own_kernel or n.startswith("net.")}
         modules += one.kernel_modules if own_kernel and written.kernel_modules is None else ()
     return OwnSettings(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...layers.packages import PACKAGE_SETS
+from ...layers.layers import LAYERS
 from ...layers.provisioners import PROVISIONERS
 from ...layers.roles import ROLES
 from ..layout.context import Layout
@@ -50,5 +50,5 @@ def host_settings(layout: Layout, edge_plan: EdgePlan, supply_plan: SupplyPlan) 
             for name in (blocked if written.blocked_modules is None else written.blocked_modules)
             if name not in loaded
         ),
-        volumes=tuple(sorted(path for one in PACKAGE_SETS.values() for path in one.volumes)),
+        volumes=tuple(sorted(path for layer in LAYERS.values() for one in layer.installs for path in one.volumes)),
     )
