@@ -10,8 +10,10 @@ from .purposes import Purpose
 
 Role = Literal["seed", "control", "storage", "worker", "hypervisor"]
 
-# What OpenStack-Helm's charts select nodes by (requirement L1).
-_OPENSTACK = {"openstack-control-plane": "enabled", "openstack-storage": "enabled"}
+# Labels of nodes. OpenStack-Helm's charts select by the first (requirement L1).
+CONTROL_LABEL = "openstack-control-plane"
+RACK_LABEL = "topology.kubernetes.io/zone"
+_OPENSTACK = {CONTROL_LABEL: "enabled", "openstack-storage": "enabled"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

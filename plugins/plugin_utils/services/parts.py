@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from ..layers.roles import CONTROL_LABEL
 from . import RECORDS, needs, provider
 from .record import PublicApi, ServiceRecord, Values
-from .sizes import CONTROL_LABEL, Sizes
+from .sizes import Sizes
 
 if TYPE_CHECKING:
     from ..plan.types import EndpointPlan, Plan

@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ..layers.roles import CONTROL_LABEL, RACK_LABEL
 from . import RECORDS
 
 if TYPE_CHECKING:
     from ..plan.types import Plan
 
-CONTROL_LABEL = "openstack-control-plane"
-RACK_LABEL = "topology.kubernetes.io/zone"
 HOST_LABEL = "kubernetes.io/hostname"
 _SMALL = ("lab",)  # profiles where all pods share one small machine: no requests, no limits
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ...layers.roles import CONTROL_LABEL
 from ...layers.storage import BACKENDS
 from ...services import RECORDS
-from ...services.sizes import CONTROL_LABEL, sizes
+from ...services.sizes import sizes
 from ..layout.context import Layout, PlanContext
 from ..types import Finding
 

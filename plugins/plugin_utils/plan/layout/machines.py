@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ...layers.provisioners import PROVISIONERS
 from ...layers.purposes import PURPOSES, Purpose
-from ...layers.roles import ROLES
+from ...layers.roles import RACK_LABEL, ROLES
 from ...layers.storage import BACKENDS
 from ..model import Site
 from ..model.machines import Bmc, MachineGroup
@@ -70,7 +70,7 @@ def lay_out(site: Site) -> Layout:
                 bmc=bmc,
                 serial=own.serial if own else None,
                 host_key=site.access.host_keys.get(member.name),
-                node_labels={**labels, "topology.kubernetes.io/zone": member.rack} if labels else {},
+                node_labels={**labels, RACK_LABEL: member.rack} if labels else {},
                 node_taints=taints,
                 packages=has.packages,
                 sysctl=has.sysctl,
