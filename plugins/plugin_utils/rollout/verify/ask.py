@@ -1,0 +1,65 @@
+"""Asks the releases of a plan, and the site as a whole, whether they work."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ...kube.client import Api, ApiError
+from ...plan.types import Plan, ReleasePlan
+from ...services import RECORDS, keystone
+from ...services.verification import Check, Verification, Verifier
+from .catalog import verify_catalog
+from .context import VerifierContext
+
+_PAUSE = 3.0  # seconds between two questions about the catalog
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verifiers:
+    """Questions to a cloud. ``resolve`` puts secrets into values; ``authority``: certificate of the site's CA."""
+
+    plan: Plan
+    cluster: Callable[[], Api]
+    resolve: Callable[[Mapping[str, Any]], dict[str, Any]]
+    authority: Path
+
+    def ask(self, release: ReleasePlan) -> Verification:
+        """Return what the verifier in the release's record says."""
+        verifier = None if release.verify == "workloads" else RECORDS[release.verify].verify
+        if verifier is None:  # asked only after every workload of the release is ready
+            return Verification(checks=(Check(name="workloads", ok=True, detail=f"{release.name}: all ready"),))
+        return self._asked(verifier, release)
+
+    def timed(self, release: ReleasePlan) -> tuple[Verification, float]:
+        """Return what the verifier says, and the seconds it took."""
+        started = time.monotonic()
+        verification = self.ask(release)
+        return verification, round(time.monotonic() - started, 1)
+
+    def ask_site(self, *, patience: float, stopped: Callable[[], object]) -> Verification | None:
+        """Return whether catalog, edge and cluster agree (D6), asked for ``patience`` seconds until they do.
+
+        None for a site without a Keystone of its own. ``stopped`` is called between two questions.
+        """
+        release = next((one for one in self.plan.openstack.releases if one.verify == keystone.SERVICE.name), None)
+        if release is None:
+            return None
+        end = time.monotonic() + patience
+        while not (found := self._asked(verify_catalog, release)).ok and time.monotonic() < end:
+            stopped()
+            time.sleep(_PAUSE)
+        return found
+
+    def _asked(self, verifier: Verifier, release: ReleasePlan) -> Verification:
+        context = VerifierContext(
+            api=self.cluster(), plan=self.plan, release=release, values=self.resolve(release.values),
+            authority=self.authority,
+        )  # fmt: skip
+        try:
+            return verifier(context)
+        except ApiError as error:
+            return Verification(checks=(Check(name="api", ok=False, detail=error.what, layer="network"),))
