@@ -1,4 +1,4 @@
-"""Action of module groundup.cloud.lab_check: looks at the machine it runs on, which is the controller."""
+"""Action of module groundup.cloud.lab_check: check the controller."""
 
 from __future__ import annotations
 
@@ -7,36 +7,36 @@ from typing import Any
 from ansible.plugins.action import ActionBase
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.module_utils._container.names import Lab
-from ansible_collections.groundup.cloud.plugins.plugin_utils.lab_check import Machine, Wanted, faults
+from ansible_collections.groundup.cloud.plugins.plugin_utils.lab_check import LabNeeds, MachineFacts, faults
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import SiteError, load_site, make_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.layout.profiles import HARDWARE
 
 
 class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
-    """Fails with everything that is in the way of a lab."""
+    """Fails with everything the controller lacks."""
 
     _requires_connection = False
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Return which hosts the lab has, or why this machine cannot carry it."""
+        """Return the lab's hosts, or what is missing."""
         result: dict[str, Any] = super().run(tmp, task_vars)
         _, arguments = self.validate_argument_spec({"site_file": {"type": "path", "required": True}})
         try:
-            wanted = _wanted(arguments["site_file"])
-            found = faults(wanted, Machine.now(wanted))
+            needs = _needs(arguments["site_file"])
+            found = faults(needs, MachineFacts.now(needs))
         except (SiteError, GroundupError) as error:
             return {**result, "failed": True, "msg": str(error)}
-        result |= {"changed": False, "hosts": sorted(wanted.memory_gb)}
+        result |= {"changed": False, "hosts": sorted(needs.memory_gb)}
         return result | ({"failed": True, "msg": "\n".join(map(str, found))} if found else {})
 
 
-def _wanted(site_file: str) -> Wanted:
+def _needs(site_file: str) -> LabNeeds:
     site = load_site(site_file)
     plan = make_plan(site)
     hardware = {**HARDWARE, **site.hardware}
     hosts = [host for host in plan.hosts.values() if host.provisioner == "container"]
-    return Wanted(
+    return LabNeeds(
         lab=Lab(site=plan.site, root=state_dir(plan.site) / "lab"),
         networks={name: network.cidr for name, network in plan.networks.items()},
         memory_gb={host.name: hardware[host.hardware].memory_gb for host in hosts},

@@ -1,7 +1,6 @@
-"""Whether this machine can carry a lab: asked before anything is built or changed.
+"""Check lab requirements of this machine, before anything is built or changed.
 
-Every fault is found at once, each names the field or tool, this machine, and what to do. What a lab that already runs
-uses of this machine is not asked for again.
+All faults are found at once. What the site's own running hosts use counts as available.
 """
 
 from __future__ import annotations
@@ -9,7 +8,7 @@ from __future__ import annotations
 import os
 import shutil
 import socket
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from ipaddress import ip_interface, ip_network
 from pathlib import Path
@@ -19,7 +18,7 @@ from ..module_utils._container import cgroups, network, runtime
 from ..module_utils._container.names import Lab, link_prefix
 from .errors import GroundupError
 
-# Program -> Debian package. What bootstrap installs, and what every Debian has.
+# Program -> Debian package
 TOOLS = {
     "runc": "runc",
     "ip": "iproute2",
@@ -33,17 +32,16 @@ TOOLS = {
     "cp": "coreutils",
 }
 GIB = 1 << 30
-# Of what the site file says the hosts have. Three labs with a cloud in them were seen to hold 0.4 GiB a host, of the
-# 2 GiB a lab's machine stands for; half of it leaves room for the page cache, without which everything crawls.
+# Of what the site file says the hosts have. Three labs with a cloud held 0.4 GiB a host of the 2 GiB a lab's machine
+# stands for; half of it leaves room for the page cache, without which everything crawls.
 MEMORY_SHARE = 0.5
-# What a host writes until the cloud is up (images, etcd, databases, logs: 1.9 to 2.2 GiB were seen), and what kubelet
-# must find free after that.
+# What a host writes until the cloud is up (1.9 to 2.2 GiB were measured), and what kubelet must find free after that.
 DISK_PER_HOST, DISK_LEFT = 2 * GIB, 2 * GIB
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """What a site asks of this machine."""
+class LabNeeds:
+    """What a lab needs of this machine."""
 
     lab: Lab
     networks: Mapping[str, str]  # name -> CIDR
@@ -51,7 +49,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Machine:
+class MachineFacts:
     """What this machine has: the edge that unit tests replace."""
 
     root: bool
@@ -64,8 +62,8 @@ class Machine:
     running: frozenset[str]  # hosts of the site
 
     @classmethod
-    def now(cls, wanted: Wanted) -> Machine:
-        """Look. Without its tools, a machine's network is not looked at."""
+    def now(cls, needs: LabNeeds) -> MachineFacts:
+        """Read them. Without its tools, the network is not looked at."""
         tools = frozenset(tool for tool in TOOLS if shutil.which(tool))
         reachable = "ip" in tools
         return cls(
@@ -73,20 +71,20 @@ class Machine:
             tools=tools,
             hierarchies=len(cgroups.hierarchies()),
             memory_available=_memory_available(Path("/proc/meminfo").read_text(encoding="ascii")),
-            disk_free=shutil.disk_usage(_existing(wanted.lab.root)).free,
+            disk_free=shutil.disk_usage(_existing(needs.lab.root)).free,
             links=network.links() if reachable else {},
             routes=network.routes() if reachable else [],
-            running=frozenset(name for name in wanted.memory_gb if runtime.init_pid(wanted.lab, name) is not None),
+            running=frozenset(name for name in needs.memory_gb if runtime.init_pid(needs.lab, name) is not None),
         )
 
 
-def faults(wanted: Wanted, machine: Machine) -> list[GroundupError]:
-    """Return why this machine cannot carry the lab, one fault each; nothing when it can."""
-    rules: tuple[Callable[[Wanted, Machine], Iterator[GroundupError]], ...] = (_root, _tools, _memory, _disk, _networks)
-    return [fault for rule in rules for fault in rule(wanted, machine)]
+def faults(needs: LabNeeds, machine: MachineFacts) -> list[GroundupError]:
+    """Return what this machine lacks for the lab."""
+    each = (_root(machine), _tools(machine), _memory(needs, machine), _disk(needs, machine), _networks(needs, machine))
+    return [fault for found in each for fault in found]
 
 
-def _root(_wanted: Wanted, machine: Machine) -> Iterator[GroundupError]:
+def _root(machine: MachineFacts) -> Iterator[GroundupError]:
     if not machine.root:
         yield GroundupError(
             "a lab needs root",
@@ -96,9 +94,8 @@ def _root(_wanted: Wanted, machine: Machine) -> Iterator[GroundupError]:
         )
 
 
-def _tools(_wanted: Wanted, machine: Machine) -> Iterator[GroundupError]:
-    missing = sorted(TOOLS.keys() - machine.tools)
-    if missing:
+def _tools(machine: MachineFacts) -> Iterator[GroundupError]:
+    if missing := sorted(TOOLS.keys() - machine.tools):
         yield GroundupError(
             f"{', '.join(missing)}: not on this machine",
             where=f"{_here()}, PATH {os.environ.get('PATH', '')}",
@@ -114,9 +111,9 @@ def _tools(_wanted: Wanted, machine: Machine) -> Iterator[GroundupError]:
         )
 
 
-def _memory(wanted: Wanted, machine: Machine) -> Iterator[GroundupError]:
-    new = wanted.memory_gb.keys() - machine.running
-    needed = int(sum(wanted.memory_gb[name] for name in new) * GIB * MEMORY_SHARE)
+def _memory(needs: LabNeeds, machine: MachineFacts) -> Iterator[GroundupError]:
+    new = needs.memory_gb.keys() - machine.running
+    needed = int(sum(needs.memory_gb[name] for name in new) * GIB * MEMORY_SHARE)
     if machine.memory_available < needed:
         yield GroundupError(
             f"{_gib(machine.memory_available)} of memory are available, and {len(new)} hosts need {_gib(needed)}",
@@ -126,21 +123,21 @@ def _memory(wanted: Wanted, machine: Machine) -> Iterator[GroundupError]:
         )
 
 
-def _disk(wanted: Wanted, machine: Machine) -> Iterator[GroundupError]:
-    new = [name for name in wanted.memory_gb if not (wanted.lab.home(name) / "prepared").exists()]
+def _disk(needs: LabNeeds, machine: MachineFacts) -> Iterator[GroundupError]:
+    new = [name for name in needs.memory_gb if not (needs.lab.home(name) / "prepared").exists()]
     needed = len(new) * DISK_PER_HOST + DISK_LEFT
     if new and machine.disk_free < needed:
         yield GroundupError(
             f"{_gib(machine.disk_free)} of disk are free, and {len(new)} new hosts need {_gib(needed)}",
-            where=f"{_here()}, file system of {wanted.lab.root}",
+            where=f"{_here()}, file system of {needs.lab.root}",
             why="kubelet evicts every pod when the disk that all hosts share is nearly full",
             remedy="free space there, or set GROUNDUP_STATE to a directory on a larger disk",
         )
 
 
-def _networks(wanted: Wanted, machine: Machine) -> Iterator[GroundupError]:
-    taken = dict(_taken(wanted.lab.site, machine))
-    for name, cidr in wanted.networks.items():
+def _networks(needs: LabNeeds, machine: MachineFacts) -> Iterator[GroundupError]:
+    taken = dict(_taken(needs.lab.site, machine))
+    for name, cidr in needs.networks.items():
         found = [used for used in taken if ip_network(cidr).overlaps(ip_network(used))]
         if found:
             yield GroundupError(
@@ -151,8 +148,8 @@ def _networks(wanted: Wanted, machine: Machine) -> Iterator[GroundupError]:
             )
 
 
-def _taken(site: str, machine: Machine) -> Iterator[tuple[str, str]]:
-    """Yield each network this machine has an address in or a route to, and whose it is; the site's own are not."""
+def _taken(site: str, machine: MachineFacts) -> Iterator[tuple[str, str]]:
+    """Yield each network this machine has an address in or a route to, and its owner; without the site's own."""
     for name, link in machine.links.items():
         alias = link.get("ifalias", "")
         owner = f"{name}: {alias.removeprefix('groundup/')}, a lab" if alias.startswith("groundup/") else name

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ..errors import GroundupError
 from ..progress import TERMINAL
-from . import Artifact, ensure, load_lock
+from . import Artifact, Lock, ensure, load_lock
 from .cache.prune import prune
 from .lock.model import DEFAULT_PATH, Kind
 from .publish.serve import lay_out, push
@@ -18,40 +18,41 @@ from .report import check, graph, rebuild_and_compare, record_digests, table
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; return the exit status: 0 done, 1 an error that was explained."""
     options = _parser().parse_args(arguments)
-    names = getattr(options, "names", None) or None
     try:
-        if options.command == "build":
-            ensure(
-                names, progress=_show, draw=_draw if TERMINAL else None, rebuild=options.rebuild, source=options.source
-            )
-        elif options.command == "list":
-            _show(table(load_lock(), names))
-        elif options.command == "graph":
-            _show(graph(load_lock(), names))
-        elif options.command == "verify" and options.rebuild:
-            return 0 if rebuild_and_compare(load_lock(), names, progress=_show) else 1
-        elif options.command == "verify":
-            return 0 if check(load_lock(), names, progress=_show) else 1
-        elif options.command == "prune":
-            prune(load_lock(), days=options.days, progress=_show, dry_run=options.dry_run)
-        elif options.command == "resolve":
-            record_digests(DEFAULT_PATH, names, progress=_show)
-        elif options.command == "publish":
-            images = _made(names, "image").values()
-            push(options.registry, list(images), tls_verify=not options.plain_http, progress=_show)
-        elif options.command == "files":
-            for artifact in _made(names, "files").values():
-                lay_out(options.destination, artifact)
+        return 0 if _run(options, load_lock(), getattr(options, "names", None) or None) else 1
     except GroundupError as error:
         sys.stderr.write(f"supply: {error}\n")
         return 1
-    return 0
 
 
-def _made(names: list[str] | None, kind: Kind) -> dict[str, Artifact]:
+def _run(options: argparse.Namespace, lock: Lock, names: list[str] | None) -> bool:
+    """Run one command; return whether what it checked is whole."""
+    match options.command:
+        case "build":
+            draw = _draw if TERMINAL else None
+            ensure(names, progress=_show, draw=draw, rebuild=options.rebuild, source=options.source, lock=lock)
+        case "list":
+            _show(table(lock, names))
+        case "graph":
+            _show(graph(lock, names))
+        case "verify":
+            return (rebuild_and_compare if options.rebuild else check)(lock, names, progress=_show)
+        case "prune":
+            prune(lock, days=options.days, progress=_show, dry_run=options.dry_run)
+        case "resolve":
+            record_digests(DEFAULT_PATH, names, progress=_show)
+        case "publish":
+            push(options.registry, _made(lock, names, "image"), tls_verify=not options.plain_http, progress=_show)
+        case "files":
+            for artifact in _made(lock, names, "files"):
+                lay_out(options.destination, artifact)
+    return True
+
+
+def _made(lock: Lock, names: list[str] | None, kind: Kind) -> list[Artifact]:
     """Return the artifacts of ``kind`` among ``names``, made when missing."""
-    lock = load_lock()
-    return ensure([name for name in lock.select(names) if lock.artifacts[name].kind == kind], progress=_show, lock=lock)
+    chosen = [name for name in lock.select(names) if lock.artifacts[name].kind == kind]
+    return list(ensure(chosen, progress=_show, lock=lock).values())
 
 
 def _draw(text: str) -> None:
@@ -67,8 +68,11 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="supply", description="The artifacts of supply.lock.")
     commands = parser.add_subparsers(dest="command", required=True)
 
-    def command(name: str, text: str) -> argparse.ArgumentParser:
-        return commands.add_parser(name, help=text, description=text)
+    def command(name: str, text: str, *, names: bool = True) -> argparse.ArgumentParser:
+        added = commands.add_parser(name, help=text, description=text)
+        if names:
+            added.add_argument("names", nargs="*", help="artifacts or groups; none: all")
+        return added
 
     build = command("build", "make what the cache lacks")
     build.add_argument("--rebuild", action="store_true", help="make the named artifacts again")
@@ -85,9 +89,7 @@ def _parser() -> argparse.ArgumentParser:
     publish.add_argument("--plain-http", action="store_true", help="the registry speaks plain HTTP")
     files = command("files", "lay out files as <artifact>/<version>/<file>")
     files.add_argument("--destination", type=Path, required=True)
-    for each in commands.choices.values():
-        each.add_argument("names", nargs="*", help="artifacts or groups; none: all")
-    old = command("prune", "remove what the lock does not name and nothing has used for a while")
+    old = command("prune", "remove what the lock does not name and nothing has used for a while", names=False)
     old.add_argument("--days", type=int, default=30, help="what was used in that many days stays (default: 30)")
     old.add_argument("--dry-run", action="store_true", help="say what would be removed, remove nothing")
     return parser

@@ -1,4 +1,4 @@
-"""What is in the cache and whether it is what it should be: the table, the graph, the checks, recording digests."""
+"""What the cache holds, and whether it is as it should be; recording digests in the lock."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from ..errors import GroundupError
 from ..progress import Progress, clock
 from .build.run import Run
 from .builders.upstream import resolve
-from .cache.artifact import Artifact
 from .cache.store import ArtifactStore
 from .lock.keys import keys
 from .lock.model import Lock, load_lock
@@ -58,7 +57,8 @@ def check(lock: Lock, names: Sequence[str] | None, *, progress: Progress) -> boo
         try:
             artifact = store.find(lock.artifacts[name], found[name], thorough=True)
             if artifact is not None:
-                bill.validate(_text(artifact), name=name)
+                text = artifact.sbom.read_text(encoding="utf-8") if artifact.sbom.exists() else "no such file"
+                bill.validate(text, name=name)
         except GroundupError as error:
             whole = False
             progress(f"{name}: DAMAGED\n{error}")
@@ -67,19 +67,16 @@ def check(lock: Lock, names: Sequence[str] | None, *, progress: Progress) -> boo
     return whole
 
 
-def _text(artifact: Artifact) -> str:
-    """Return an artifact's bill of material, empty when there is none: that is not valid either."""
-    return artifact.sbom.read_text(encoding="utf-8") if artifact.sbom.exists() else ""
-
-
 def rebuild_and_compare(lock: Lock, names: Sequence[str] | None, *, progress: Progress) -> bool:
     """Build ``names`` again and compare with what the cache held; return whether every digest is the same."""
     chosen = lock.select(names)
     first, second = (Run(lock, progress=progress).ensure(chosen, rebuild=again) for again in (False, True))
+    whole = True
     for name in chosen:
         same = first[name].sha256 == second[name].sha256
+        whole &= same
         progress(f"{name}: {'the same digest twice' if same else 'DIFFERS'} {first[name].sha256} {second[name].sha256}")
-    return all(first[name].sha256 == second[name].sha256 for name in chosen)
+    return whole
 
 
 def record_digests(path: Path, names: Sequence[str] | None, *, progress: Progress) -> None:
@@ -90,15 +87,9 @@ def record_digests(path: Path, names: Sequence[str] | None, *, progress: Progres
         if entry.upstream is None:
             continue
         with tempfile.TemporaryDirectory() as scratch:
-            for key, digest in resolve(entry, scratch=Path(scratch)).items():
-                _replace_null(path, ("artifacts", name, "upstream", *_split(key)), digest)
-                progress(f"{name}: {key} {digest}")
-
-
-def _split(key: str) -> tuple[str, ...]:
-    """``files.<name>.digest`` or ``digest``; a file's name may hold dots."""
-    head, _, rest = key.partition(".")
-    return (head, rest.removesuffix(".digest"), "digest") if rest else (head,)
+            for keys_to, digest in resolve(entry, scratch=Path(scratch)).items():
+                _replace_null(path, ("artifacts", name, "upstream", *keys_to), digest)
+                progress(f"{name}: {'.'.join(keys_to)} {digest}")
 
 
 def _replace_null(path: Path, keys_to: tuple[str, ...], value: str) -> None:

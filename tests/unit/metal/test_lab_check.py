@@ -9,19 +9,19 @@ from typing import Any
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._container.names import Lab, link_name
 from ansible_collections.groundup.cloud.plugins.plugin_utils import lab_check
-from ansible_collections.groundup.cloud.plugins.plugin_utils.lab_check import GIB, TOOLS, Machine, Wanted
+from ansible_collections.groundup.cloud.plugins.plugin_utils.lab_check import GIB, TOOLS, LabNeeds, MachineFacts
 
 
-def wanted(tmp_path: Path) -> Wanted:
-    return Wanted(
+def wanted(tmp_path: Path) -> LabNeeds:
+    return LabNeeds(
         lab=Lab(site="lab", root=tmp_path / "state/lab/lab"),
         networks={"management": "10.90.0.0/24", "storage": "10.90.2.0/24"},
         memory_gb={"control-1": 2, "worker-1": 2},
     )
 
 
-def machine(**changes: Any) -> Machine:
-    enough = Machine(
+def machine(**changes: Any) -> MachineFacts:
+    enough = MachineFacts(
         root=True, tools=frozenset(TOOLS), hierarchies=1, memory_available=8 * GIB, disk_free=30 * GIB,
         links={"lo": link("127.0.0.1/8"), "eth0": link("192.0.2.7/24")},
         routes=[{"dst": "default", "gateway": "192.0.2.1", "dev": "eth0"}, {"dst": "192.0.2.0/24", "dev": "eth0"}],
@@ -35,7 +35,7 @@ def link(address: str, alias: str = "") -> dict[str, Any]:
     return {"ifalias": alias, "addr_info": [{"family": "inet", "local": local, "prefixlen": int(prefix)}]}
 
 
-def told(tmp_path: Path, found: Machine) -> list[str]:
+def told(tmp_path: Path, found: MachineFacts) -> list[str]:
     return [str(fault) for fault in lab_check.faults(wanted(tmp_path), found)]
 
 
@@ -116,7 +116,7 @@ def test_several_faults_are_told_at_once(tmp_path: Path) -> None:
 
 def test_this_very_machine_can_be_looked_at(tmp_path: Path) -> None:
     elsewhere = Lab(site="no-such-site", root=tmp_path / "state")
-    found = Machine.now(replace(wanted(tmp_path), lab=elsewhere))
+    found = MachineFacts.now(replace(wanted(tmp_path), lab=elsewhere))
     assert found.memory_available > 0
     assert found.disk_free > 0
     assert found.running == frozenset()

@@ -12,8 +12,8 @@ import re
 import shlex
 import subprocess
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from ...errors import GroundupError
 
@@ -26,8 +26,7 @@ _PASSED_ON = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class AptSource:
+class AptSource(NamedTuple):
     """One ``deb`` line of this machine's apt."""
 
     uri: str

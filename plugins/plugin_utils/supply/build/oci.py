@@ -53,50 +53,47 @@ def write_layer(
         below: layers under it, lowest first, as ``.tar.zst`` (an artifact of kind ``root`` is one). Registries and
             hosts keep a layer once, whatever the number of images on it.
     """
-    epoch = context.lock.pins.epoch
     compressed = context.scratch / "layer.tar.zst"
     context.run(["zstd", "-q", "-f", "-T0", "-3", "-o", compressed, layer])
-    layers: list[tuple[str, Path]] = []
+    plain_digests = []
     for lower in below:
         plain = context.scratch / "lower.tar"
         context.run(["zstd", "-q", "-d", "-f", "-o", plain, lower])
-        layers.append((file_digest(plain), lower))
-    layers.append((file_digest(layer), compressed))
-    blobs: dict[str, bytes | Path] = {}
+        plain_digests.append(f"sha256:{file_digest(plain)}")
+    plain_digests.append(f"sha256:{file_digest(layer)}")
+    members: dict[str, bytes | Path] = {"oci-layout": _json({"imageLayoutVersion": "1.0.0"})}
 
-    def blob(content: bytes) -> dict[str, Any]:
-        digest = hashlib.sha256(content).hexdigest()
-        blobs[digest] = content
-        return {"digest": f"sha256:{digest}", "size": len(content)}
+    def blob(kind: str, content: bytes | Path) -> dict[str, Any]:
+        """Add a blob; return its descriptor."""
+        digest = file_digest(content) if isinstance(content, Path) else hashlib.sha256(content).hexdigest()
+        members[f"blobs/sha256/{digest}"] = content
+        return {"mediaType": kind, "digest": f"sha256:{digest}", "size": _size(content)}
 
+    created = datetime.fromtimestamp(context.lock.pins.epoch, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     stated: dict[str, Any] = {
         "Entrypoint": list(config.entrypoint), "Cmd": list(config.cmd), "User": config.user,
         "WorkingDir": config.workdir, "Labels": dict(sorted(config.labels.items())),
         "Env": [f"{key}={value}" for key, value in sorted(config.env.items())],
     }  # fmt: skip
-    described = blob(_json({
-        "architecture": "amd64", "os": "linux", "created": _time(epoch),
+    described = blob(_CONFIG, _json({
+        "architecture": "amd64", "os": "linux", "created": created,
         "config": {key: value for key, value in stated.items() if value},
-        "rootfs": {"type": "layers", "diff_ids": [f"sha256:{plain_digest}" for plain_digest, _ in layers]},
-        "history": [{"created": _time(epoch), "created_by": "groundup.cloud supply"} for _ in layers],
+        "rootfs": {"type": "layers", "diff_ids": plain_digests},
+        "history": [{"created": created, "created_by": "groundup.cloud supply"} for _ in plain_digests],
     }))  # fmt: skip
-    listed = []
-    for _, path in layers:
-        digest = file_digest(path)
-        blobs[digest] = path
-        listed.append({"mediaType": _LAYER, "digest": f"sha256:{digest}", "size": path.stat().st_size})
-    manifest = blob(_json({
-        "schemaVersion": 2, "mediaType": _MANIFEST, "config": {"mediaType": _CONFIG, **described},
-        "layers": listed,
+    manifest = blob(_MANIFEST, _json({
+        "schemaVersion": 2, "mediaType": _MANIFEST, "config": described,
+        "layers": [blob(_LAYER, path) for path in (*below, compressed)],
     }))  # fmt: skip
     annotations = {"org.opencontainers.image.ref.name": reference}
-    index = {"schemaVersion": 2, "manifests": [{"mediaType": _MANIFEST, **manifest, "annotations": annotations}]}
-    members: dict[str, bytes | Path] = {"index.json": _json(index)}
-    members["oci-layout"] = _json({"imageLayoutVersion": "1.0.0"})
-    members |= {f"blobs/sha256/{digest}": content for digest, content in blobs.items()}
+    members["index.json"] = _json({"schemaVersion": 2, "manifests": [{**manifest, "annotations": annotations}]})
     with tarfile.open(context.output, "w", format=tarfile.USTAR_FORMAT) as archive:
         for name, content in sorted(members.items()):
-            _add(archive, name, content)
+            info = tarfile.TarInfo(name)
+            info.mode = 0o644
+            info.size = _size(content)
+            with content.open("rb") if isinstance(content, Path) else BytesIO(content) as stream:
+                archive.addfile(info, stream)
 
 
 def manifest_digest(archive: Path) -> str:
@@ -107,21 +104,9 @@ def manifest_digest(archive: Path) -> str:
         return str(json.load(stream)["manifests"][0]["digest"])
 
 
-def _add(archive: tarfile.TarFile, name: str, content: bytes | Path) -> None:
-    info = tarfile.TarInfo(name)
-    info.mode = 0o644
-    if isinstance(content, Path):
-        info.size = content.stat().st_size
-        with content.open("rb") as stream:
-            archive.addfile(info, stream)
-    else:
-        info.size = len(content)
-        archive.addfile(info, BytesIO(content))
-
-
 def _json(content: object) -> bytes:
     return json.dumps(content, sort_keys=True, separators=(",", ":")).encode()
 
 
-def _time(epoch: int) -> str:
-    return datetime.fromtimestamp(epoch, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+def _size(content: bytes | Path) -> int:
+    return content.stat().st_size if isinstance(content, Path) else len(content)

@@ -68,13 +68,13 @@ def _copy(entry: Entry, reference: str, digest: str, context: BuildContext) -> N
         ) from error
 
 
-def resolve(entry: Entry, *, scratch: Path) -> dict[str, str]:
-    """Fetch what the entry publishes and return key path below ``upstream`` -> digest, for digests not recorded yet."""
+def resolve(entry: Entry, *, scratch: Path) -> dict[tuple[str, ...], str]:
+    """Fetch what the entry publishes; return keys below ``upstream`` -> digest, for digests not recorded yet."""
     upstream = _upstream(entry)
     if upstream.reference:
-        return {} if upstream.digest else {"digest": _registry_digest(upstream.reference)}
+        return {} if upstream.digest else {("digest",): _registry_digest(upstream.reference)}
     return {
-        f"files.{name}.digest": download(file.url, scratch / "download")
+        ("files", name, "digest"): download(file.url, scratch / "download")
         for name, file in upstream.files.items()
         if file.digest is None
     }

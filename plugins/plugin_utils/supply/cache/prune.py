@@ -1,8 +1,8 @@
-"""Room in the cache: artifacts, unpacked roots, served files that the lock does not name and nothing used for a while.
+"""Prune the cache: remove artifacts, unpacked roots and served files that nothing names and nothing used for a while.
 
-Kept are: what the lock names, built or published; what any clone used in the last days (`Store.find` and `unpacked`
-touch a mark); and every root that something is mounted on or that a host of a lab of this user was made from. What runs
-that were killed left goes at once (``stale.py``).
+Kept are: what the lock names, built or published; what any clone used in the last days (`ArtifactStore.find` and
+`unpacked` touch a mark); roots that something is mounted on or a host of a lab of this user was made from. Stale files
+of killed runs go at once (``stale.py``).
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ import math
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import NamedTuple
 
 from ....module_utils._base.locks import locked
 from ...errors import GroundupError
@@ -29,17 +29,15 @@ from .unpack import home, mark, unpacked_name
 _MEBI = 2**20
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Removed:
-    """What was removed, or would be: its name below the cache, bytes of its files, when it was last used."""
+class Removed(NamedTuple):
+    """A directory that was removed, or would be."""
 
-    name: str
-    bytes: int
-    used: float  # seconds since 1970
+    name: str  # below the cache
+    bytes: int  # of its files
+    used: float  # seconds since 1970: the last time
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Place:
+class _Place(NamedTuple):
     """A directory of the cache that may go, the mark of its last use, and the lock of who changes it."""
 
     path: Path
@@ -47,7 +45,7 @@ class _Place:
     lock: Path
 
     def used(self) -> float:
-        """Return when it was last used; without a mark: when it came to be where it is; infinity when it is gone."""
+        """Return when it was last used; without a mark: when it was made; infinity when it is gone."""
         with suppress(FileNotFoundError):
             made = self.path.stat().st_ctime
             return self.mark.stat().st_mtime if self.mark.exists() else made
@@ -55,11 +53,7 @@ class _Place:
 
 
 def prune(lock: Lock, *, days: int, progress: Progress, dry_run: bool = False) -> tuple[Removed, ...]:
-    """Remove what may go (see above), with ``dry_run`` nothing; say what, and how many bytes.
-
-    Args:
-        days: what was used in that many days stays; at least 1, so that nothing in use now is taken away.
-    """
+    """Remove what nothing used for ``days``, at least 1; with ``dry_run`` only say what and how many bytes."""
     if days < 1:
         raise GroundupError(
             f"--days {days} is less than 1",
@@ -82,25 +76,21 @@ def prune(lock: Lock, *, days: int, progress: Progress, dry_run: bool = False) -
         with locked(place.lock):
             if (used := place.used()) > oldest:  # somebody asked for it, or took it away, while this one waited
                 continue
-            name = _name(place.path)
-            found = Removed(name=name, bytes=_bytes(place.path), used=used)
-            last = datetime.fromtimestamp(found.used, UTC).date()
-            progress(f"[prune] {verb} {name}: {found.bytes / _MEBI:.1f} MiB, last used {last}")
+            found = Removed(_name(place.path), _bytes(place.path), used)
+            last = datetime.fromtimestamp(used, UTC).date()
+            progress(f"[prune] {verb} {found.name}: {found.bytes / _MEBI:.1f} MiB, last used {last}")
             if not dry_run:
                 _remove(place)
             done.append(found)
-    total = sum(each.bytes for each in done)
-    said = "would be removed" if dry_run else "removed"
-    progress(
-        f"[prune] {len(done)} of {len(places)} unnamed directories {said}: {total} bytes ({total / _MEBI:.1f} MiB)"
-    )
+    total, how = sum(each.bytes for each in done), "would be removed" if dry_run else "removed"
+    progress(f"[prune] {len(done)} of {len(places)} unnamed directories {how}: {total} bytes ({total / _MEBI:.1f} MiB)")
     return tuple(done)
 
 
 def _artifacts(store: ArtifactStore, named: set[tuple[str, str]]) -> Iterator[_Place]:
     for path in sorted(manifest.parent for manifest in store.root.glob("*/[!.]*/manifest.json")):
         if (path.parent.name, path.name) not in named:
-            yield _Place(path=path, mark=path / MARK, lock=path.parent / ".lock")
+            yield _Place(path, path / MARK, path.parent / ".lock")
 
 
 def _roots(store: ArtifactStore, named: set[tuple[str, str]]) -> Iterator[_Place]:
@@ -109,7 +99,7 @@ def _roots(store: ArtifactStore, named: set[tuple[str, str]]) -> Iterator[_Place
     mounts = _mounts()
     for path in sorted(home().glob("[!.]*")):
         if path.name not in kept and str(path) not in mounts:
-            yield _Place(path=path, mark=mark(path), lock=home() / f".{path.name.rpartition('-')[0]}.lock")
+            yield _Place(path, mark(path), home() / f".{path.name.rpartition('-')[0]}.lock")
 
 
 def _served(lock: Lock) -> Iterator[_Place]:
@@ -117,7 +107,7 @@ def _served(lock: Lock) -> Iterator[_Place]:
     named = {(entry.name, entry.version) for entry in lock.artifacts.values()}
     for path in sorted(laid_out.parent for laid_out in served().glob("*/[!.]*/" + LAID_OUT)):
         if (path.parent.name, path.name) not in named:
-            yield _Place(path=path, mark=path / LAID_OUT, lock=served() / ".lock")
+            yield _Place(path, path / LAID_OUT, served() / ".lock")
 
 
 def _mounts() -> str:

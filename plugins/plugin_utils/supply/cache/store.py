@@ -28,7 +28,7 @@ MARK = "used"  # a file beside the payload whose time says when the artifact was
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
-    """What is known of a stored artifact; ``files`` are name, size and mtime of its files when it was stored."""
+    """What is known of a stored artifact."""
 
     name: str
     version: str
@@ -38,15 +38,15 @@ class Manifest:
     cpu_seconds: float
     wall_seconds: float
     inputs: dict[str, Any]
-    files: list[list[int | str]]
+    files: list[list[int | str]]  # name, size and mtime of its files when it was stored
 
 
 class ArtifactStore:
-    """The artifacts of one cache directory."""
+    """The artifacts of the cache."""
 
-    def __init__(self, root: Path | None = None) -> None:
-        """Open (and make) the store below ``root``; default: the user's cache."""
-        self.root = (root or cache_dir()) / "artifacts"
+    def __init__(self) -> None:
+        """Open the store of the user's cache, made when missing."""
+        self.root = cache_dir() / "artifacts"
         self.root.mkdir(parents=True, exist_ok=True)
 
     def find(self, entry: Entry, key: str, *, thorough: bool = False) -> Artifact | None:

@@ -1,8 +1,7 @@
-"""The model of ``supply.lock``: every artifact by name, what it is made of, and where it could be had ready made.
+"""The model of ``supply.lock``: every artifact by name, what it is made of, and where its project publishes it.
 
-The lock holds names, versions and digests, never a package mirror: mirrors are this machine's own business
-(``machine.py``). Builders read only their entry's ``inputs`` and the artifacts it ``needs``, so that the entry, the
-builder's version and its source files say everything about an artifact (``keys.py``).
+Names, versions and digests, never a package mirror (``machine.py``). Builders read only their entry's ``inputs`` and
+what it ``needs``, so that entry, builder's version and source files identify an artifact (``keys.py``).
 """
 
 from __future__ import annotations
@@ -153,9 +152,8 @@ class Lock(_Strict):
     def by(self, source: Source) -> Lock:
         """Return the lock as ``source`` reads it.
 
-        ``upstream``: whatever is published is fetched, by the builder of that name. What nobody publishes (a root file
-        system of one's own) is built as ever. ``build``: fetched is only what cannot be built, whose builder is
-        ``upstream``. Either way the digests are part of the entry's inputs, and so of its key.
+        ``upstream``: what is published is fetched, by the builder of that name; the rest is built. ``build``: only what
+        cannot be built is fetched. Either way the digests are part of the entry's inputs, and so of its key.
         """
         fetched = {
             name: entry.model_copy(
@@ -167,10 +165,7 @@ class Lock(_Strict):
         return self.model_copy(update={"artifacts": {**self.artifacts, **fetched}})
 
     def select(self, names: str | Iterable[str] | None) -> tuple[str, ...]:
-        """Return the artifacts meant by ``names``, without what they need: artifact or group names.
-
-        None: all that a site needs whatever it chooses.
-        """
+        """Return the artifacts meant by ``names`` (artifacts, groups; None: all but optional ones), without needs."""
         if names is None:
             return tuple(name for name, entry in self.artifacts.items() if not entry.optional)
         chosen: dict[str, None] = {}
@@ -191,14 +186,17 @@ class Lock(_Strict):
 
     def closure(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """Return ``names`` and everything they need, needs first."""
-        graph: dict[str, tuple[str, ...]] = {}
-        waiting = list(names)
-        while waiting:
-            name = waiting.pop()
-            if name not in graph:
-                graph[name] = self.artifacts[name].needs
-                waiting.extend(graph[name])
-        return tuple(graphlib.TopologicalSorter(graph).static_order())
+        found: dict[str, None] = {}
+
+        def visit(name: str) -> None:
+            if name not in found:
+                for need in self.artifacts[name].needs:
+                    visit(need)
+                found[name] = None
+
+        for name in names:
+            visit(name)
+        return tuple(found)
 
 
 def load_lock(path: Path = DEFAULT_PATH) -> Lock:

@@ -1,8 +1,7 @@
-"""What a site's seed serves, by content: the record that says what is behind the plan's names.
+"""Digests of everything a site's seed serves.
 
-The plan is pure and knows names and versions only, and an artifact made again under the same version is other content
-under the same name. So whoever publishes writes down what it was. Nodes are told the digest, and what they run is what
-was published. The record is kept with the site's state, not in the cache, which may be deleted at any time.
+The plan is pure: it knows names and versions, and an artifact made again under its version is other content. So what is
+published is written down, and nodes are told digests. The record is part of the site's state, not of the cache.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ class PublishedDigests:
         return asdict(self)
 
     def updated(self, newer: PublishedDigests) -> PublishedDigests:
-        """Return this record with all that ``newer`` knows laid over it: what is not published again stays served."""
+        """Return this record updated by ``newer``: what is not published again stays served."""
         return PublishedDigests(images={**self.images, **newer.images}, files={**self.files, **newer.files})
 
     def without(self, images: Iterable[str], files: Iterable[str]) -> PublishedDigests:
@@ -67,7 +66,7 @@ class PublishedDigests:
     def pin(self, references: Mapping[str, str], *, registry: str) -> dict[str, str]:
         """Return ``references`` with the digest behind each that names an image of the record in ``registry``.
 
-        A reference to another registry, or with a digest of its own, is what its author wrote.
+        References to other registries, and those with a digest, stay as they are.
         """
         pinned = {}
         for name, reference in references.items():
@@ -100,10 +99,9 @@ def save(site: str, record: PublishedDigests) -> None:
 
 
 def required(site: str, *, seed: str | None, dry_run: bool) -> PublishedDigests:
-    """Return the record that nodes of ``site`` are told from.
+    """Return the record of ``site``; an empty one without a ``seed``, or in a dry run before the first publishing.
 
-    Without a ``seed`` there is none: an existing registry answers for its own names. With ``dry_run`` there may be
-    none yet, and names stay names. Otherwise raises GroundupError when it is missing.
+    Otherwise raises GroundupError when there is none.
     """
     record = load(site) if seed else PublishedDigests()
     if record is None and not dry_run:
@@ -117,7 +115,7 @@ def required(site: str, *, seed: str | None, dry_run: bool) -> PublishedDigests:
 
 
 def of_dry_run(variables: Mapping[str, Any], *, seed: str | None) -> PublishedDigests | None:
-    """Return what ``seed`` would serve, as its own layer said before in this run in check mode; None: it did not."""
+    """Return what ``seed`` would serve, as its layer said earlier in this dry run; None: it did not."""
     if not seed or not dry_run(variables) or seed not in variables.get("hostvars", {}):
         return None
     said = variables["hostvars"][seed].get("seed_published") or {}

@@ -1,4 +1,4 @@
-"""The way into a seed's registry: it takes images at the seed's own loopback only, and ssh leads there."""
+"""An ssh tunnel to a seed's registry, which takes images at the seed's loopback only."""
 
 from __future__ import annotations
 
@@ -22,10 +22,7 @@ _OURS = (
 
 
 def ssh_command(option: Callable[[str], Any], *, transport: str) -> list[str]:
-    """Return the ssh command with which Ansible reaches a host, by ``option`` of its connection.
-
-    Raises GroundupError when the connection is another one.
-    """
+    """Return the ssh command of Ansible's connection, by its options. Raises GroundupError for another connection."""
     if transport != "ssh":
         raise GroundupError(
             f"the seed is reached by connection {transport}",
@@ -48,12 +45,13 @@ def ssh_command(option: Callable[[str], Any], *, transport: str) -> list[str]:
 
 @contextmanager
 def tunnel(ssh: Sequence[str], target: str, *, seconds: float = 60) -> Iterator[str]:
-    """Give ``address:port`` of this machine's loopback that is ``target`` of the host, until the end of the block.
+    """Yield an ``address:port`` here that leads to ``target`` of the host that the command ``ssh`` reaches.
 
-    ``ssh`` is a command that reaches the host. Raises GroundupError when it does not, or when no registry answers
-    there within ``seconds``.
+    Raises GroundupError when it does not reach it, or when no registry answers there within ``seconds``.
     """
-    here = f"127.0.0.1:{_free_port()}"
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        here = f"127.0.0.1:{listener.getsockname()[1]}"
     # setpriv: it dies with this process, whatever ends it.
     command = ["setpriv", "--pdeathsig", "TERM", ssh[0], *_OURS, "-L", f"{here}:{target}", *ssh[1:]]
     with tempfile.TemporaryFile() as said:
@@ -69,12 +67,6 @@ def tunnel(ssh: Sequence[str], target: str, *, seconds: float = 60) -> Iterator[
         finally:
             process.terminate()
             process.wait()
-
-
-def _free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return int(listener.getsockname()[1])
 
 
 def _answers(url: str) -> bool:
