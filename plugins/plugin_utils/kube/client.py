@@ -91,9 +91,11 @@ class Api:
         body: Any = None,
         content_type: str = "application/json",
         accept: str = "application/json",
+        timeout: float | None = None,
     ) -> Object:
         """Send one request and return its JSON answer. Raises ApiError with the API server's own message."""
-        text = self._text(method, path, query=query, body=body, content_type=content_type, accept=accept)
+        limit = urllib3.Timeout(timeout) if timeout else None
+        text = self._text(method, path, query=query, body=body, content_type=content_type, accept=accept, timeout=limit)
         return dict(json.loads(text)) if text else {}
 
     def text(self, path: str, **query: str) -> str:

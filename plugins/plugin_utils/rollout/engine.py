@@ -25,6 +25,7 @@ from ..process import InterruptedRunError, Processes, stop_on_signals
 from ..secrets import Redactor
 from ..services import keystone
 from ..services.verification import Check, Verification
+from .apply import lease
 from .apply.deploy import DeployResult, Tools, deploy
 from .apply.limits import Limits, claims
 from .apply.progress import Progress
@@ -89,11 +90,17 @@ class Rollout:
 
         ``before`` is called when the gate is passed, just before the first change.
 
-        Raises GateRefusedError before anything is changed, RolloutError when the cluster cannot be reached,
-        InterruptedRunError when the run is told to stop.
+        Raises GateRefusedError before anything is changed, RolloutError when the cluster cannot be reached or another
+        run holds the lease, LeaseLostError when another run took it, InterruptedRunError when the run is told to stop.
         """
         api = self._cluster()
-        with stop_on_signals(self._processes):
+        with (
+            stop_on_signals(self._processes),
+            lease.held(
+                api, namespace=self._plan.openstack.namespace, seconds=self._options.lease, say=self._say,
+                lost=self._processes.stop,
+            ),
+        ):  # fmt: skip
             found, reasons = self._preview()
             if found.broken:
                 return self._predicted(found, reasons)

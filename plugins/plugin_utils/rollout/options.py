@@ -14,6 +14,8 @@ class Options:
     verify_timeout: float = 180.0  # until its service answers as it should
     hook_timeout: int = 1200  # one hook job; helm's own limit
     patience: float = 1.0  # factor on the patience of the rules: how long a hopeless sight is looked at
+    lease: float = 60.0  # how long another controller waits for a run of which nothing is heard
+    remove: tuple[str, ...] = ()  # releases to remove, that are no longer in the site file
     site_file: str = "SITE"  # as the operator would name it on a command line
     force: tuple[str, ...] = ()  # gate reasons that are accepted: "code" or "code:release"
     limits: Mapping[str, int] = field(default_factory=dict)

@@ -1,21 +1,20 @@
-"""Opens a rollout for a site: its plan, its cluster, its secrets, helm, and the lock that keeps two runs apart.
+"""Open a rollout for a site: its plan, its cluster, its secrets, helm, and the lock of this machine.
 
 The lock is a file in the state directory, held open by this process and every helm it starts. So a new run waits until
-the last child of a killed one is gone, and never meets a helm that is still writing.
+the last child of a killed one is gone, and never meets a helm that is still writing. Controllers are kept apart by the
+lease in the cluster (`apply.lease`).
 """
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
-import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ...module_utils._base.files import write_file
+from ...module_utils._base.locks import locked
 from ..compose import site_plan, with_images
 from ..helm.client import Helm
 from ..kube.client import Api
@@ -134,28 +133,21 @@ def _lock(directory: Path, *, say: Callable[[str], None], wanted: bool) -> Itera
         return
     directory.mkdir(parents=True, exist_ok=True, mode=0o700)
     path = directory / "rollout.lock"
-    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        end, told = time.monotonic() + _LOCK_WAIT, False
-        while True:
+    with ExitStack() as stack:
+        try:
+            handle = stack.enter_context(locked(path, timeout=0))
+        except TimeoutError:
+            say("waiting for the children of an earlier rollout to end")
             try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if not told:
-                    say("waiting for the children of an earlier rollout to end")
-                    told = True
-                if time.monotonic() > end:
-                    raise RolloutError(
-                        "another rollout of this site is under way",
-                        where=str(path),
-                        why="two at once would undo each other's work",
-                        remedy=f"wait for it, or see who holds the lock: fuser {path}",
-                    ) from None
-                time.sleep(0.5)
+                handle = stack.enter_context(locked(path, timeout=_LOCK_WAIT))
+            except TimeoutError as error:
+                raise RolloutError(
+                    "another rollout of this site is under way on this machine",
+                    where=str(path),
+                    why="two at once would undo each other's work",
+                    remedy=f"wait for it, or see who holds the lock: fuser {path}",
+                ) from error
         yield handle
-    finally:
-        os.close(handle)
 
 
 def _seconds(directory: Path) -> dict[str, float]:

@@ -60,7 +60,9 @@ class Site:
         processes = Processes()
         plan: Any = SimpleNamespace(
             site="test",
-            openstack=SimpleNamespace(release="2026.1", releases=releases, charts=str(CHARTS)),
+            openstack=SimpleNamespace(
+                release="2026.1", releases=releases, charts=str(CHARTS), namespace=self.namespace
+            ),
             supply=SimpleNamespace(images={}),
             kubernetes=SimpleNamespace(version="1.36.3"),
             edge=SimpleNamespace(endpoints=(), address="127.0.0.1"),

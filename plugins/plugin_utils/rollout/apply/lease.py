@@ -1,0 +1,198 @@
+"""One rollout at a time, from whatever controller: a Lease in the cluster is held while a run may change something.
+
+The holder renews it; a run that cannot renew it stops before anybody else may take it over. A lease is abandoned when
+whoever wants it saw it unchanged for its whole duration (no two clocks are compared), or when its holder is a dead
+process of this same machine.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+from ...kube.client import Api, ApiError
+from ...kube.types import Object, resource_path
+from ...process import InterruptedRunError
+from ..types import RolloutError
+
+NAME = "groundup-rollout"
+_API = "coordination.k8s.io/v1"
+_CONFLICT, _MISSING = 409, 404
+# Parts of the time a lease lasts: between two renewals, for one request, and until a run that cannot renew it gives up.
+# The rest is for its children to end.
+_RENEWED, _REQUEST, _GIVEN_UP = 1 / 6, 1 / 12, 0.6
+
+
+class LeaseLostError(RolloutError):
+    """Somebody else holds the rollout's lease, or may: nothing more is changed."""
+
+
+@contextmanager
+def held(
+    api: Api, *, namespace: str, seconds: float, say: Callable[[str], None], lost: Callable[[], object]
+) -> Iterator[None]:
+    """Hold the rollout's lease while the block runs.
+
+    Args:
+        api: the cluster.
+        namespace: where the lease is.
+        seconds: how long it lasts without being renewed.
+        say: gets a line when somebody else has it and it is not known yet whether they still run.
+        lost: called when it is lost; it makes the block end with InterruptedRunError.
+
+    Raises:
+        RolloutError: another run holds it.
+        LeaseLostError: it was lost, so the block was interrupted.
+        ApiError: the cluster does not answer.
+    """
+    lease = _Lease(api, namespace, seconds, lost)
+    lease.acquire(say)
+    thread = threading.Thread(target=lease.renew, name="lease", daemon=True)
+    thread.start()
+    try:
+        yield
+    except InterruptedRunError as error:
+        if lease.trouble:
+            raise LeaseLostError(
+                f"the rollout's lease was lost: {lease.trouble}",
+                where=lease.where,
+                why="another controller may roll out now, and two at once would undo each other's work",
+                remedy="see who holds it (kubectl get lease); run again when nobody does",
+            ) from error
+        raise
+    finally:
+        lease.ended.set()
+        thread.join()
+        lease.release()
+
+
+class _Lease:
+    def __init__(self, api: Api, namespace: str, seconds: float, lost: Callable[[], object]) -> None:
+        self._api, self._seconds, self._lost = api, seconds, lost
+        self._collection = resource_path(_API, "leases", namespace=namespace)
+        self._path = f"{self._collection}/{NAME}"
+        self._me = f"{_this_machine()}:{os.getpid()}:{_started(os.getpid())}:{secrets.token_hex(4)}"
+        self._item: Object = {}
+        self._meta = {"name": NAME, "namespace": namespace}
+        self.where = f"Lease/{NAME} in {namespace}"
+        self.ended = threading.Event()
+        self.trouble = ""  # how it was lost
+
+    def acquire(self, say: Callable[[str], None]) -> None:
+        """Take the lease when nobody holds it. Raises RolloutError when somebody does, and is alive."""
+        seen: Object = {}
+        since = 0.0
+        while True:
+            found = self._api.find(self._path)
+            if found is None or self._is_free(found) or (found == seen and time.monotonic() - since > _lasts(found)):
+                if self._take(found):
+                    return
+                seen = {}
+            elif not seen:
+                say(f"{_holder(found)} holds {self.where}: waiting up to {_lasts(found):g} s whether it runs")
+                seen, since = found, time.monotonic()
+            elif found != seen:
+                spec = found["spec"]
+                raise RolloutError(
+                    f"another rollout is under way: {_holder(found)}, since {spec.get('acquireTime')}",
+                    where=self.where,
+                    why="two at once would undo each other's work",
+                    remedy="wait for it, or end that process; its lease is free "
+                    f"{spec.get('leaseDurationSeconds')} s later at the latest",
+                )
+            time.sleep(min(1.0, self._seconds * _REQUEST))
+
+    def renew(self) -> None:
+        """Renew the lease until the run ends; end the run when the lease is lost."""
+        renewed, pause = time.monotonic(), _RENEWED
+        while not self.ended.wait(self._seconds * pause):
+            try:
+                self._write("PUT", self._path, self._item)
+            except ApiError as error:
+                taken = error.status in (_CONFLICT, _MISSING)
+                if taken or time.monotonic() - renewed > self._seconds * _GIVEN_UP:
+                    self.trouble = "somebody else has taken or removed it" if taken else error.message
+                    self._lost()
+                    return
+                pause = _REQUEST / 2
+            else:
+                renewed, pause = time.monotonic(), _RENEWED
+
+    def release(self) -> None:
+        """Give the lease up, if it is still ours. A cluster that does not answer forgets it by itself."""
+        meta = self._item["metadata"]
+        mine = {"uid": meta["uid"], "resourceVersion": meta["resourceVersion"]}
+        try:
+            self._api.delete(self._path, body={"preconditions": mine})
+        except ApiError:
+            return
+
+    def _take(self, found: Object | None) -> bool:
+        """Write ourselves into the lease as it was found; return False when somebody else was faster."""
+        now = _now()
+        spec = {"acquireTime": now, "leaseTransitions": 0}
+        meta: Object = dict(self._meta)
+        if found is not None:
+            spec["leaseTransitions"] = int(found.get("spec", {}).get("leaseTransitions") or 0) + 1
+            meta["resourceVersion"] = found["metadata"]["resourceVersion"]
+        try:
+            self._write("POST" if found is None else "PUT", self._collection if found is None else self._path,
+                        {"metadata": meta, "spec": spec})  # fmt: skip
+        except ApiError as error:
+            if error.status == _CONFLICT or (found is not None and error.status == _MISSING):
+                return False
+            raise
+        return True
+
+    def _write(self, method: str, path: str, item: Object) -> None:
+        # The resource version in the metadata is the precondition: what changed meanwhile is a conflict.
+        mine = {"holderIdentity": self._me, "renewTime": _now(), "leaseDurationSeconds": max(1, round(self._seconds))}
+        body = {**item, "apiVersion": _API, "kind": "Lease", "spec": {**item["spec"], **mine}}
+        self._item = self._api.request(method, path, body=body, timeout=max(1.0, self._seconds * _REQUEST))
+
+    def _is_free(self, found: Object) -> bool:
+        machine, pid, started = _parts(found)
+        return not machine or (machine == _this_machine() and _started(int(pid)) != started)
+
+
+def _parts(lease: Object) -> tuple[str, str, str]:
+    """Return machine, process and its start of the holder; all empty when nobody holds it."""
+    identity = str((lease.get("spec") or {}).get("holderIdentity") or "")
+    parts = identity.rsplit(":", 3)
+    return (parts[0], parts[1], parts[2]) if len(parts) == 4 else (identity, "", "")
+
+
+def _holder(lease: Object) -> str:
+    machine, pid, _ = _parts(lease)
+    host = machine.partition("/")[0]
+    return f"process {pid} on {host}" if pid else host
+
+
+def _lasts(lease: Object) -> float:
+    return float((lease.get("spec") or {}).get("leaseDurationSeconds") or 0)
+
+
+def _this_machine() -> str:
+    """Return what tells this machine, as it runs now, from any other: processes are compared on it alone."""
+    boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    return f"{socket.gethostname()}/{boot}/{Path('/proc/self/ns/pid').stat().st_ino}"
+
+
+def _started(pid: int) -> str:
+    """Return when a process was started, in the kernel's ticks; "" when it is dead."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+    except OSError:
+        return ""
+    return "" if fields[0] in "ZX" else fields[19]
+
+
+def _now() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
