@@ -13,9 +13,10 @@ from typing import Any
 import pytest
 import yaml
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
-from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import site_plan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import with_values
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, build_site, make_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import ReleasePlan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.services import of_kind
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = Path(__file__).parent / "data"
@@ -25,20 +26,22 @@ Render = Callable[[ReleasePlan, Path], str]
 
 @pytest.fixture(scope="session", params=SITES)
 def plan(request: pytest.FixtureRequest) -> Plan:
-    """The plan of every example site."""
-    return site_plan(ROOT / "inventories" / request.param / "site.yml")
-
-
-@pytest.fixture(scope="session")
-def keys() -> Any:
-    """Key paths and types of the real charts' values, by chart."""
-    return json.loads((DATA / "keys.json").read_text())
+    """The plan of every example site, with every service that is deployed."""
+    data = yaml.safe_load((ROOT / "inventories" / request.param / "site.yml").read_text())
+    data["openstack"]["services"] = [record.name for record in of_kind("service") if record.values]
+    return with_values(make_plan(build_site(data)))
 
 
 @pytest.fixture(scope="session")
 def facts() -> Any:
-    """Objects the real charts render with default values, by chart."""
-    return json.loads((DATA / "objects.json").read_text())
+    """Facts of the real charts, by chart: ``keys`` and types of their values, ``objects``, those ``relied_on``."""
+    return {path.stem: json.loads(path.read_text()) for path in (DATA / "charts").glob("*.json")}
+
+
+@pytest.fixture(scope="session")
+def keys(facts: Any) -> Any:
+    """Key paths and types of the real charts' values, by chart."""
+    return {chart: fact["keys"] for chart, fact in facts.items()}
 
 
 @pytest.fixture(scope="session")
@@ -87,8 +90,8 @@ def real_charts() -> Path:
     if not where:
         pytest.skip("GROUNDUP_OSH_CHARTS is not set: no OpenStack-Helm charts to render (docs/charts.md)")
     directory = Path(where)
-    if not list(directory.glob("keystone-*.tgz")):
-        pytest.skip(f"GROUNDUP_OSH_CHARTS={where} holds no keystone-*.tgz (docs/charts.md)")
+    if not list(directory.glob("*.tgz")):
+        pytest.skip(f"GROUNDUP_OSH_CHARTS={where} holds no packaged chart (docs/charts.md)")
     return directory
 
 

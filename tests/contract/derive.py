@@ -1,10 +1,11 @@
 """Derives the facts the contract tests hold our charts and values against, from OpenStack-Helm's own charts.
 
-Usage: python tests/contract/derive.py VALUES OBJECTS [CHART...]
+Usage: ci/run python tests/contract/derive.py VALUES OBJECTS [CHART...]
 
 VALUES holds <chart>.yaml, each a chart's values.yaml; OBJECTS holds <chart>.yaml, each the list of what it renders
-with default values ({kind, name, labels, ports, keys, headless}). Written: data/keys.json (key paths and types, no
-values) and data/objects.json. Run it again when the charts' version changes.
+with default values ({kind, name, labels, ports, keys, headless}). Written: data/charts/<chart>.json with ``keys`` (key
+paths and types, no values) and ``objects``; what others rely on (``relied_on``) is kept as it was written by hand. Run
+it again when the charts' version changes. Without CHART: every chart that is deployed.
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from ansible_collections.groundup.cloud.plugins.plugin_utils.services import RECORDS
 
 DATA = Path(__file__).parent / "data"
-CHARTS = ("mariadb", "rabbitmq", "memcached", "keystone")
 KEPT = ("kind", "name", "labels", "ports", "keys", "headless", "containers")
 
 
@@ -30,20 +31,17 @@ def types(value: Any) -> Any:
 
 
 def main() -> None:
-    """Write both files."""
+    """Write a file for each chart."""
     values, objects, *charts = sys.argv[1:]
-    chosen = tuple(charts) or CHARTS
-    DATA.mkdir(exist_ok=True)
-    keys = {chart: types(yaml.safe_load((Path(values) / f"{chart}.yaml").read_text())) for chart in chosen}
-    found = {
-        chart: [
-            {key: item[key] for key in KEPT if key in item}
-            for item in yaml.safe_load((Path(objects) / f"{chart}.yaml").read_text())
-        ]
-        for chart in chosen
-    }
-    for name, data in (("keys", keys), ("objects", found)):
-        (DATA / f"{name}.json").write_text(json.dumps(data, indent=1, sort_keys=True) + "\n")
+    for chart in charts or [record.name for record in RECORDS.values() if record.values]:
+        path = DATA / "charts" / f"{chart}.json"
+        rendered = yaml.safe_load((Path(objects) / f"{chart}.yaml").read_text())
+        fact = {
+            "keys": types(yaml.safe_load((Path(values) / f"{chart}.yaml").read_text())),
+            "objects": [{key: item[key] for key in KEPT if key in item} for item in rendered],
+            "relied_on": json.loads(path.read_text())["relied_on"] if path.is_file() else [],
+        }
+        path.write_text(json.dumps(fact, indent=1, sort_keys=True) + "\n")
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..errors import GroundupError
-from ..kube.workloads import is_ready
 from .parts import anti_affinity, node_labels, probe, resources
 from .record import ServiceRecord, Values
 from .secrets import account
@@ -134,7 +133,7 @@ def _unreachable(context: VerifierContext, pod: dict[str, Any] | None) -> str:
     """Return why a member cannot even be asked, ``""`` when it can. A node that is gone would answer after minutes."""
     if pod is None:
         return "it has no pod"
-    if is_ready(pod):
+    if context.is_ready(pod):
         return ""
     statuses = (pod.get("status") or {}).get("containerStatuses") or ()
     node = str((pod.get("spec") or {}).get("nodeName") or "")

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.output.services import PAGE, page
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services import RECORDS, needs, of_kind, provider
+from ansible_collections.groundup.cloud.plugins.plugin_utils.services.secrets import secrets
 
+ROOT = Path(__file__).resolve().parents[3]
 UTILS = "ansible_collections.groundup.cloud.plugins.plugin_utils"
 
 
@@ -21,13 +25,16 @@ def test_the_plan_reads_records_without_a_client_library_or_the_rollout() -> Non
     found = imported_with("plan")
     assert f"{UTILS}.services.keystone" in found
     assert not {"kubernetes", "urllib3", "requests", "cryptography"} & found
-    assert not {
-        name for name in found if name.startswith((f"{UTILS}.rollout", f"{UTILS}.kube.client", f"{UTILS}.helm"))
-    }
+    assert not {name for name in found if name.startswith((f"{UTILS}.rollout", f"{UTILS}.kube", f"{UTILS}.helm"))}
 
 
 def test_records_know_nothing_of_the_plan() -> None:
     assert not {name for name in imported_with("services.keystone") if name.startswith(f"{UTILS}.plan")}
+
+
+def test_the_tables_of_the_documentation_are_fresh() -> None:
+    assert (ROOT / PAGE).read_text() == page(ROOT)
+    assert not [name for name in secrets() if f"| `{name}` |" not in page(ROOT)]
 
 
 def test_infrastructure_comes_first_then_services_by_name() -> None:

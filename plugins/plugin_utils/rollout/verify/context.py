@@ -28,6 +28,8 @@ class VerifierContext:
     values: dict[str, Any]  # with secrets resolved: never to be printed
     authority: Path  # certificate of the site's own CA
 
+    is_ready = staticmethod(is_ready)
+
     def value(self, path: str) -> Any:
         """Return the value at a dotted path, None when there is none."""
         return at(self.values, path)
