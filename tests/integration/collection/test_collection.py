@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import yaml
 
 ROOT = Path(__file__).resolve().parents[3]
 KINDS = {
@@ -55,6 +56,13 @@ def test_the_built_collection_leaves_out_what_a_user_does_not_need(installed: Pa
     assert (collection / "supply.lock").is_file()
     for name in (".run", ".git", ".ci", "tests", "molecule"):
         assert not (collection / name).exists(), name
+
+
+def test_what_an_execution_environment_is_made_of_is_in_the_built_collection(installed: Path) -> None:
+    collection = installed / "ansible_collections/groundup/cloud"
+    named = yaml.safe_load((collection / "meta/execution-environment.yml").read_text())["dependencies"]
+    for file in named.values():
+        assert (collection / file).is_file(), file
 
 
 @pytest.mark.parametrize("directory", KINDS)

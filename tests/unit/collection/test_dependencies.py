@@ -10,6 +10,7 @@ from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
+from ansible_collections.groundup.cloud.plugins.plugin_utils.lab_check import TOOLS
 
 ROOT = Path(__file__).resolve().parents[3]
 # The engine comes with the package `ansible`, its templates with the engine; what lies beside a file is ours.
@@ -56,3 +57,10 @@ def test_every_requirement_has_its_reason() -> None:
     rows = (ROOT / "docs/dependencies.md").read_text(encoding="utf-8").splitlines()
     told = "\n".join(_plain(row.split("|")[1]) for row in rows if row.startswith("| "))
     assert {name for name in _asked_for(*_ALL) if not re.search(rf"(?<![a-z]){name}(?![a-z])", told)} == set()
+
+
+def test_what_a_lab_asks_of_the_machine_is_what_bootstrap_installs() -> None:
+    lines = (ROOT / "meta/bindep.txt").read_text(encoding="utf-8").splitlines()
+    installed = {line.split()[0] for line in lines if not line.startswith("#") and "platform:rpm" not in line}
+    essential = {"coreutils", "mount"}  # of every Debian
+    assert set(TOOLS.values()) - essential <= installed
