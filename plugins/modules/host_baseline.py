@@ -10,6 +10,7 @@ version_added: 0.1.0
 description:
   - Names, access, kernel parameters and modules, time, trust store, package sources, the size of the journal, units
     that are off and file modes, in one pass. Only what differs is touched.
+  - Then verifies the host, as M(groundup.cloud.host_info) does, but in check mode.
   - Refuses a host that was set up with the secrets of another site, before it changes anything, and a node of a
     cluster that had another name, or whose API has a name that is not among O(names).
 options:
@@ -156,6 +157,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._host import (
     units,
 )
 from ansible_collections.groundup.cloud.plugins.module_utils._host.units import Unit
+from ansible_collections.groundup.cloud.plugins.module_utils._host.verification import verify
 
 BELONGS = Path("/etc/groundup/site")
 SYSCTL = Path("/etc/sysctl.d/90-groundup.conf")
@@ -168,8 +170,8 @@ KUBECONFIGS = (Path("/etc/kubernetes/admin.conf"), Path("/etc/kubernetes/kubelet
 SERVER = re.compile(r"^\s*server:\s*https://([^\s:\[]*[a-z][^\s:]*)", re.MULTILINE)
 
 
-def converge(changes: Changes, wanted: dict[str, Any]) -> dict[str, Any]:
-    """Bring the host to what ``wanted`` says and return the module's result. Raises GroundupError."""
+def converge(changes: Changes, wanted: dict[str, Any]) -> None:
+    """Bring the host to what ``wanted`` says. Raises GroundupError."""
     belongs(changes, site=wanted["site"], store=wanted["store"])
     keeps_its_cluster(wanted["name"], names=wanted["names"])
     naming.own_name(changes, wanted["name"])
@@ -204,7 +206,6 @@ def converge(changes: Changes, wanted: dict[str, Any]) -> dict[str, Any]:
         changes.warnings.append(
             "swap is on: a control plane that swaps misses its deadlines; turn it off on the machine"
         )
-    return changes.result()
 
 
 def _mirror(wanted: dict[str, Any]) -> sources.Mirror | None:
@@ -285,7 +286,14 @@ def main() -> None:
         supports_check_mode=True,
     )
     changes = Changes(check=module.check_mode)
-    finish(module, lambda: converge(changes, module.params), changes=changes)
+
+    def work() -> dict[str, Any]:
+        converge(changes, module.params)
+        if not changes.check:
+            verify(changes, module.params)
+        return changes.result()
+
+    finish(module, work, changes=changes)
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._host import (
     sources,
     trust,
     units,
+    verification,
 )
 from ansible_collections.groundup.cloud.plugins.modules import host_baseline
 
@@ -311,16 +312,14 @@ def test_the_resolver_of_a_host_is_written_only_when_the_site_says_which(
 
 
 def test_names_that_resolve_elsewhere_or_not_at_all_are_all_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    from ansible_collections.groundup.cloud.plugins.modules import host_info
-
     def ask(name: str, _port: None) -> list[Any]:
         if name == "gone.lab.test":
             raise OSError(-2, "Name or service not known")
         return [(0, 0, 0, "", ("10.0.0.1", 0))]
 
-    monkeypatch.setattr(host_info, "socket", SimpleNamespace(getaddrinfo=ask))
+    monkeypatch.setattr(verification, "socket", SimpleNamespace(getaddrinfo=ask))
     names = {"right.lab.test": "10.0.0.1", "wrong.lab.test": "10.0.0.2", "gone.lab.test": "10.0.0.3"}
-    assert host_info.unresolved(names) == [
+    assert verification.unresolved(names) == [
         "gone.lab.test: Name or service not known, not 10.0.0.3",
         "wrong.lab.test: 10.0.0.1, not 10.0.0.2",
     ]

@@ -1,0 +1,49 @@
+"""Whether a host has the names, resolvers and CA of its site, and lets in only whom it should."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Mapping
+from typing import Any
+
+from .._base.changes import Changes
+from .._base.errors import GroundupError
+from . import access, clock, naming, trust
+
+
+def unresolved(names: Mapping[str, str]) -> list[str]:
+    """Return a line for each of ``names`` that the host's resolver does not give its address."""
+    found = []
+    for name, address in sorted(names.items()):
+        try:
+            addresses = sorted({str(entry[4][0]) for entry in socket.getaddrinfo(name, None)})
+        except OSError as error:
+            found.append(f"{name}: {error.strerror}, not {address}")
+        else:
+            if address not in addresses:
+                found.append(f"{name}: {', '.join(addresses)}, not {address}")
+    return found
+
+
+def verify(changes: Changes, wanted: dict[str, Any]) -> dict[str, Any]:
+    """Return the state of the clock and resolvers that did not answer. Raises GroundupError for what is wrong."""
+    faults = unresolved(wanted["names"])
+    if wanted["ca_certificate"] and not trust.trusted(wanted["ca_certificate"]):
+        faults.append("the site's CA is not in the trust store")
+    silent = naming.unanswering(wanted["dns_servers"], domain=wanted["domain"])
+    if silent and len(silent) == len(wanted["dns_servers"]):
+        faults += silent
+    if wanted["user"]:
+        faults += access.sshd_faults(wanted["user"])
+    if faults:
+        raise GroundupError(
+            "; ".join(faults),
+            where="the host's resolver, trust store and sshd",
+            why="later layers reach each other by these names, over TLS; sshd is the way in",
+            remedy="run the playbook groundup.cloud.host; for resolvers, correct hosts.dns_servers or mend them",
+        )
+    found = clock.state()
+    changes.warnings += silent
+    if found["synchronised"] is False:
+        changes.warnings.append(f"the clock is not synchronised: {found['why']}")
+    return {"clock": found, "silent_resolvers": silent}
