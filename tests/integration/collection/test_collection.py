@@ -9,6 +9,9 @@ from pathlib import Path
 
 import pytest
 import yaml
+from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import load_lock
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.builders import builder_of
 
 ROOT = Path(__file__).resolve().parents[3]
 KINDS = {
@@ -63,6 +66,13 @@ def test_what_an_execution_environment_is_made_of_is_in_the_built_collection(ins
     named = yaml.safe_load((collection / "meta/execution-environment.yml").read_text())["dependencies"]
     for file in named.values():
         assert (collection / file).is_file(), file
+
+
+def test_the_built_collection_has_everything_artifacts_are_built_from(installed: Path) -> None:
+    sources = {path for entry in load_lock().artifacts.values() for path in builder_of(entry).sources(entry)}
+    assert sources
+    for path in sources:
+        assert (installed / "ansible_collections/groundup/cloud" / path.relative_to(COLLECTION)).exists(), path
 
 
 @pytest.mark.parametrize("directory", KINDS)

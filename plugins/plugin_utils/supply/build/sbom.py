@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -24,12 +25,11 @@ class Component:
     def of(cls, kind: str, name: str, version: str, **qualifiers: str) -> Component:
         """Return the component of a package of ``kind``: ``golang`` or ``pypi``, or ``deb`` of Debian."""
         from packageurl import PackageURL  # late: a run that builds nothing does not pay for it
-        from packaging.utils import canonicalize_name
 
         if kind == "golang":
             space, _, short = name.lower().rpartition("/")
         else:
-            space, short = ("debian", name) if kind == "deb" else ("", canonicalize_name(name))
+            space, short = ("debian", name) if kind == "deb" else ("", re.sub(r"[-_.]+", "-", name.lower()))
         return cls(name, version, PackageURL(kind, space, short, version, qualifiers).to_string())
 
 

@@ -8,7 +8,7 @@ Inputs, all optional:
 * ``virtualenv``: ``path``, ``requirements`` (name of a hashed list), ``build_packages`` (compilers and headers, not
   shipped), ``ldflags`` (for what is compiled), ``omit`` (patterns below ``site-packages`` that nothing needs to run);
 * ``python``: ``requirements`` (the same) for the system's own Python;
-* ``files``: directory below ``images/`` whose tree is laid over the image;
+* ``files``: directory below ``supply/images/`` whose tree is laid over the image;
 * ``directories``: path -> numeric owner;
 * ``omit``: patterns, without the leading ``/``, that are left out: what packages generate for one machine;
 * ``config``: ``env``, ``user``, ``cmd``, ``entrypoint`` of the image.

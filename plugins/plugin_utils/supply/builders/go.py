@@ -1,8 +1,8 @@
 """Go programs from their modules, in a build root whose Go obtains the pinned toolchain as a module.
 
-Inputs: ``module`` (directory below ``go/`` with go.mod, go.sum and perhaps a main.go of our own), ``packages`` (program
-name -> package to build), ``stamp`` (variable -> value set by the linker) and ``include`` (file -> ``artifact:path``:
-files of other artifacts to be served with the programs). go.sum fixes the content of every module.
+Inputs: ``module`` (directory below ``supply/go/`` with go.mod, go.sum and perhaps a main.go of our own), ``packages``
+(program name -> package to build), ``stamp`` (variable -> value set by the linker) and ``include`` (file ->
+``artifact:path``: files of other artifacts, served with the programs). go.sum fixes the content of every module.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The ``pause`` program: one C file of the Kubernetes module, compiled statically in the Go build root.
 
-Inputs: ``module`` (directory below ``go/`` whose go.mod pins k8s.io/kubernetes).
+Inputs: ``module`` (directory below ``supply/go/`` whose go.mod pins k8s.io/kubernetes).
 """
 
 from __future__ import annotations
