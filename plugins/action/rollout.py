@@ -25,6 +25,7 @@ ARGUMENTS = {
     "site_file": {"type": "path", "required": True},
     "verb": {"type": "str", "choices": ["check", "apply", "verify"], "default": "apply"},
     "force": {"type": "list", "elements": "str", "default": []},
+    "remove": {"type": "list", "elements": "str", "default": []},
     "start_timeout": {"type": "int", "default": 1200},
     "verify_timeout": {"type": "int", "default": 180},
     "limits": {"type": "dict", "default": {}},
@@ -46,6 +47,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
             verify_timeout=arguments["verify_timeout"],
             hook_timeout=arguments["start_timeout"],
             force=tuple(arguments["force"]),
+            remove=tuple(arguments["remove"]),
             limits={name: int(value) for name, value in arguments["limits"].items()},
         )
         try:

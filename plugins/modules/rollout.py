@@ -13,6 +13,7 @@ description:
     need it go on.
   - Keeps fingerprints of the site's secrets in the cluster, and refuses to go on with those of another store.
   - Heals what a killed run left behind. It can be interrupted at any moment and run again.
+  - Holds a Lease in the namespace of the releases, so that two controllers do not roll out at once.
   - Runs on the controller. Secrets are in none of its output.
 options:
   verb:
@@ -27,6 +28,14 @@ options:
     description:
       - Reasons of the gate that are accepted, as C(code) or C(code:release).
       - The table of reasons names them.
+    type: list
+    elements: str
+    default: []
+  remove:
+    description:
+      - Releases to remove that are no longer in the site file. Without it they are named and kept.
+      - Refused for one that is in the site file, or that a release which stays needs.
+      - Volume claims and databases are named before and stay.
     type: list
     elements: str
     default: []
@@ -64,6 +73,11 @@ EXAMPLES = r"""
   groundup.cloud.rollout:
     site_file: "{{ groundup_site_file }}"
     force: ["volume-shrink:mariadb"]
+
+- name: Remove Horizon, which was taken out of the site file
+  groundup.cloud.rollout:
+    site_file: "{{ groundup_site_file }}"
+    remove: [horizon]
 
 - name: Ask every service whether it works
   groundup.cloud.rollout:

@@ -14,7 +14,7 @@ from typing import Any
 from ..kube.client import Api, ApiError
 from ..kube.objects import declared
 from ..kube.types import Discovery, Object, ref_of
-from .manifests import hook_events
+from .manifests import hook_events, is_kept
 from .types import FieldChange, LiveRelease, ObjectChange, ReleaseDiff, Rendered
 
 _HELM = "helm"  # the field manager helm applies under; a dry run under it predicts what helm will do
@@ -32,11 +32,16 @@ def against_cluster(api: Api, discovery: Discovery, rendered: Rendered, live: Li
     if live is not None:
         for item in live.objects:
             ref = ref_of(item, namespace=live.namespace)
-            keep = ((item.get("metadata") or {}).get("annotations") or {}).get("helm.sh/resource-policy") == "keep"
-            if ref not in wanted and not keep:
+            if ref not in wanted and not is_kept(item):
                 changes.append(ObjectChange(ref=ref, kind="remove"))
     changes.extend(hook_changes(rendered, live))
     return ReleaseDiff(release=rendered.release, changes=tuple(changes))
+
+
+def removal(live: LiveRelease) -> ReleaseDiff:
+    """Return what removing a release would change."""
+    gone = (ref_of(item, namespace=live.namespace) for item in live.objects if not is_kept(item))
+    return ReleaseDiff(release=live.name, changes=tuple(ObjectChange(ref=ref, kind="remove") for ref in gone))
 
 
 def hook_changes(rendered: Rendered, live: LiveRelease | None) -> Iterator[ObjectChange]:

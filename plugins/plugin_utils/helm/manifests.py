@@ -54,6 +54,11 @@ def hook_events(item: Object) -> tuple[str, ...]:
     return tuple(event.strip() for event in str(value).split(",")) if value else ()
 
 
+def is_kept(item: Object) -> bool:
+    """Return whether Helm leaves an object where it is when its release no longer has it."""
+    return ((item.get("metadata") or {}).get("annotations") or {}).get("helm.sh/resource-policy") == "keep"
+
+
 def split(release: str, namespace: str, items: Iterable[Object]) -> Rendered:
     """Part ``items`` into ordinary objects and hooks. Test hooks are left out: only ``helm test`` runs them."""
     objects: list[Object] = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from threading import BoundedSemaphore
 from typing import Any
 
@@ -25,6 +25,7 @@ class ChangePreview:
     live: dict[str, LiveRelease]
     diffs: dict[str, ReleaseDiff]
     broken: dict[str, ChartError]  # releases whose chart does not render
+    retired: dict[str, LiveRelease] = field(default_factory=dict)  # ours, in the same namespaces, and no longer wanted
 
     def unchanged(self, name: str) -> bool:
         """Return whether a release is live exactly as it would be rolled out."""
@@ -54,14 +55,18 @@ def preview(
         renders: how many charts are rendered at once; each keeps a core busy.
     """
     version, api_versions = f"v{version}", tuple[str, ...]()
-    live: dict[str, LiveRelease] = {}
+    live, retired = dict[str, LiveRelease](), dict[str, LiveRelease]()
     rendering = BoundedSemaphore(renders)
     discovery = api.discover() if api else None
     if api and discovery:
         version, api_versions = discovery.version, discovery.api_versions()
         found = records.read(api, {release.namespace for release in releases})
-        by_place = {(release.namespace, release.name): release.name for release in releases}
-        live = {by_place[place]: record for place, record in found.items() if place in by_place}
+        by_place = {(release.namespace, release.name) for release in releases}
+        for place, record in found.items():
+            if place in by_place:
+                live[record.name] = record
+            elif record.digest:  # our label is on it
+                retired[record.name] = record
 
     def look(release: ReleasePlan) -> tuple[Rendered, ReleaseDiff]:
         with rendering:
@@ -83,7 +88,7 @@ def preview(
                 rendered[release.name], diffs[release.name] = future.result()
             except ChartError as error:
                 broken[release.name] = error
-    return ChangePreview(rendered=rendered, live=live, diffs=diffs, broken=broken)
+    return ChangePreview(rendered=rendered, live=live, diffs=diffs, broken=broken, retired=retired)
 
 
 def _all_new(rendered: Rendered) -> ReleaseDiff:

@@ -81,6 +81,7 @@ def _decode(name: str, revision: int, secret: Object, *, deployed_before: bool) 
         digest=_labels(secret).get(RENDER_LABEL, ""),
         objects=rendered.objects,
         hooks=rendered.hooks,
+        values=dict(content.get("config") or {}),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from ..errors import GroundupError
@@ -40,6 +40,7 @@ class LiveRelease:
     digest: str  # of the render it was made from; "" when another tool made it
     objects: tuple[Object, ...]
     hooks: tuple[Object, ...]
+    values: Object = field(default_factory=dict, repr=False)  # with secrets: never to be printed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

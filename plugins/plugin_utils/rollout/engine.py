@@ -16,15 +16,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
+from ..errors import GroundupError
 from ..graph import Graph, run
 from ..helm.client import Helm
+from ..helm.heal import uninstall
 from ..helm.preview import ChangePreview, preview
 from ..kube.client import Api
 from ..plan.types import Plan, ReleasePlan
 from ..process import InterruptedRunError, Processes, stop_on_signals
 from ..secrets import Redactor
 from ..services import keystone
-from ..services.verification import Check, Verification
+from ..services.verification import Verification
 from .apply import lease
 from .apply.deploy import DeployResult, Tools, deploy
 from .apply.limits import Limits, claims
@@ -33,7 +35,9 @@ from .apply.watch import ClusterView
 from .diagnose import cards
 from .gate.decide import decide
 from .gate.reasons import holders_of_node_ports, reasons_against
+from .gate.retired import announced, in_order, reasons_against_removal
 from .options import Options
+from .reporting import Reporter
 from .types import Card, GateReason, ReleaseReport, RolloutError, RolloutResult, State, Symptom
 from .verify.ask import Verifiers
 
@@ -77,7 +81,10 @@ class Rollout:
         self._options = options or Options()
         self._limits = Limits(self._options.limits)
         self._releases = {release.name: release for release in plan.openstack.releases}
-        self._graph()  # a circle or an unknown need is found before anything else
+        self._reporter = Reporter(
+            releases=self._releases, graph=self._graph(), redactor=self._redactor, site_file=self._options.site_file,
+            remove=self._options.remove,
+        )  # fmt: skip
 
     def check(self) -> RolloutResult:
         """Return what `apply` would do, with the gate's reasons; nothing is changed."""
@@ -107,10 +114,14 @@ class Rollout:
             for reason in decide(reasons, force=self._options.force):
                 self._say(f"accepted: {reason.code} {reason.release}: {reason.what}")
             before()
-            progress = Progress(self._releases, self._say)
             try:
                 with ClusterView(api).running() as view:
-                    result = self._roll(found, reasons, self._tools(api, view, progress))
+                    tools = Tools(
+                        api=api, helm=self._helm, view=view, progress=Progress(self._releases, self._say),
+                        processes=self._processes, options=self._options, resolve=self._resolve,
+                        ask=self._verifiers.ask,
+                    )  # fmt: skip
+                    result = self._remove(found, self._roll(found, reasons, tools))
                     return result if result.failed else self._with_site(result, patience=self._options.verify_timeout)
             finally:
                 self._processes.stop()
@@ -124,11 +135,11 @@ class Rollout:
             answers = {name: future.result() for name, future in futures.items()}
         for name, (verification, seconds) in answers.items():
             state: State = "ready" if verification.ok else "failed"
-            checks = self._clean(verification.checks)
+            checks = self._reporter.checks(verification.checks)
             reports.append(ReleaseReport(name=name, state=state, changed=False, seconds=seconds, checks=checks))
             if not verification.ok:
                 below = [answers[need][0] for need in reversed(graph.needs(name))]
-                failed.append(self._make_card(self._unwell(name, verification, below)))
+                failed.append(self._reporter.card(self._reporter.unwell(name, verification, below)))
         result = RolloutResult(releases=tuple(reports), diffs=(), reasons=(), cards=tuple(failed))
         works = [name for name, (verification, _) in answers.items() if verification.ok]
         return self._with_site(result) if keystone.SERVICE.name in works else result
@@ -142,11 +153,14 @@ class Rollout:
             release=f"site {self._plan.site}", namespace=self._plan.openstack.namespace, object="the catalog",
             stage="verify", checks=found.checks,
         )  # fmt: skip
-        made = () if found.ok else (self._make_card(site),)
+        made = () if found.ok else (self._reporter.card(site),)
         if patience and made:
             self._say(cards.text(made[0]))
         return replace(
-            result, cards=(*result.cards, *made), site=self._clean(found.checks), facts={**result.facts, **found.facts}
+            result,
+            cards=(*result.cards, *made),
+            site=self._reporter.checks(found.checks),
+            facts={**result.facts, **found.facts},
         )
 
     def _stop_when_told(self) -> None:
@@ -188,38 +202,17 @@ class Rollout:
             said = ", ".join(f"{kind} {_counted(entry)}" for kind, entry in counts.items())
             self._say(f"  {name}: {said or 'no object differs, its record does'}")
         held = holders_of_node_ports(self._api) if self._api else {}
-        return found, reasons_against(self._plan, found, held)
+        releases, remove = self._plan.openstack.releases, self._options.remove
+        against = reasons_against_removal(remove, retired=found.retired, releases=releases)
+        for line in announced(remove, retired=found.retired, api=self._api) if self._api else ():
+            self._say(line)
+        return found, (*reasons_against(self._plan, found, held), *against)
 
     def _predicted(self, found: ChangePreview, reasons: tuple[GateReason, ...]) -> RolloutResult:
-        """Return the result of changing nothing: a chart that does not render stops the change as a whole."""
-        made = [
-            self._make_card(
-                Symptom(
-                    release=name, namespace=self._releases[name].namespace, stage="render", message=error.what,
-                    object=f"chart {self._releases[name].chart}",
-                ),
-                affected=sorted(self._graph().dependants(name)),
-            )
-            for name, error in found.broken.items()
-        ]  # fmt: skip
-        for card in made:
+        result = self._reporter.predicted(found, reasons)
+        for card in result.cards:
             self._say(cards.text(card))
-        reports = [
-            ReleaseReport(
-                name=name, changed=name in found.rendered and not found.unchanged(name), seconds=0.0,
-                state="failed" if name in found.broken else "unchanged" if found.unchanged(name) else "waiting",
-            )
-            for name in self._releases
-        ]  # fmt: skip
-        if found.broken:
-            reports = [
-                report if report.state == "failed" else replace(report, state="not started", changed=False)
-                for report in reports
-            ]
-        return RolloutResult(
-            releases=tuple(reports), diffs=tuple(found.diffs.values()), reasons=reasons,
-            cards=tuple(made),
-        )  # fmt: skip
+        return result
 
     def _roll(self, found: ChangePreview, reasons: tuple[GateReason, ...], tools: Tools) -> RolloutResult:
         graph = self._graph()
@@ -228,7 +221,7 @@ class Rollout:
 
         def ended(name: str, future: Future[tuple[DeployResult, float]]) -> bool:
             outcome, seconds = future.result()
-            reports[name] = self._report(name, outcome, seconds)
+            reports[name] = self._reporter.report(name, outcome, seconds)
             tools.progress.update(name, reports[name].state)
             if outcome.symptom is None:
                 return True
@@ -249,12 +242,32 @@ class Rollout:
             stop=self._processes.stop,
             tick=tools.progress.tick,
         )
-        return RolloutResult(
-            releases=tuple(reports[name] for name in self._releases if name in reports),
-            diffs=tuple(found.diffs.values()),
-            reasons=reasons,
-            cards=tuple(made),
-        )
+        return self._reporter.result(found, reasons, reports, made)
+
+    def _remove(self, found: ChangePreview, result: RolloutResult) -> RolloutResult:
+        """Remove the releases an operator named, those that need others first; nothing after a failure."""
+        reports, made = [], list(result.cards)
+        failed = result.failed
+        for name in in_order(found.retired):
+            state: State = "kept"
+            if name in self._options.remove and failed:
+                state = "not started"
+            elif name in self._options.remove:
+                live = found.retired[name]
+                try:
+                    uninstall(self._helm, live)
+                    state = "removed"
+                    self._say(f"{name}: removed")
+                except InterruptedRunError:
+                    raise
+                except GroundupError as error:
+                    state, failed = "failed", True
+                    symptom = Symptom(release=name, namespace=live.namespace, object=f"release {name}", stage="apply",
+                                      message=str(error))  # fmt: skip
+                    made.append(self._reporter.card(symptom))
+                    self._say(cards.text(made[-1]))
+            reports.append(ReleaseReport(name=name, state=state, changed=state == "removed", seconds=0.0))
+        return replace(result, releases=(*result.releases, *reports), cards=tuple(made))
 
     def _one(
         self, release: ReleasePlan, needs: Iterable[str], found: ChangePreview, tools: Tools
@@ -264,42 +277,15 @@ class Rollout:
             outcome = deploy(release, found, tools)
         return outcome, time.monotonic() - started
 
-    def _report(self, name: str, outcome: DeployResult, seconds: float) -> ReleaseReport:
-        state: State = "failed" if outcome.symptom else "ready" if outcome.changed else "unchanged"
-        return ReleaseReport(
-            name=name, state=state, changed=outcome.changed, seconds=round(seconds, 1), healed=outcome.healed,
-            checks=self._clean(outcome.verification.checks),
-        )  # fmt: skip
-
     def _card(self, symptom: Symptom, graph: Graph, lost: tuple[str, ...]) -> Card:
         if symptom.stage == "verify":
             below = [self._verifiers.ask(self._releases[need]) for need in reversed(graph.needs(symptom.release))]
             own = Verification(checks=symptom.checks)
-            symptom = replace(self._unwell(symptom.release, own, below), facts=symptom.facts)
-        return self._make_card(symptom, affected=lost)
-
-    def _make_card(self, symptom: Symptom, *, affected: Iterable[str] = ()) -> Card:
-        return cards.make(symptom, self._redactor, affected=affected, site_file=self._options.site_file)
-
-    def _unwell(self, name: str, own: Verification, below: list[Verification]) -> Symptom:
-        """Return the symptom of a service that runs and does not work: what it stands on is asked first (R7)."""
-        checks = [check for verification in [*below, own] for check in verification.checks if not check.ok]
-        release = self._releases[name]
-        return Symptom(
-            release=name, namespace=release.namespace, object=f"release {name}", stage="verify", checks=tuple(checks)
-        )
-
-    def _tools(self, api: Api, view: ClusterView, progress: Progress) -> Tools:
-        return Tools(
-            api=api, helm=self._helm, view=view, progress=progress, processes=self._processes, options=self._options,
-            resolve=self._resolve, ask=self._verifiers.ask,
-        )  # fmt: skip
+            symptom = replace(self._reporter.unwell(symptom.release, own, below), facts=symptom.facts)
+        return self._reporter.card(symptom, affected=lost)
 
     def _resolve(self, values: Mapping[str, Any]) -> dict[str, Any]:
         return dict(self._secrets.resolve(dict(values)))
-
-    def _clean(self, checks: tuple[Check, ...]) -> tuple[Check, ...]:
-        return tuple(replace(check, detail=self._redactor.text(check.detail)) for check in checks)
 
 
 def _counted(entry: Mapping[str, int]) -> str:

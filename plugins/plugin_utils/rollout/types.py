@@ -13,8 +13,9 @@ from ..helm.types import ReleaseDiff
 from ..services.verification import Check, Layer
 
 State = Literal[
-    "waiting", "healing", "applying", "starting", "verifying", "ready", "unchanged", "failed", "not started"
-]
+    "waiting", "healing", "applying", "starting", "verifying", "ready", "unchanged", "failed", "not started",
+    "kept", "removed",
+]  # fmt: skip
 
 
 class RolloutError(GroundupError):

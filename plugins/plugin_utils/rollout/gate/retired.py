@@ -1,0 +1,110 @@
+"""Releases that are no longer in the site file: named, kept, and removed only when an operator says so.
+
+What a removal does not touch, volume claims and databases, is named before it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterator, Mapping
+from graphlib import TopologicalSorter
+
+from ...helm.manifests import is_kept
+from ...helm.types import LiveRelease
+from ...kube.client import Api
+from ...kube.types import ref_of, resource_path
+from ...plan.types import ReleasePlan
+from ...services import RECORDS, needs
+from ..types import GateReason
+
+
+def reasons_against_removal(
+    remove: Collection[str], *, retired: Mapping[str, LiveRelease], releases: Collection[ReleasePlan]
+) -> Iterator[GateReason]:
+    """Yield what speaks against removing the releases ``remove``."""
+    kept = {release.name: tuple(release.needs) for release in releases}
+    for name in remove:
+        if name in kept:
+            yield GateReason(
+                code="still-in-site",
+                release=name,
+                what=f"{name} is in the site file",
+                why="it would be removed and rolled out again",
+                remedy="take it out of openstack.services first, or do not name it in rollout_remove",
+            )
+    kept |= {name: needs_of(name) for name in retired if name not in remove}
+    for name in (name for name in retired if name in remove):
+        users = sorted(user for user, needed in kept.items() if name in needed)
+        if users:
+            yield GateReason(
+                code="still-needed",
+                release=name,
+                what=f"{', '.join(users)} needs {name} and is kept",
+                why="it would run on without what it stands on",
+                remedy=f"remove {', '.join(users)} too, or keep {name}",
+            )
+        for item in retired[name].objects:
+            if item["kind"] == "PersistentVolumeClaim" and not is_kept(item):
+                yield GateReason(
+                    code="removes-data",
+                    release=name,
+                    what=f"{ref_of(item)} is the chart's own and would be removed with it",
+                    why="it holds state",
+                    remedy="back it up first",
+                )
+
+
+def needs_of(name: str) -> tuple[str, ...]:
+    """Return what a release needs that no plan speaks of any more."""
+    return needs(RECORDS[name]) if name in RECORDS else ()
+
+
+def in_order(names: Collection[str]) -> list[str]:
+    """Return ``names`` so that each comes before what it needs."""
+    graph = {name: sorted(set(needs_of(name)) & set(names)) for name in sorted(names)}
+    return list(TopologicalSorter(graph).static_order())[::-1]
+
+
+def announced(remove: Collection[str], *, retired: Mapping[str, LiveRelease], api: Api) -> Iterator[str]:
+    """Yield what an operator is told of releases that are no longer in the site file, and what becomes of each."""
+    for name, live in retired.items():
+        if name in remove:
+            yield f"no longer in the site file, to be removed: {_described(live, api)}"
+        else:
+            consent = json.dumps({"rollout_remove": [name]})
+            yield f"no longer in the site file, kept: {name}; to remove it: -e '{consent}'"
+    for name in sorted(set(remove) - retired.keys()):
+        yield f"nothing to remove: no release {name} that is no longer in the site file"
+
+
+def _described(live: LiveRelease, api: Api) -> str:
+    """Return what there is of a release: what a removal takes away, and what it leaves."""
+    values = f"helm --namespace {live.namespace} get values {live.name}"
+    lines = [
+        f"{live.name}: chart {live.chart} {live.chart_version}, revision {live.revision}, {live.status}",
+        f"  goes:  {len(live.objects)} objects and the values {', '.join(sorted(live.values)) or '(none)'} ({values})",
+        f"  stays: volume claims {', '.join(_claims(live, api)) or '(none)'}",
+        f"  stays: databases {', '.join(_databases(live)) or '(none)'}",
+    ]
+    api_of = RECORDS[live.name].api if live.name in RECORDS else None
+    if api_of and api_of.in_catalog:
+        lines.append(f"  stays: its endpoints in the catalog (openstack service delete {live.name})")
+    return "\n".join(lines)
+
+
+def _claims(live: LiveRelease, api: Api) -> list[str]:
+    """Return the volume claims of a release: those made from templates, and those its chart keeps."""
+    patterns = [re.escape(ref_of(item).name) for item in live.objects if item["kind"] == "PersistentVolumeClaim"]
+    for item in live.objects:
+        for template in (item.get("spec") or {}).get("volumeClaimTemplates") or ():
+            patterns.append(re.escape(f"{template['metadata']['name']}-{ref_of(item).name}") + r"-\d+")
+    present = api.get(resource_path("v1", "persistentvolumeclaims", namespace=live.namespace)).get("items") or ()
+    names = [str(claim["metadata"]["name"]) for claim in present]
+    return sorted(name for name in names if any(re.fullmatch(pattern, name) for pattern in patterns))
+
+
+def _databases(live: LiveRelease) -> list[str]:
+    endpoints = (live.values.get("endpoints") or {}).items()
+    paths = (value.get("path") for name, value in endpoints if name.startswith("oslo_db") and isinstance(value, dict))
+    return sorted({str(path).strip("/") for path in paths if path})
