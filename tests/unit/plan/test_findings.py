@@ -409,7 +409,9 @@ def test_example_sites_have_no_findings(plan_of: Callable[..., Plan], base: str)
 
 def test_every_finding_has_a_case_here() -> None:
     source = "\n".join(path.read_text() for path in Path(package.__file__).parent.rglob("*.py"))
-    named = set(re.findall(r'(?:name=|_used_twice\(|_unknown\(\s*)"([a-z]+(?:-[a-z0-9]+)+)"', source))
+    named = set(
+        re.findall(r'(?:error|warning|info|finding|_used_twice|_unknown)\(\s*"([a-z]+(?:-[a-z0-9]+)+)"', source)
+    )
     named |= set(re.findall(r'"([a-z]+(?:-[a-z]+)+)" if (?:together|dashboard) else "[a-z-]+"', source))
     named |= set(re.findall(r'if (?:together|dashboard) else "([a-z-]+)"', source))
     assert len(named) > 60

@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Iterator
 
 from ...layers.provisioners import PROVISIONERS
+from ..form import error, warning
 from ..layout.context import PlanContext
 from ..types import Finding
 
@@ -16,10 +17,7 @@ def check(context: PlanContext) -> Iterator[Finding]:
     installed = (host for host in hosts.values() if PROVISIONERS[host.provisioner].host_key_written)
     strangers = [host.name for host in installed if host.host_key is None]
     if strangers:
-        yield Finding(
-            name="host-key-missing",
-            severity="warning",
-            where=("access.host_keys",),
+        yield warning("host-key-missing", "access.host_keys")(
             what=f"{len(strangers)} machines that are installed already have no host key written, {strangers[0]} first",
             why="ssh refuses a host nobody vouches for, unless the controller's own known_hosts or a CA there does",
             remedy="write access.host_keys.<machine>, from the machine's own /etc/ssh/ssh_host_ed25519_key.pub",
@@ -27,10 +25,7 @@ def check(context: PlanContext) -> Iterator[Finding]:
     for name in keys:
         if name not in hosts:
             close = difflib.get_close_matches(name, hosts, n=1)
-            yield Finding(
-                name="unknown-machine",
-                severity="error",
-                where=(f"access.host_keys.{name}",),
+            yield error("unknown-machine", f"access.host_keys.{name}")(
                 what=f"there is no machine {name}",
                 why="what is written there would have no effect",
                 remedy=f"did you mean {close[0]}?" if close else "write a machine's name",

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from ipaddress import IPv4Address, IPv4Network
 from itertools import combinations
 
+from ..form import error, finding
 from ..layout.context import PlanContext
 from ..types import Finding
 
@@ -27,10 +28,7 @@ def _overlaps(context: PlanContext) -> Iterator[Finding]:
     parsed = sorted(((IPv4Network(cidr), key) for key, cidr in planes.items()), key=lambda pair: pair[1])
     for (one, one_key), (other, other_key) in combinations(parsed, 2):
         if one.overlaps(other):
-            yield Finding(
-                name="cidr-overlap",
-                severity="error",
-                where=(one_key, other_key),
+            yield error("cidr-overlap", one_key, other_key)(
                 what=f"{one} and {other} share addresses",
                 why="a packet to a shared address takes one of two ways, by chance of routes: both planes fail in part",
                 remedy="give each plane a network of its own",
@@ -44,10 +42,7 @@ def _ranges(context: PlanContext) -> Iterator[Finding]:
         for role in network.ranges:
             share = found[role]
             if IPv4Address(share.first) not in cidr or IPv4Address(share.last) not in cidr:
-                yield Finding(
-                    name="range-outside-network",
-                    severity="error",
-                    where=(f"networks.{name}.ranges.{role}",),
+                yield error("range-outside-network", f"networks.{name}.ranges.{role}")(
                     what=f"{share} is not inside {cidr}",
                     why="a machine with such an address reaches nobody on the network",
                     remedy=f"write addresses from {cidr[1]} to {cidr[-2]}",
@@ -55,10 +50,12 @@ def _ranges(context: PlanContext) -> Iterator[Finding]:
             for other, taken in found.items():
                 clash = other != role and share.first <= taken.last and taken.first <= share.last
                 if clash and (other > role or other not in network.ranges):
-                    yield Finding(
-                        name="ranges-overlap",
-                        severity="warning" if other not in network.ranges else "error",
-                        where=(f"networks.{name}.ranges.{role}", f"networks.{name}.ranges.{other}"),
+                    yield finding(
+                        "ranges-overlap",
+                        "warning" if other not in network.ranges else "error",
+                        f"networks.{name}.ranges.{role}",
+                        f"networks.{name}.ranges.{other}",
+                    )(
                         what=f"{role} has {share} and {other} has {taken}",
                         why="two machines of different roles could be given one address",
                         remedy="write ranges for both roles that do not meet",
@@ -80,20 +77,14 @@ def _outside(context: PlanContext) -> Iterator[Finding]:
             yield _stray(f"{member.key}.address", member.own.address, parsed[context.layout.management.name])
         for network_name, port in member.own.ports.items():
             if network_name not in parsed:
-                yield Finding(
-                    name="unknown-network",
-                    severity="error",
-                    where=(f"{member.key}.ports.{network_name}",),
+                yield error("unknown-network", f"{member.key}.ports.{network_name}")(
                     what=f"the site has no network {network_name}",
                     why="what is written there would have no effect",
                     remedy=f"one of: {', '.join(parsed)}",
                 )
             elif network_name not in {port.network for port in context.plan.hosts[member.name].interfaces}:
                 roles = ", ".join(context.plan.hosts[member.name].roles)
-                yield Finding(
-                    name="port-without-network",
-                    severity="error",
-                    where=(f"{member.key}.ports.{network_name}",),
+                yield error("port-without-network", f"{member.key}.ports.{network_name}")(
                     what=f"{member.name} ({roles}) is not on {network_name}",
                     why="what is written there would have no effect",
                     remedy="leave it out, or give the machine a role that is on that network",
@@ -103,10 +94,7 @@ def _outside(context: PlanContext) -> Iterator[Finding]:
 
 
 def _stray(key: str, address: str, network: IPv4Network) -> Finding:
-    return Finding(
-        name="address-outside-network",
-        severity="error",
-        where=(key,),
+    return error("address-outside-network", key)(
         what=f"{address} is not inside {network}",
         why="nobody on the network could reach it",
         remedy=f"write an address from {network[1]} to {network[-2]}",
@@ -139,19 +127,13 @@ def _twice(context: PlanContext) -> Iterator[Finding]:
         if host.bmc and oob:
             claim(oob, host.bmc["address"], f"{key} bmc")
     for network_name, address, first, second in clashes[:_SHOWN]:
-        yield Finding(
-            name="duplicate-address",
-            severity="error",
-            where=(first, second),
+        yield error("duplicate-address", first, second)(
             what=f"{address} on {network_name} is taken twice",
             why="two machines that answer for one address cut each other off",
             remedy="write another address, or another offset for one of the groups (see the address plan)",
         )
     if len(clashes) > _SHOWN:
-        yield Finding(
-            name="duplicate-address",
-            severity="error",
-            where=("machines",),
+        yield error("duplicate-address", "machines")(
             what=f"{len(clashes) - _SHOWN} further addresses are taken twice",
             why="two machines that answer for one address cut each other off",
             remedy="two groups of one role need different offsets",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from ipaddress import IPv4Network
 
+from ..form import error, info, warning
 from ..layout.context import PlanContext
 from ..platform.cni import TUNNEL_PORTS
 from ..platform.versions import CNI_IMAGES
@@ -19,10 +20,7 @@ def check(context: PlanContext) -> Iterator[Finding]:
     written, plan = context.site.kubernetes, context.plan.kubernetes
     production = context.layout.profile.production
     if written.serves == "tenants":
-        yield Finding(
-            name="openstack-on-tenant-cluster",
-            severity="error",
-            where=("kubernetes.serves",),
+        yield error("openstack-on-tenant-cluster", "kubernetes.serves")(
             what="OpenStack is to run on a cluster that is for tenants",
             why="who has a kubeconfig there has the cloud's database, its keys and every other tenant (A6, A7)",
             remedy="leave serves out; tenants' clusters are made on top of the cloud",
@@ -30,10 +28,7 @@ def check(context: PlanContext) -> Iterator[Finding]:
     yield from _pod_network(context)
     services = IPv4Network(plan.service_cidr)
     if not _SERVICES[0] <= services.prefixlen <= _SERVICES[1]:
-        yield Finding(
-            name="service-network-size",
-            severity="error",
-            where=("kubernetes.service_cidr",),
+        yield error("service-network-size", "kubernetes.service_cidr")(
             what=f"{services} is too {'large' if services.prefixlen < _SERVICES[0] else 'small'} for Services",
             why="kubeadm refuses it, when the hosts are made already",
             remedy=f"write a network from /{_SERVICES[0]} to /{_SERVICES[1]}",
@@ -42,10 +37,7 @@ def check(context: PlanContext) -> Iterator[Finding]:
     pods = IPv4Network(plan.pod_cidr)
     room = max(0, 2 ** (_NODE_POD_PREFIX - pods.prefixlen)) if pods.prefixlen <= _NODE_POD_PREFIX else 0
     if nodes > room:
-        yield Finding(
-            name="pod-network-too-small",
-            severity="error",
-            where=("kubernetes.pod_cidr",),
+        yield error("pod-network-too-small", "kubernetes.pod_cidr")(
             what=f"{pods} has room for {room} nodes of a /{_NODE_POD_PREFIX} each, and there are {nodes}",
             why="the last nodes would stay without addresses for their pods, and NotReady",
             remedy="write a wider pod_cidr",
@@ -60,20 +52,14 @@ def check(context: PlanContext) -> Iterator[Finding]:
             ),
         ):
             if not on:
-                yield Finding(
-                    name=f"no-{field.replace('_', '-')}",
-                    severity="warning",
-                    where=(f"kubernetes.{field}",),
+                yield warning(f"no-{field.replace('_', '-')}", f"kubernetes.{field}")(
                     what=f"{field} is off",
                     why=why,
                     remedy="leave it out: it is on by default",
                 )
     for field, name in (("failSwapOn", "swap"), ("failCgroupV1", "cgroup v1")):
         if production and written.kubelet.get(field) is False:
-            yield Finding(
-                name="kubelet-check-off",
-                severity="warning",
-                where=(f"kubernetes.kubelet.{field}",),
+            yield warning("kubelet-check-off", f"kubernetes.kubelet.{field}")(
                 what=f"the kubelet accepts {name}",
                 why="memory limits do not hold there, and a starved pod takes its neighbours with it",
                 remedy="leave it out, and correct the hosts",
@@ -84,30 +70,21 @@ def _pod_network(context: PlanContext) -> Iterator[Finding]:
     """Yield what the chosen pod network cannot do, or cannot be had from."""
     site, cni = context.site, context.plan.kubernetes.cni
     if cni.name != "flannel" and site.supply.source == "build":
-        yield Finding(
-            name="cni-not-built",
-            severity="info",
-            where=("kubernetes.cni", "supply.source"),
+        yield info("cni-not-built", "kubernetes.cni", "supply.source")(
             what=f"{cni.name}'s images are not built here: supply fetches what its project publishes",
             why="without them no pod gets an address; what cannot be fetched stops the supply layer, before any host",
             remedy="let the controller reach the addresses in supply.lock, or write cni: flannel",
         )
     if cni.backend != "host-gw" and cni.port is None:
         able = sorted(name for name, backend in TUNNEL_PORTS if backend == cni.backend)
-        yield Finding(
-            name="cni-backend-unknown",
-            severity="error",
-            where=("kubernetes.cni_backend", "kubernetes.cni"),
+        yield error("cni-backend-unknown", "kubernetes.cni_backend", "kubernetes.cni")(
             what=f"{cni.name} has no {cni.backend}",
             why="pods on different nodes would not reach each other",
             remedy=f"write cni_backend: vxlan, or cni: {' or '.join(able)}",
         )
     fixed = sorted(set(site.supply.images) & (set(CNI_IMAGES["calico"]) - {"calico-operator"}))
     if cni.name == "calico" and fixed:
-        yield Finding(
-            name="image-not-replaceable",
-            severity="error",
-            where=tuple(f"supply.images.{name}" for name in fixed),
+        yield error("image-not-replaceable", *tuple(f"supply.images.{name}" for name in fixed))(
             what=f"Calico's operator names {', '.join(fixed)} itself",
             why="the references written here would be passed over in silence",
             remedy="leave them out; calico-operator may be replaced, and brings its own versions of the others",

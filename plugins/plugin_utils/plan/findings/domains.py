@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...layers.storage import BACKENDS
+from ..form import error, finding
 from ..layout.context import PlanContext
 from ..types import Finding, HostPlan
 
@@ -28,10 +29,7 @@ def _storage(context: PlanContext) -> Iterator[Finding]:
     for key, (replicas, domain) in wanted.items():
         have = len({_domain(context, host, domain) for host in hosts})
         if replicas > have:
-            yield Finding(
-                name="replicas-do-not-fit",
-                severity="error",
-                where=(key, "machines"),
+            yield error("replicas-do-not-fit", key, "machines")(
                 what=f"{replicas} copies, no two in one {domain}, and storage hosts in {_counted(have, domain)}",
                 why="Ceph would place too few copies and never report its data clean",
                 remedy=f"spread storage hosts over {replicas} {domain}s, or write fewer replicas or a smaller domain",
@@ -53,10 +51,7 @@ def _control(context: PlanContext) -> Iterator[Finding]:
     control = context.layout.with_role("control")
     racks = {host.rack for host in control}
     if len(control) >= 3 and len(racks) < 3 and context.layout.profile.production:
-        yield Finding(
-            name="quorum-in-one-failure-domain",
-            severity="error" if len(racks) == 1 else "warning",
-            where=("machines.control",),
+        yield finding("quorum-in-one-failure-domain", "error" if len(racks) == 1 else "warning", "machines.control")(
             what=f"{len(control)} control hosts stand in {_counted(len(racks), 'rack')}: {', '.join(sorted(racks))}",
             why="one power feed or switch holds the majority of etcd, Galera and RabbitMQ",
             remedy="spread them over three racks: racks: [a, b, c]",

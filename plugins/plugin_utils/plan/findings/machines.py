@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from ...layers.layers import ABSENT, LAYERS
 from ...layers.roles import ROLES, Role
 from ...layers.storage import BACKENDS
+from ..form import error, finding
 from ..layout.context import PlanContext
 from ..model.machines import Hardware
 from ..types import Finding
@@ -42,10 +43,7 @@ def _roles(context: PlanContext) -> Iterator[Finding]:
         if not context.layout.with_role(role):
             count = 3 if role in ("control", "storage") and context.layout.profile.production else 1
             remedy = f"write machines.{role}: {{count: {count}}}"
-            yield Finding(
-                name="role-without-machine",
-                severity="error",
-                where=tuple(dict.fromkeys((key, "machines"))),
+            yield error("role-without-machine", *tuple(dict.fromkeys((key, "machines"))))(
                 what=f"no machine has the role {role}",
                 why=why,
                 remedy=f"{remedy}, or supply.registry" if role == "seed" else remedy,
@@ -78,10 +76,7 @@ def _used_twice(name: str, noun: str, pairs: Iterable[tuple[str, str]], why: str
         found.setdefault(value, []).append(key)
     for value, keys in found.items():
         if len(keys) > 1:
-            yield Finding(
-                name=name,
-                severity="error",
-                where=tuple(dict.fromkeys(keys)),
+            yield error(name, *tuple(dict.fromkeys(keys)))(
                 what=f"the {noun} {value!a} is written for {len(keys)} machines",
                 why=why,
                 remedy="correct all but one of them",
@@ -109,10 +104,7 @@ def _references(context: PlanContext) -> Iterator[Finding]:
             if racks and rack not in racks:
                 yield _unknown("unknown-rack", base, "rack", rack, racks)
     for name in sorted(names & {"all", "ungrouped", ABSENT, *ROLES, *(layer.group for layer in LAYERS.values())}):
-        yield Finding(
-            name="reserved-name",
-            severity="error",
-            where=("machines",),
+        yield error("reserved-name", "machines")(
             what=f"a machine is called {name}",
             why="a group of the inventory has that name (or Ansible itself): a play for one would run on the other",
             remedy=f"call it {name}-1",
@@ -123,10 +115,7 @@ def _references(context: PlanContext) -> Iterator[Finding]:
     for number, _count in ((n, c) for n, c in numbers.items() if c > 1):
         same = [name for name, value in context.layout.racks.items() if value == number and name in spread]
         if len(same) > 1:
-            yield Finding(
-                name="duplicate-rack-number",
-                severity="error",
-                where=tuple(f"racks.{name}" for name in same),
+            yield error("duplicate-rack-number", *tuple(f"racks.{name}" for name in same))(
                 what=f"{' and '.join(same)} both have the number {number}",
                 why="a rack's number is its block of addresses: their machines would get the same ones",
                 remedy="write `number` for one of them",
@@ -141,10 +130,7 @@ def _public_names(context: PlanContext) -> Iterator[Finding]:
         public[f"registry.{plan.domain}"] = "the registry's"
     for host in plan.hosts.values():
         if host.fqdn in public and plan.host.names[host.fqdn] == host.address and host.name != plan.supply.seed:
-            yield Finding(
-                name="reserved-name",
-                severity="error",
-                where=("machines",),
+            yield error("reserved-name", "machines")(
                 what=f"a machine is called {host.name}: {host.fqdn} is {public[host.fqdn]} name",
                 why="every host would look for it on that one machine",
                 remedy=f"call it {host.name}-1",
@@ -155,10 +141,7 @@ def _unknown(name: str, key: str, noun: str, value: str, known: Iterable[str]) -
     choices = list(known)
     close = difflib.get_close_matches(value, choices, n=1)
     listed = ", ".join(choices[:8]) + (", ..." if len(choices) > 8 else "")
-    return Finding(
-        name=name,
-        severity="error",
-        where=(key,),
+    return error(name, key)(
         what=f"there is no {noun} {value}",
         why="what is written there would have no effect, or the wrong one",
         remedy=f"did you mean {close[0]}?" if close else f"one of: {listed or 'none is defined'}",
@@ -177,10 +160,12 @@ def _hardware(context: PlanContext) -> Iterator[Finding]:
             seen.add((host.hardware, role))
             lacking = _lacking(has, layout.hardware[expected])
             if lacking:
-                yield Finding(
-                    name="hardware-too-small",
-                    severity="error" if layout.profile.production else "warning",
-                    where=(f"hardware.{host.hardware}", "machines"),
+                yield finding(
+                    "hardware-too-small",
+                    "error" if layout.profile.production else "warning",
+                    f"hardware.{host.hardware}",
+                    "machines",
+                )(
                     what=f"{host.hardware} of {host.name} has {', '.join(lacking)} ({role}, {context.site.profile})",
                     why="the sizes of services follow from the profile: on less they run out of memory or time out",
                     remedy="use larger machines, or the profile edge or lab",
@@ -203,10 +188,11 @@ def _lacking(has: Hardware, needs: Hardware) -> list[str]:
 def _mixed(context: PlanContext) -> Iterator[Finding]:
     for host in context.layout.with_role("hypervisor"):
         if {"control", "worker"}.intersection(host.roles):
-            yield Finding(
-                name="tenants-on-infrastructure",
-                severity="error" if context.layout.profile.production else "info",
-                where=(next(member.key for member in context.layout.members if member.name == host.name),),
+            yield finding(
+                "tenants-on-infrastructure",
+                "error" if context.layout.profile.production else "info",
+                next(member.key for member in context.layout.members if member.name == host.name),
+            )(
                 what=f"{host.name} runs tenants' servers beside the control plane",
                 why="a tenant that fills the machine, or breaks out of a guest, has the cloud (A6)",
                 remedy="give hypervisors machines of their own",
@@ -217,10 +203,7 @@ def _mixed(context: PlanContext) -> Iterator[Finding]:
 def _controllers(context: PlanContext) -> Iterator[Finding]:
     lost = [host.name for host in context.plan.hosts.values() if host.bmc and not host.bmc["address"]]
     if lost and not context.layout.by_purpose("oob"):
-        yield Finding(
-            name="bmc-without-address",
-            severity="error",
-            where=("machines", "networks"),
+        yield error("bmc-without-address", "machines", "networks")(
             what=f"{len(lost)} machines have a management controller without an address, {lost[0]} first",
             why="nobody can power them on",
             remedy="write a network with purpose oob, or an address for each",

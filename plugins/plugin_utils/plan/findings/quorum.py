@@ -8,6 +8,7 @@ from ...layers.roles import CONTROL_LABEL
 from ...layers.storage import BACKENDS
 from ...services import RECORDS
 from ...services.sizes import sizes
+from ..form import error, finding
 from ..layout.context import Layout, PlanContext
 from ..types import Finding
 
@@ -29,28 +30,19 @@ def check(context: PlanContext) -> Iterator[Finding]:
     production = context.layout.profile.production
     for name, (count, key, room) in members.items():
         if count and count % 2 == 0:
-            yield Finding(
-                name="even-quorum",
-                severity="error" if production or count > 2 else "warning",
-                where=(key,),
+            yield finding("even-quorum", "error" if production or count > 2 else "warning", key)(
                 what=f"{name} has {count} members",
                 why=f"{count} members survive no more losses than {count - 1} would, and a split in halves stops both",
                 remedy=f"write {count - 1} or {count + 1}",
             )
         elif 0 < count < _SMALLEST and production:
-            yield Finding(
-                name="small-quorum",
-                severity="error",
-                where=(key,),
+            yield error("small-quorum", key)(
                 what=f"{name} has {count} member{'s' if count > 1 else ''}",
                 why="the loss of one machine stops the cloud",
                 remedy="write 3" if key != "machines.control" else "write three control hosts",
             )
         if count > room:
-            yield Finding(
-                name="quorum-larger-than-hosts",
-                severity="error",
-                where=(key, "machines"),
+            yield error("quorum-larger-than-hosts", key, "machines")(
                 what=f"{name} is to have {count} members on {room} machine{'s' if room > 1 else ''}",
                 why="members on one machine fail together: the quorum is a number only",
                 remedy=f"write at most {room}, or more machines",

@@ -8,6 +8,7 @@ from ipaddress import IPv4Address, IPv4Network
 
 from ...services import RECORDS, of_kind
 from ...services.sizes import sizes
+from ..form import error, warning
 from ..layout.context import PlanContext
 from ..types import Finding
 
@@ -20,10 +21,7 @@ def check(context: PlanContext) -> Iterator[Finding]:
     for name in wanted:
         if name not in known:
             close = difflib.get_close_matches(name, known, n=1)
-            yield Finding(
-                name="unknown-service",
-                severity="error",
-                where=("openstack.services",),
+            yield error("unknown-service", "openstack.services")(
                 what=f"there is no service {name}",
                 why="nothing would be deployed for it",
                 remedy=f"did you mean {close[0]}?" if close else f"one of: {', '.join(known)}",
@@ -32,19 +30,13 @@ def check(context: PlanContext) -> Iterator[Finding]:
         missing = [need for need in RECORDS[name].needs if need not in wanted]
         if missing:
             finding, why = RECORDS[name].unmet
-            yield Finding(
-                name=finding,
-                severity="error",
-                where=("openstack.services",),
+            yield error(finding, "openstack.services")(
                 what=f"{name} is listed without {', '.join(missing)}",
                 why=why,
                 remedy=f"add: {', '.join(missing)}",
             )
         if name not in deployed:
-            yield Finding(
-                name="service-not-built-in",
-                severity="warning",
-                where=("openstack.services",),
+            yield warning("service-not-built-in", "openstack.services")(
                 what=f"{name} has a name and a place in the graph, but no release yet",
                 why="this version of the collection does not deploy it: its endpoint answers 503",
                 remedy="leave it out until a later version deploys it",
@@ -52,19 +44,13 @@ def check(context: PlanContext) -> Iterator[Finding]:
     yield from _advice(context)
     for name, override in context.site.openstack.overrides.items():
         if name not in deployed:
-            yield Finding(
-                name="override-without-release",
-                severity="error",
-                where=(f"openstack.overrides.{name}",),
+            yield error("override-without-release", f"openstack.overrides.{name}")(
                 what=f"there is no release {name}",
                 why="the values would have no effect",
                 remedy=f"one of: {', '.join(sorted(deployed)) or 'none: no services are listed'}",
             )
         if not override.why:
-            yield Finding(
-                name="undocumented-values",
-                severity="warning",
-                where=(f"openstack.overrides.{name}",),
+            yield warning("undocumented-values", f"openstack.overrides.{name}")(
                 what=f"values of {name} are overridden without a reason",
                 why="at the next upgrade nobody knows whether they may go",
                 remedy=f"write openstack.overrides.{name}.why",
@@ -79,10 +65,7 @@ def _advice(context: PlanContext) -> Iterator[Finding]:
     for name in (*infrastructure, *plan.openstack.services):
         for advice in RECORDS[name].advice if name in RECORDS else ():
             if advice.when(plan, size) and (context.layout.profile.production or not advice.production):
-                yield Finding(
-                    name=advice.name,
-                    severity="warning",
-                    where=(advice.where,),
+                yield warning(advice.name, advice.where)(
                     what=advice.what.format(profile=plan.profile),
                     why=advice.why,
                     remedy=advice.remedy,
@@ -95,10 +78,7 @@ def _router_id(context: PlanContext) -> Iterator[Finding]:
     if context.site.edge.router_id is None and network.prefixlen < 24 and IPv4Address(edge.address) in network:
         low = int(edge.address.rpartition(".")[2])
         if low == 0:
-            yield Finding(
-                name="router-id-guessed",
-                severity="warning",
-                where=("edge.router_id",),
+            yield warning("router-id-guessed", "edge.router_id")(
                 what=f"{edge.address} ends in 0: the router id is 1",
                 why="another site on the same network may have the same one, and both would fight for the address",
                 remedy="write edge.router_id, 1-255, unique on the network",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from ..form import error
 from ..layout.context import PlanContext
 from ..types import Finding
 
@@ -17,37 +18,25 @@ def check(context: PlanContext) -> Iterator[Finding]:
     seeds = [host.name for host in context.layout.with_role("seed")]
     keys = tuple(dict.fromkeys(f"machines.{member.group}" for member in context.layout.members if member.name in seeds))
     if written.registry and not written.files_url:
-        yield Finding(
-            name="files-url-missing",
-            severity="error",
-            where=("supply.files_url", "supply.registry"),
+        yield error("files-url-missing", "supply.files_url", "supply.registry")(
             what=f"images come from {written.registry}, and nothing says where files come from",
             why=f"nobody would serve {context.plan.supply.files_url}: no host gets kubeadm or the kubelet",
             remedy="write supply.files_url, by <artifact>/<version>/<file>; or leave supply.registry out",
         )
     if written.source == "registry" and not written.registry:
-        yield Finding(
-            name="registry-missing",
-            severity="error",
-            where=("supply.registry", "supply.source"),
+        yield error("registry-missing", "supply.registry", "supply.source")(
             what="artifacts come from an existing registry, and none is written",
             why="nothing is built, so that the seed would have nothing to serve",
             remedy="write supply.registry and supply.files_url, or supply.source: build",
         )
     if written.registry and seeds:
-        yield Finding(
-            name="seed-beside-registry",
-            severity="error",
-            where=("supply.registry", *keys),
+        yield error("seed-beside-registry", "supply.registry", *keys)(
             what=f"{seeds[0]} has the role seed, and the site has a registry of its own",
             why="hosts would be told of the registry, and nobody of the seed",
             remedy="take the role away, or leave supply.registry out",
         )
     elif len(seeds) > 1:
-        yield Finding(
-            name="several-seeds",
-            severity="error",
-            where=keys,
+        yield error("several-seeds", *keys)(
             what=f"{len(seeds)} machines have the role seed: {', '.join(seeds[:3])}{', ...' if seeds[3:] else ''}",
             why=f"the names of registry and file tree are those of one host, {seeds[0]}",
             remedy="keep one of them",
@@ -61,28 +50,19 @@ def _ports(context: PlanContext, files_url: str) -> Iterator[Finding]:
     remedy = f"leave it out, or write one such as http://registry.{context.site.domain}:8080"
     supply = context.plan.supply
     if not _SEEDS.fullmatch(files_url):
-        yield Finding(
-            name="files-url-not-the-seeds",
-            severity="error",
-            where=("supply.files_url",),
+        yield error("files-url-not-the-seeds", "supply.files_url")(
             what=f"the seed is to serve files as {files_url}",
             why="it speaks plain HTTP on a port the URL must name",
             remedy=remedy,
         )
     elif int(_port(files_url)) in (int(_port(supply.registry)), int(_port(supply.registry_inside))):
-        yield Finding(
-            name="seed-port-taken",
-            severity="error",
-            where=("supply.files_url",),
+        yield error("seed-port-taken", "supply.files_url")(
             what=f"the seed is to serve files at port {_port(files_url)}, which is its registry's",
             why=f"the registry listens at {supply.registry_inside}, and the site reads it at {supply.registry}",
             remedy=remedy,
         )
     elif user := _others(context).get(int(_port(files_url))):
-        yield Finding(
-            name="seed-port-taken",
-            severity="error",
-            where=("supply.files_url",),
+        yield error("seed-port-taken", "supply.files_url")(
             what=f"the seed is to serve files at port {_port(files_url)}, which is {user}'s on the same machine",
             why="one of the two would not start",
             remedy=remedy,

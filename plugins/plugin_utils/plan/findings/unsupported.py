@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from ...layers.layers import LAYERS, LayerRecord
 from ...layers.purposes import PURPOSES
 from ...layers.storage import BACKENDS
+from ..form import error, warning
 from ..layout.context import PlanContext
 from ..types import Finding
 
@@ -14,10 +15,7 @@ from ..types import Finding
 def check(context: PlanContext) -> Iterator[Finding]:
     """Yield a finding for each part of the site that no layer carries out yet."""
     if context.site.edge.kind == "gateway-api":
-        yield Finding(
-            name="not-in-this-version",
-            severity="error",
-            where=("edge.kind",),
+        yield error("not-in-this-version", "edge.kind")(
             what="the public names are to be served by a Gateway in the cluster, and this version makes none",
             why="nothing would listen on port 443: no release could verify",
             remedy="write edge.kind: haproxy, or leave it out",
@@ -54,10 +52,7 @@ def _asked(context: PlanContext, name: str, layer: LayerRecord) -> str:
 
 
 def _warning(where: str, what: str, why: str, remedy: str) -> Finding:
-    return Finding(
-        name="not-in-this-version",
-        severity="warning",
-        where=(where,),
+    return warning("not-in-this-version", where)(
         what=f"this version does not build it: {what}",
         why=why,
         remedy=remedy,

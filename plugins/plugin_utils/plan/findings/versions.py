@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from ..form import error, warning
 from ..layout.context import PlanContext
 from ..platform import versions
 from ..types import Finding
@@ -25,10 +26,7 @@ def _matrix(context: PlanContext) -> Iterator[Finding]:
         ("openstack.release", context.site.openstack.release, versions.OPENSTACK),
     ):
         if value not in known:
-            yield Finding(
-                name="version-not-in-matrix",
-                severity="error",
-                where=(key,),
+            yield error("version-not-in-matrix", key)(
                 what=f"{value} was never built and tested with this version of the collection",
                 why="the versions of etcd, CoreDNS, charts and images beside it are unknown",
                 remedy=f"one of: {', '.join(known)}",
@@ -41,37 +39,25 @@ def _charts(context: PlanContext) -> Iterator[Finding]:
     remote = "://" in written.charts
     for name, version in written.chart_versions.items():
         if not re.search(r"\d+\.\d+", version):
-            yield Finding(
-                name="unpinned-chart",
-                severity="error",
-                where=(f"openstack.chart_versions.{name}",),
+            yield error("unpinned-chart", f"openstack.chart_versions.{name}")(
                 what=f"the chart {name} has version {version}",
                 why="the same site file gives another cloud tomorrow",
                 remedy="write a full version, such as 2026.1.0",
             )
         elif name in matrix and not version.startswith(f"{written.release}."):
-            yield Finding(
-                name="chart-release-mismatch",
-                severity="error",
-                where=(f"openstack.chart_versions.{name}", "openstack.release"),
+            yield error("chart-release-mismatch", f"openstack.chart_versions.{name}", "openstack.release")(
                 what=f"the chart {name} {version} is not of the release {written.release}",
                 why="a chart's jobs and configuration are those of its release: migrations run against the wrong code",
                 remedy=f"write {matrix[name]}, or the release the chart is of",
             )
         elif name not in matrix:
-            yield Finding(
-                name="chart-not-in-matrix",
-                severity="warning",
-                where=(f"openstack.chart_versions.{name}",),
+            yield warning("chart-not-in-matrix", f"openstack.chart_versions.{name}")(
                 what=f"the chart {name} is not in the version matrix",
                 why="nobody tested it with this release",
                 remedy=f"one of: {', '.join(matrix)}",
             )
     if remote and not re.match(r"(https|oci)://", written.charts):
-        yield Finding(
-            name="charts-without-tls",
-            severity="error",
-            where=("openstack.charts",),
+        yield error("charts-without-tls", "openstack.charts")(
             what=f"charts come from {written.charts.partition('://')[0]}://",
             why="whoever is on the way can change what runs as root on every node",
             remedy="write an https:// or oci:// reference, or a directory",
@@ -87,10 +73,7 @@ def _images(context: PlanContext) -> Iterator[Finding]:
     for name, reference in context.site.supply.images.items():
         key = f"supply.images.{name}"
         if name not in known:
-            yield Finding(
-                name="unknown-image",
-                severity="error",
-                where=(key,),
+            yield error("unknown-image", key)(
                 what=f"there is no image {name}",
                 why="the reference would have no effect",
                 remedy=f"one of: {', '.join(sorted(known))}",
@@ -99,28 +82,19 @@ def _images(context: PlanContext) -> Iterator[Finding]:
             continue
         tag = reference.rpartition("/")[2].partition(":")[2]
         if tag in ("", "latest"):
-            yield Finding(
-                name="image-latest",
-                severity="error",
-                where=(key,),
+            yield error("image-latest", key)(
                 what=f"{reference} has {'the tag latest' if tag else 'no tag, which means latest'}",
                 why="two nodes can run two images under one name, and a restart is an upgrade",
                 remedy="write a tag of a release and its digest: name:tag@sha256:...",
             )
             continue
-        yield Finding(
-            name="image-unpinned",
-            severity="warning",
-            where=(key,),
+        yield warning("image-unpinned", key)(
             what=f"{reference} has no digest",
             why="a tag can be moved to other content",
             remedy="append the digest: name:tag@sha256:...",
         )
         if name.startswith("openstack") and re.match(r"\d{4}\.\d", tag) and not tag.startswith(release):
-            yield Finding(
-                name="image-release-mismatch",
-                severity="error",
-                where=(key, "openstack.release"),
+            yield error("image-release-mismatch", key, "openstack.release")(
                 what=f"{reference} is not of the release {release}",
                 why="charts and images of two releases disagree on options, WSGI entry points and migrations (U2)",
                 remedy=f"write an image of {release}",

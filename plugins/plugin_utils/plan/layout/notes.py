@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...layers.roles import Role
+from ..form import error
 from ..types import Finding, NetworkPlan
 from .addresses import Share
 
@@ -10,10 +11,7 @@ from .addresses import Share
 def range_full(key: str, network: NetworkPlan, role: Role, share: Share, machines: list[str]) -> Finding:
     """A group has more machines than its role's share of a network has addresses."""
     more = f" and {len(machines) - 1} more" if len(machines) > 1 else ""
-    return Finding(
-        name="address-range-full",
-        severity="error",
-        where=(key, f"networks.{network.name}"),
+    return error("address-range-full", key, f"networks.{network.name}")(
         what=f"{machines[0]}{more} have no address on {network.name}: {role} machines have {share} of {network.cidr}",
         why="an address follows from a machine's number alone, so that adding one never moves another",
         remedy=f"write a wider networks.{network.name}.cidr, or networks.{network.name}.ranges.{role}: <first>-<last>",
@@ -22,10 +20,7 @@ def range_full(key: str, network: NetworkPlan, role: Role, share: Share, machine
 
 def name_twice(key: str, name: str, first_key: str) -> Finding:
     """Two machines have one name."""
-    return Finding(
-        name="duplicate-name",
-        severity="error",
-        where=(first_key, key),
+    return error("duplicate-name", first_key, key)(
         what=f"the name {name} stands for two machines",
         why="a name is a host's identity in ssh, Kubernetes and the site's state; the second is left out of the plan",
         remedy="rename one of them, or its group",
@@ -35,10 +30,7 @@ def name_twice(key: str, name: str, first_key: str) -> Finding:
 def rack_full(key: str, slots: int, machines: list[str]) -> Finding:
     """A rack has more machines than its block of addresses has places."""
     more = f" and {len(machines) - 1} more" if len(machines) > 1 else ""
-    return Finding(
-        name="rack-block-full",
-        severity="error",
-        where=(f"{key}.per_rack", f"{key}.slots_per_rack"),
+    return error("rack-block-full", f"{key}.per_rack", f"{key}.slots_per_rack")(
         what=f"{machines[0]}{more} have no address: a rack's block has {slots} places",
         why="a rack's machines have a block of their own, so that another rack never moves them",
         remedy=f"write {key}.slots_per_rack, which moves addresses of this group; or the rest as a group of its own",
@@ -47,10 +39,7 @@ def rack_full(key: str, slots: int, machines: list[str]) -> Finding:
 
 def machine_without_number(key: str, name: str) -> Finding:
     """A machine's name has no number in it, and nothing else gives it an address."""
-    return Finding(
-        name="machine-without-number",
-        severity="error",
-        where=(key,),
+    return error("machine-without-number", key)(
         what=f"{name} has no address: nothing says its place in the address plan",
         why="the place must be its own: the position in a list would change for all when one is added",
         remedy=f"end its name (with per_rack: its rack's) in a number, or write machines.{name}.number in its group",
