@@ -1,10 +1,14 @@
-"""The form of a finding: severity, name and keys first, then what, why and remedy."""
+"""How faults of a site file are told: findings (severity, name and keys; then what, why, remedy), and what to write."""
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
 from functools import partial
 
 from .types import Finding, Severity
+
+_LISTED = 20  # choices: no site has more roles, services or purposes, but many have more machines
 
 
 def finding(name: str, severity: Severity, *where: str) -> partial[Finding]:
@@ -25,3 +29,11 @@ def warning(name: str, *where: str) -> partial[Finding]:
 def info(name: str, *where: str) -> partial[Finding]:
     """Return a `finding` of severity info."""
     return finding(name, "info", *where)
+
+
+def choose(value: str, choices: Iterable[str]) -> str:
+    """Return the remedy for a ``value`` that is none of ``choices``."""
+    known = list(choices)
+    close = difflib.get_close_matches(value, known, n=1)
+    listed = ", ".join(known[:_LISTED]) + (", ..." if len(known) > _LISTED else "")
+    return f"did you mean '{close[0]}'? One of: {listed}" if close else f"write one of: {listed or 'none is defined'}"

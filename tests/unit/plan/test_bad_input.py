@@ -270,7 +270,7 @@ def test_odd_scalars_never_become_another_exception(value: str) -> None:
         ("networks: {management: {cidr: fd00::/64}}", 8, "IPv6 is not supported yet", "write an IPv4 network"),
         ("access:\n  port: 70000", 9, "70000: must be less than or equal to 65535", "TCP port of sshd"),
         ("hosts: {sysctl: {net.ipv4.ip_forward: [1]}}", 8, "a list: must be text", "Kernel parameters"),
-        ("gpus: {count: 1}", 8, "unknown key", "keys here"),
+        ("gpus: {count: 1}", 8, "unknown key", "write one of"),
         ("networks:\n  front: {cidr: 10.9.0.0/24}", 9, "'front' is not a purpose", "one of"),
     ],
 )

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator
 
 from ...layers.provisioners import PROVISIONERS
-from ..form import error, warning
+from ..form import choose, error, warning
 from ..layout.context import PlanContext
 from ..types import Finding
 
@@ -24,9 +23,8 @@ def check(context: PlanContext) -> Iterator[Finding]:
         )
     for name in keys:
         if name not in hosts:
-            close = difflib.get_close_matches(name, hosts, n=1)
             yield error("unknown-machine", f"access.host_keys.{name}")(
                 what=f"there is no machine {name}",
                 why="what is written there would have no effect",
-                remedy=f"did you mean {close[0]}?" if close else "write a machine's name",
+                remedy=choose(name, hosts),
             )

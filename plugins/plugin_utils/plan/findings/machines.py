@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from ...layers.layers import ABSENT, LAYERS
 from ...layers.roles import ROLES, Role
 from ...layers.storage import BACKENDS
-from ..form import error, finding
+from ..form import choose, error, finding
 from ..layout.context import PlanContext
 from ..model.machines import Hardware
 from ..types import Finding
@@ -138,13 +137,10 @@ def _public_names(context: PlanContext) -> Iterator[Finding]:
 
 
 def _unknown(name: str, key: str, noun: str, value: str, known: Iterable[str]) -> Finding:
-    choices = list(known)
-    close = difflib.get_close_matches(value, choices, n=1)
-    listed = ", ".join(choices[:8]) + (", ..." if len(choices) > 8 else "")
     return error(name, key)(
         what=f"there is no {noun} {value}",
         why="what is written there would have no effect, or the wrong one",
-        remedy=f"did you mean {close[0]}?" if close else f"one of: {listed or 'none is defined'}",
+        remedy=choose(value, known),
     )
 
 

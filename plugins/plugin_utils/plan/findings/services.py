@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator
 from ipaddress import IPv4Address, IPv4Network
 
 from ...services import RECORDS, of_kind
 from ...services.sizes import sizes
-from ..form import error, warning
+from ..form import choose, error, warning
 from ..layout.context import PlanContext
 from ..types import Finding
 
@@ -20,11 +19,10 @@ def check(context: PlanContext) -> Iterator[Finding]:
     known = [record.name for record in of_kind("service")]
     for name in wanted:
         if name not in known:
-            close = difflib.get_close_matches(name, known, n=1)
             yield error("unknown-service", "openstack.services")(
                 what=f"there is no service {name}",
                 why="nothing would be deployed for it",
-                remedy=f"did you mean {close[0]}?" if close else f"one of: {', '.join(known)}",
+                remedy=choose(name, known),
             )
             continue
         missing = [need for need in RECORDS[name].needs if need not in wanted]

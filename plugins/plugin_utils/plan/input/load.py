@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 import types
 from datetime import date
@@ -12,6 +11,7 @@ from typing import Annotated, Any, Union, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 
 from ..errors import Problem, SiteError
+from ..form import choose
 from ..model import Site
 from .reader import parse_yaml, read_file
 
@@ -53,9 +53,7 @@ def _problem(detail: dict[str, Any], data: dict[str, Any]) -> Problem:
     location: tuple[str | int, ...] = detail["loc"]
     kind: str = detail["type"]
     if kind == "extra_forbidden":
-        known = _fields_at(location[:-1])
-        close = difflib.get_close_matches(str(location[-1]), known, n=1, cutoff=0.6)
-        remedy = f"did you mean '{close[0]}'?" if close else f"keys here: {', '.join(known)}"
+        remedy = choose(str(location[-1]), _fields_at(location[:-1]))
         return Problem(key=_key(location), reason="unknown key", remedy=remedy)
     if kind == "missing":
         reason = "required, and not written"
@@ -65,10 +63,8 @@ def _problem(detail: dict[str, Any], data: dict[str, Any]) -> Problem:
     if kind == "literal_error":
         expected = str(detail.get("ctx", {}).get("expected", ""))
         choices = [word.strip("'") for word in expected.replace(" or ", ", ").split(", ")]
-        close = difflib.get_close_matches(str(value), choices, n=1, cutoff=0.6)
-        hint = f"did you mean '{close[0]}'? One of" if close else "write one of"
-        remedy = f"{hint}: {', '.join(choices)}"
-        return Problem(key=key, reason=f"{_shown(value)} is not one of the choices", remedy=remedy)
+        reason = f"{_shown(value)} is not one of the choices"
+        return Problem(key=key, reason=reason, remedy=choose(str(value), choices))
     if kind == "string_type" and isinstance(value, bool | int | float | date):
         return Problem(key=key, reason=_misread(value), remedy="write it in quotes")
     described = f"what belongs here: {_description(location)}"

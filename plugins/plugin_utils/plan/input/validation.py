@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator
 
 from ...layers.purposes import PURPOSES
 from ...layers.roles import ROLES
 from ..errors import Problem
+from ..form import choose
 from ..layout.context import size_of
 from ..layout.names import MAX_NAMES
 from ..model import Site
@@ -23,7 +23,7 @@ def problems(site: Site) -> Iterator[Problem]:
     for name, network in site.networks.items():
         if network.purpose is None and name not in PURPOSES:
             reason = f"'{name}' is not a purpose, and none is written"
-            yield Problem(key=f"networks.{name}.purpose", reason=reason, remedy=_choose(name, tuple(PURPOSES)))
+            yield Problem(key=f"networks.{name}.purpose", reason=reason, remedy=choose(name, PURPOSES))
     if "management" not in purposes and site.profile not in PURPOSES["management"].cidr:
         reason = f"the profile {site.profile} has no network of its own to manage hosts on"
         yield Problem(key="networks.management", reason=reason, remedy="write `networks: {management: {cidr: ...}}`")
@@ -33,7 +33,7 @@ def problems(site: Site) -> Iterator[Problem]:
             yield Problem(
                 key=f"machines.{name}.roles",
                 reason=f"'{name}' is not a role, and none is written",
-                remedy=_choose(name, tuple(ROLES)),
+                remedy=choose(name, ROLES),
             )
         if group.per_rack and not (group.racks or site.racks):
             yield Problem(
@@ -70,10 +70,3 @@ def _longest(site: Site, name: str, group: MachineGroup) -> int:
         return len(f"{name}-{group.count}")
     racks = (group.racks or site.racks) if group.per_rack else ()
     return max((len(f"{name}-{rack}-{group.per_rack}") for rack in racks), default=0)
-
-
-def _choose(name: str, choices: tuple[str, ...]) -> str:
-    close = difflib.get_close_matches(name, choices, n=1)
-    return (
-        f"did you mean '{close[0]}'? One of: {', '.join(choices)}" if close else f"write one of: {', '.join(choices)}"
-    )

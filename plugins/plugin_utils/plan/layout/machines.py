@@ -14,7 +14,7 @@ from ..model.networks import Network
 from ..types import HostPlan, NetworkPlan
 from .addresses import nth_of, shares
 from .context import Layout, Member, roles_of
-from .interfaces import Ports
+from .interfaces import interface_names, ports_of
 from .names import expand_names, number_in
 from .nodes import NodeRules
 from .notes import machine_without_number, name_twice, rack_full
@@ -37,14 +37,14 @@ def lay_out(site: Site) -> Layout:
         racks={name: rack.number or number_in(name) for name, rack in site.racks.items()},
         hardware={**HARDWARE, **site.hardware},
     )
-    ports, nodes = Ports(layout), NodeRules(site)
+    names, nodes = interface_names(layout), NodeRules(site)
     for group_name, group in site.machines.items():
         roles = roles_of(group_name, group)
         labels, taints = nodes.labels(roles, group), nodes.taints(roles, group)
         settings = {
             own: own_settings(site.hosts, roles, node=nodes.is_node(roles), own_kernel=own) for own in (True, False)
         }
-        group_ports = ports.of_group(f"machines.{group_name}", roles, group)
+        ports = ports_of(layout, names, roles, group)
         hardware = group.hardware or ROLES[roles[0]].hardware[site.profile]
         beyond: list[str] = []  # machines their rack's block of addresses has no place for
         for member in _members(site, group_name, group, layout.racks):
@@ -54,7 +54,7 @@ def lay_out(site: Site) -> Layout:
                 continue
             layout.members.append(member)
             own = member.own
-            address, interfaces, bmc_address = group_ports.of_member(member)
+            address, interfaces, bmc_address = ports.of_member(member)
             bmc = _bmc(group.bmc, own.bmc if own else None, bmc_address)
             provisioner = group.provisioner or ("ironic" if bmc else profile.provisioner)
             has = settings[PROVISIONERS[provisioner].own_kernel]
@@ -83,7 +83,7 @@ def lay_out(site: Site) -> Layout:
                     layout.findings.append(machine_without_number(member.key, member.name))
         if beyond:
             layout.findings.append(rack_full(f"machines.{group_name}", group.slots_per_rack, beyond))
-        layout.findings += group_ports.findings()
+        layout.findings += ports.findings(f"machines.{group_name}", roles[0])
     return layout
 
 
