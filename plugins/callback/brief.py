@@ -14,6 +14,7 @@ description:
     Ansible would print come with C(-v).
   - A task that prints while it runs has its name above what it prints. Of any other that takes long, name and time are
     printed now and then.
+  - Retries of a task that waits (C(until)) are printed with C(-v) only.
   - Everything else is as in P(ansible.builtin.default#callback), and has its options.
 extends_documentation_fragment:
   - default_callback
@@ -75,6 +76,11 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible ships no types
             self._reminder.enter_context(reminder(self._display.display, task.get_name()))
         elif self._last_task_banner != task._uuid:
             self._print_task_banner(task)
+
+    def v2_runner_retry(self, result: Any) -> None:
+        """Waiting is no failure: leave "FAILED - RETRYING" out, but with ``-v``."""
+        if self._display.verbosity:
+            super().v2_runner_retry(result)
 
     def v2_playbook_on_stats(self, stats: Any) -> None:
         """End what is printed now and then."""

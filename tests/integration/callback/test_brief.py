@@ -16,6 +16,17 @@ FOREIGN = """\
       ignore_errors: true
     - groundup.cloud.secrets: {site_file: "{{ groundup_site_file }}"}
 """
+WAIT = """\
+- hosts: localhost
+  connection: local
+  gather_facts: false
+  tasks:
+    - ansible.builtin.command: {cmd: mkdir PLACE/third, creates: PLACE/third}
+      register: made
+      until: made.attempts == 3
+      retries: 5
+      delay: 0
+"""
 
 
 @pytest.fixture
@@ -60,3 +71,11 @@ def test_an_error_is_its_four_lines_and_other_collections_speak_as_ever(site: Pa
     ours = printed.partition("failed: [localhost] => ")[2].partition("\nPLAY RECAP")[0].splitlines()
     assert ours[0] == "the secrets store is missing, but the site exists"
     assert [line.split(":")[0].strip() for line in ours[1:]] == ["where", "why", "remedy"]
+
+
+def test_a_wait_that_ends_well_prints_no_failure(site: Path) -> None:
+    (site.parent / "play.yml").write_text(WAIT.replace("PLACE", str(site.parent)))
+    for options, retried in ((), 0), (("-v",), 2):
+        done = run("ansible-playbook", "-i", "localhost,", site.parent / "play.yml", *options)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert (done.stdout + done.stderr).count("RETRYING") == retried

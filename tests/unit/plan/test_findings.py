@@ -440,7 +440,7 @@ def test_a_seed_may_be_called_registry(plan_of: Callable[..., Plan]) -> None:
     assert plan_of("lab", {"machines/seed": seed}).findings == ()
 
 
-def test_errors_come_first_and_the_order_is_stable(plan_of: Callable[..., Plan]) -> None:
+def test_errors_come_first(plan_of: Callable[..., Plan]) -> None:
     changes = {
         "machines/control/count": 2,
         "kubernetes/version": "1.35.0",
@@ -450,4 +450,3 @@ def test_errors_come_first_and_the_order_is_stable(plan_of: Callable[..., Plan])
     assert [finding.severity for finding in findings] == sorted(
         (finding.severity for finding in findings), key=("error", "warning", "info").index
     )
-    assert findings == plan_of("lab", changes).findings
