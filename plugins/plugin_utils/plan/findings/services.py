@@ -33,7 +33,7 @@ def check(context: PlanContext) -> Iterator[Finding]:
                 why=why,
                 remedy=f"add: {', '.join(missing)}",
             )
-        if name not in deployed:
+        if not RECORDS[name].values:
             yield warning("service-not-built-in", "openstack.services")(
                 what=f"{name} has a name and a place in the graph, but no release yet",
                 why="this version of the collection does not deploy it: its endpoint answers 503",

@@ -137,7 +137,7 @@ def openstack(layout: Layout) -> OpenStackPlan:
             values={},
         )
         for name in wanted
-        if name in RECORDS and RECORDS[name].values
+        if name in RECORDS and RECORDS[name].values and wanted.keys() >= set(RECORDS[name].needs)
     ]
     return OpenStackPlan(
         release=written.release,

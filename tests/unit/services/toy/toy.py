@@ -1,0 +1,45 @@
+"""Toy: an API service that only a test knows. It is copied into a tree as plugins/plugin_utils/services/toy.py."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.services.parts import api_values, merge, public_endpoint
+from ansible_collections.groundup.cloud.plugins.plugin_utils.services.record import PublicApi, ServiceRecord, Values
+from ansible_collections.groundup.cloud.plugins.plugin_utils.services.secrets import secret
+from ansible_collections.groundup.cloud.plugins.plugin_utils.services.sizes import Sizes
+from ansible_collections.groundup.cloud.plugins.plugin_utils.services.verification import Check, Verification
+
+if TYPE_CHECKING:
+    from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import Plan
+    from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.verify.context import VerifierContext
+
+
+def values(plan: Plan, sizes: Sizes) -> Values:
+    """Return the chart's values."""
+    own = {"conf": {"toy": {"DEFAULT": {"box_key": secret("toy/box-key")}}}}
+    return merge(api_values(plan, sizes, "toy", memory="128Mi", limit="512Mi", cpu="100m"), own)
+
+
+def verify(context: VerifierContext) -> Verification:
+    """Return whether the API answers through its public name."""
+    url = public_endpoint(context.plan, "toy").url
+    try:
+        detail, ok = f"answers {context.request('GET', url).status}", True
+    except GroundupError as error:
+        detail, ok = error.what, False
+    return Verification(checks=(Check(name="toys", ok=ok, detail=detail, object="Deployment/toy-api"),))
+
+
+SERVICE = ServiceRecord(
+    name="toy",
+    title="Toy",
+    needs=("keystone",),
+    uses=("database", "queue", "cache"),
+    api=PublicApi(type="toy-box", host="toys", path="/v1", health="/healthcheck", port=8123, node_port=30123),
+    images={"toy_api": "openstack", "toy_db_sync": "openstack", "db_init": "openstack-client"},
+    secrets={"toy/box-key": "opens the box"},
+    values=values,
+    verify=verify,
+)
