@@ -19,16 +19,11 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import cache_dir
 from ansible_collections.groundup.cloud.plugins.plugin_utils.progress import Progress, no_progress, reminder
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.served import LAID_OUT, lay_out, served
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish import digests
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish.digests import PublishedDigests
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish.http import ask
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish.serve import (
-    LAID_OUT,
-    PushedImage,
-    lay_out,
-    push,
-    served,
-)
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish.images import PushedImage, push
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish.tunnel import ssh_command, tunnel
 
 ARGUMENTS = {

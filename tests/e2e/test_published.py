@@ -22,7 +22,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import P
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock.model import Lock
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish import digests
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish.digests import PublishedDigests
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish.serve import push
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish.images import push
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish.tunnel import tunnel
 from kubernetes import client, config
 

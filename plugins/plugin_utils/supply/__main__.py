@@ -9,9 +9,10 @@ from pathlib import Path
 from ..errors import GroundupError
 from ..progress import TERMINAL
 from . import Artifact, Lock, ensure, load_lock
-from .cache.prune import prune
+from .cache.served import lay_out
 from .lock.model import DEFAULT_PATH, Kind
-from .publish.serve import lay_out, push
+from .prune import prune
+from .publish.images import push
 from .report import check, graph, rebuild_and_compare, record_digests, table
 
 

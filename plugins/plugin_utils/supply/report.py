@@ -11,10 +11,10 @@ import yaml
 from ...module_utils._base.files import write_file
 from ..errors import GroundupError
 from ..progress import Progress, clock
+from .build.keys import keys
 from .build.run import Run
 from .builders.upstream import resolve
 from .cache.store import ArtifactStore
-from .lock.keys import keys
 from .lock.model import Lock, load_lock
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.platform.versions import OPENSTACK
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build import virtualenv
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.builders import builder_of
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build.builder import builder_of
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.builders.debian_image import _mark_removed
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock.model import load_lock
 

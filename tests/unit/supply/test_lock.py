@@ -11,8 +11,8 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.platform import versions
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import CniName
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.builders import builder_of
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock.keys import keys
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build.builder import builder_of
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build.keys import keys
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock.model import (
     DEFAULT_PATH,
     Lock,

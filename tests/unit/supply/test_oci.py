@@ -14,8 +14,8 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build.oci import manifest_digest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build.sbom import go_components
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.served import lay_out
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock.model import Lock
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish.serve import lay_out
 
 from .conftest import FakeBuilder
 

@@ -15,11 +15,11 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.locks import locked
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache import prune as pruning
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import prune as pruning
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.artifact import file_digest
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.prune import prune
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.unpack import mark, unpacked
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock.model import Lock
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.prune import prune
 
 from .conftest import FakeBuilder
 

@@ -16,9 +16,10 @@ from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure
 from ansible.plugins.action import ActionBase
 from ansible_collections.groundup.cloud.plugins.action import supply_publish
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.served import LAID_OUT
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock.model import Lock
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish import digests, tunnel
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish.serve import LAID_OUT, registry_digest
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish.images import registry_digest
 
 from .conftest import FakeBuilder
 from .seed import Seed

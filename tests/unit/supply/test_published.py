@@ -13,7 +13,7 @@ from ansible_collections.groundup.cloud.plugins.lookup import published as looku
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock.model import Lock
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish import digests, serve
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish import digests, images
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish.digests import PublishedDigests
 
 from .conftest import FakeBuilder
@@ -120,7 +120,7 @@ def test_an_image_the_registry_took_and_does_not_serve_is_refused(
     fake: FakeBuilder, make_lock: MakeLock, seed: Seed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     del fake
-    monkeypatch.setattr(serve, "_push", lambda *_, **__: None)
+    monkeypatch.setattr(images, "_push", lambda *_, **__: None)
     with pytest.raises(GroundupError, match=rf"the seed does not serve {seed.registry.address}/test/program:1"):
         seed.publish(make_lock(program={}, image=PROGRAM_IMAGE))
     assert digests.load("unit") is None

@@ -14,14 +14,14 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.action import supply_publish
 from ansible_collections.groundup.cloud.plugins.module_utils._base.locks import locked
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.prune import prune
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache import served
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.served import lay_out
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.stale import (
     remove_stale,
 )
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.store import ArtifactStore
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock.model import Lock
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish import serve
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish.serve import lay_out
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.prune import prune
 
 from .conftest import FakeBuilder
 from .seed import Seed
@@ -111,14 +111,14 @@ def test_what_is_being_laid_out_is_locked_against_other_runs(
     left = cache / "served/a/.old-0"
     left.mkdir(parents=True)
     seen: list[tuple[Path, ...]] = []
-    link = serve._link
+    link = served._link
 
     def looked(source: Path, target: Path) -> None:
         seen.append(remove_stale())
         link(source, target)
 
-    monkeypatch.setattr(serve, "_link", looked)
-    assert lay_out(serve.served(), artifact) == [cache / "served/a/1/file"]
+    monkeypatch.setattr(served, "_link", looked)
+    assert lay_out(served.served(), artifact) == [cache / "served/a/1/file"]
     assert seen == [()]
     assert remove_stale() == (left,)
 

@@ -13,7 +13,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build import idle, process
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build.idle import Done, Idle
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish import serve
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish import images
 
 SETTLED = Done(cpu=10.0, written=10_000_000, said=500)
 
@@ -88,9 +88,9 @@ def test_a_registry_that_never_takes_an_image_is_given_up(tmp_path: Path, monkey
     skopeo.write_text("#!/bin/sh\nexec sleep 600\n")
     skopeo.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    monkeypatch.setattr(serve, "PUSH_TIMEOUT", 1.0)
+    monkeypatch.setattr(images, "PUSH_TIMEOUT", 1.0)
     image = supply.Artifact(
         name="etcd", kind="image", version="1", key="0" * 16, path=tmp_path / "image", sha256="", image="etcd:1"
     )
     with pytest.raises(GroundupError, match="image etcd could not be pushed: the registry did not take it within 1 s"):
-        serve._push(image, "registry.test:5000/etcd:1", tls_verify=False)
+        images._push(image, "registry.test:5000/etcd:1", tls_verify=False)

@@ -13,12 +13,12 @@ from ...errors import GroundupError
 from ...graph import Graph, run
 from ...paths import cache_dir
 from ...progress import Progress, clock, no_progress
-from ..builders import builder_of
 from ..cache.artifact import Artifact, payload_name
 from ..cache.store import ArtifactStore
-from ..lock.keys import keys
 from ..lock.model import Lock
+from .builder import builder_of
 from .context import BuildContext
+from .keys import keys
 from .process import Commands, Interrupted
 from .progress import BuildProgress, Draw
 
@@ -67,7 +67,8 @@ class Run:
 
     def _build(self, names: tuple[str, ...], *, again: set[str]) -> None:
         entries = {name: self._lock.artifacts[name] for name in names}
-        costs = {name: self._store.last_cost(name) or (entry.cost, entry.cost) for name, entry in entries.items()}
+        cores = max(1.0, self._jobs / len(names))  # for each artifact of a first build, which has no record of its time
+        costs = {n: self._store.last_cost(n) or (entry.cost, entry.cost / cores) for n, entry in entries.items()}
         needs = {name: [need for need in entry.needs if need in entries] for name, entry in entries.items()}
         expected = {name: seconds for name, (_, seconds) in costs.items()}
         failures: dict[str, BaseException] = {}

@@ -25,13 +25,13 @@ from typing import Any
 from ...paths import COLLECTION
 from ..build import apt, virtualenv
 from ..build.archive import pack_command
+from ..build.builder import Builder
 from ..build.chroot import Chroot
 from ..build.context import BuildContext
 from ..build.oci import ImageConfig, write_layer
 from ..build.sbom import debian_components, python_components
 from ..cache.unpack import unpacked
 from ..lock.model import Entry
-from . import Builder
 
 _IMAGES = COLLECTION / "supply/images"
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"

@@ -13,10 +13,10 @@ from pathlib import Path
 from ...paths import COLLECTION
 from ..build import machine
 from ..build.archive import pack_command
+from ..build.builder import Builder
 from ..build.context import BuildContext
 from ..build.sbom import debian_components
 from ..lock.model import Entry
-from . import Builder
 
 _FILES = COLLECTION / "supply/rootfs"
 # What belongs to one host, or to the machine that built it, is not part of an image of many hosts.

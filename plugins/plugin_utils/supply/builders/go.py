@@ -13,10 +13,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ...paths import COLLECTION
+from ..build.builder import Builder
 from ..build.context import BuildContext
 from ..build.sbom import Component, go_components
 from ..lock.model import Entry
-from . import Builder
 
 _SOURCES = COLLECTION / "supply/go"
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+from ..build.builder import Builder
 from ..build.context import BuildContext
 from ..build.oci import ImageConfig, write_layer, write_tree
 from ..build.sbom import components_of
 from ..cache.unpack import unpacked
 from ..lock.model import Entry
-from . import Builder
 
 
 class ProgramImage(Builder):

@@ -16,10 +16,10 @@ from typing import Any, NoReturn
 
 from ...errors import GroundupError
 from ..build.archive import extract
+from ..build.builder import Builder
 from ..build.context import BuildContext
 from ..errors import not_locked
 from ..lock.model import Entry, Upstream, UpstreamFile
-from . import Builder
 
 _TIMEOUT = 60  # seconds without an answer
 

@@ -11,12 +11,12 @@ import sys
 
 from ..build import machine
 from ..build.archive import extract
+from ..build.builder import Builder
 from ..build.context import BuildContext
 from ..build.sbom import Component
 from ..cache.artifact import file_digest
 from ..errors import not_locked
 from ..lock.model import Entry
-from . import Builder
 
 
 class WheelMember(Builder):

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ....module_utils._base.locks import locked
 from ...paths import cache_dir
-from ..publish.serve import served
+from .served import served
 from .store import remove_tree
 from .unpack import home
 

@@ -11,8 +11,8 @@ import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from ..builders import builder_of
-from .model import Entry, Lock
+from ..lock.model import Entry, Lock
+from .builder import builder_of
 
 _FORMAT = (1, "build")  # of the store and of what `oci` and `tarball` write; changed when their output changes
 # Which artifact it is and how it is found again do not change its content.

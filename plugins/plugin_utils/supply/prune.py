@@ -2,7 +2,7 @@
 
 Kept are: what the lock names, built or published; what any clone used in the last days (`ArtifactStore.find` and
 `unpacked` touch a mark); roots that something is mounted on or a host of a lab of this user was made from. Stale files
-of killed runs go at once (``stale.py``).
+of killed runs go at once (``cache/stale.py``).
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from ....module_utils._base.locks import locked
-from ...errors import GroundupError
-from ...paths import state_dir
-from ...progress import Progress
-from ..lock.keys import keys
-from ..lock.model import Lock
-from ..publish.serve import LAID_OUT, served
-from .stale import remove_stale
-from .store import MARK, ArtifactStore, remove_tree
-from .unpack import home, mark, unpacked_name
+from ...module_utils._base.locks import locked
+from ..errors import GroundupError
+from ..paths import state_dir
+from ..progress import Progress
+from .build.keys import keys
+from .cache.served import LAID_OUT, served
+from .cache.stale import remove_stale
+from .cache.store import MARK, ArtifactStore, remove_tree
+from .cache.unpack import home, mark, unpacked_name
+from .lock.model import Lock
 
 _MEBI = 2**20
 

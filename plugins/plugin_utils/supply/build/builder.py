@@ -1,0 +1,53 @@
+"""The interface of builders: a module each in ``builders/``, called as in the lock, its instance called ``BUILDER``.
+
+A builder reads ``entry.inputs`` and the artifacts in ``context.needs``, and leaves its result where the kind wants it:
+``context.output`` is a file for the kinds ``root`` and ``image``, an empty directory for ``files``.
+"""
+
+from __future__ import annotations
+
+import importlib
+from abc import ABC, abstractmethod
+from importlib.util import resolve_name
+from pathlib import Path
+from typing import cast
+
+from ...errors import GroundupError
+from ..lock.model import Entry
+from .context import BuildContext
+
+
+class Builder(ABC):
+    """The interface of a builder.
+
+    Attributes:
+        version: raise it when the output for the same entry changes: it is part of every key.
+    """
+
+    version = 1
+
+    def sources(self, entry: Entry) -> tuple[Path, ...]:
+        """Return files and directories of this collection that decide the output; they are part of the key."""
+        del entry
+        return ()
+
+    @abstractmethod
+    def build(self, entry: Entry, context: BuildContext) -> None:
+        """Make the artifact, whole, or raise."""
+
+
+def builder_of(entry: Entry) -> Builder:
+    """Return the builder of ``entry``. Raises GroundupError when the lock names one that does not exist."""
+    name = resolve_name(f"..builders.{entry.builder}", __package__)
+    try:
+        module = importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name != name:
+            raise
+        raise GroundupError(
+            f"artifact {entry.name}: there is no builder {entry.builder!r}",
+            where="supply.lock",
+            why="without it the artifact cannot be made",
+            remedy="name one of the modules in plugin_utils/supply/builders",
+        ) from None
+    return cast("Builder", module.BUILDER)

@@ -1,0 +1,61 @@
+"""Files of artifacts as a seed serves them: a tree for its web server."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+from ....module_utils._base.files import write_file
+from ....module_utils._base.locks import locked
+from ...paths import cache_dir
+from ..errors import damaged
+from .artifact import Artifact, digest, file_digest
+
+LAID_OUT = ".artifact.json"  # written last beside the files of an artifact: its digest; its time says when it was used
+
+
+def served() -> Path:
+    """Return where files lie on the controller as a seed serves them, beside the artifacts they are links to."""
+    return cache_dir() / "served"
+
+
+def lay_out(destination: Path, artifact: Artifact) -> list[Path]:
+    """Lay out the files of an artifact as ``<artifact>/<version>/<file>`` with ``<file>.sha256`` beside each.
+
+    Hard links into the cache where the file system allows it. What is right already is left alone, nothing is removed.
+    One at a time below ``destination``, whoever asks. Returns the files that were written.
+    """
+    destination.mkdir(parents=True, exist_ok=True)
+    with locked(destination / ".lock"):
+        return _lay_out(destination, artifact)
+
+
+def _lay_out(destination: Path, artifact: Artifact) -> list[Path]:
+    sums = destination / artifact.name / artifact.version / LAID_OUT
+    if sums.exists() and json.loads(sums.read_text(encoding="utf-8")) == {"sha256": artifact.sha256}:
+        sums.touch()
+        return []
+    if digest(artifact.path) != artifact.sha256:
+        raise damaged(artifact.name, artifact.path)
+    written = []
+    for source in sorted(p for p in artifact.path.rglob("*") if p.is_file()):
+        target = sums.parent / source.relative_to(artifact.path)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        found = file_digest(source)
+        _link(source, target)
+        write_file(target.with_name(target.name + ".sha256"), f"{found}  {target.name}\n".encode(), mode=0o644)
+        written.append(target)
+    write_file(sums, json.dumps({"sha256": artifact.sha256}).encode(), mode=0o644)
+    return written
+
+
+def _link(source: Path, target: Path) -> None:
+    temporary = target.with_name(f".{target.name}.new")
+    temporary.unlink(missing_ok=True)
+    try:
+        os.link(source, temporary)
+    except OSError:
+        shutil.copy2(source, temporary)
+    temporary.replace(target)
