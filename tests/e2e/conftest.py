@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 import testinfra
 import yaml
+from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import site_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import load_site, make_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import Plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import open_store, password_source
 from ansible_collections.groundup.cloud.tests.e2e.leaks import Leaks
@@ -29,7 +29,7 @@ SITE_FILE = ROOT / os.environ.get("SITE", "inventories/lab/site.yml")
 @pytest.fixture(scope="session")
 def plan() -> Plan:
     """The plan of the site under test."""
-    return make_plan(load_site(SITE_FILE))
+    return site_plan(SITE_FILE)
 
 
 @pytest.fixture(scope="session")
