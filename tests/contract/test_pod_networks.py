@@ -42,7 +42,7 @@ def cilium() -> Path:
     if supply.missing("cilium-charts"):
         pytest.skip("the cache lacks cilium-charts: `ci/supply build cilium-charts` makes it from Cilium's Go module")
     place = supply.ensure("cilium-charts")["cilium-charts"].path
-    return place / f"cilium-{versions.CNI_CHARTS['cilium'].version}.tgz"
+    return place / f"cilium-{versions.POD_NETWORKS['cilium'].chart_version}.tgz"
 
 
 def faults(value: Any, tree: Any, path: str = "") -> Iterator[str]:

@@ -27,7 +27,6 @@ class SiteError(ValueError):
     Attributes:
         file: path of the site file, or ``<site>`` for a model made in memory.
         problems: at least one.
-        file, key, reason, remedy: those of the first problem, for callers that show one.
     """
 
     def __init__(self, *problems: Problem, file: str, content: bytes = b"") -> None:
@@ -36,21 +35,6 @@ class SiteError(ValueError):
         self.file = file
         self.problems = tuple(replace(problem, line=lines.get(problem.key)) for problem in problems)
         super().__init__(file, self.problems)
-
-    @property
-    def key(self) -> str:
-        """Return the key path of the first problem."""
-        return self.problems[0].key
-
-    @property
-    def reason(self) -> str:
-        """Return the reason of the first problem."""
-        return self.problems[0].reason
-
-    @property
-    def remedy(self) -> str:
-        """Return the remedy of the first problem."""
-        return self.problems[0].remedy
 
     def __str__(self) -> str:
         return "\n".join([f"{self.file}: no plan can be made from this site file", *(f"  {p}" for p in self.problems)])

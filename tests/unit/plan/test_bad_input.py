@@ -49,12 +49,12 @@ def test_the_text_names_file_key_reason_and_remedy() -> None:
 )
 def test_an_unknown_key_is_refused_with_the_one_that_was_meant(change: str, key: str, meant: str) -> None:
     error = refused(LAB + change)
-    assert (error.key, error.reason) == (key, "unknown key")
-    assert f"did you mean '{meant}'?" in error.remedy
+    assert (error.problems[0].key, error.problems[0].reason) == (key, "unknown key")
+    assert f"did you mean '{meant}'?" in error.problems[0].remedy
 
 
 def test_an_unknown_key_like_no_other_is_refused_with_the_keys_there_are() -> None:
-    assert "kind" in refused(LAB + "edge: {zzz: 1}").remedy
+    assert "kind" in refused(LAB + "edge: {zzz: 1}").problems[0].remedy
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_an_unknown_key_like_no_other_is_refused_with_the_keys_there_are() -> No
     ],
 )
 def test_a_wrong_value_is_refused_at_its_key(change: str, key: str) -> None:
-    assert refused(LAB + change).key == key
+    assert refused(LAB + change).problems[0].key == key
 
 
 @pytest.mark.parametrize(
@@ -129,8 +129,8 @@ def test_a_wrong_value_is_refused_at_its_key(change: str, key: str) -> None:
 )
 def test_machines_that_do_not_add_up_are_refused(machines: str, reason: str) -> None:
     error = refused(LAB.partition("machines:")[0] + f"machines: {machines}")
-    assert reason in error.reason
-    assert error.key.startswith("machines")
+    assert reason in error.problems[0].reason
+    assert error.problems[0].key.startswith("machines")
 
 
 WORKERS = "{{worker: {{count: 1, {}}}}}"
@@ -143,7 +143,7 @@ WORKERS = "{{worker: {{count: 1, {}}}}}"
 )  # fmt: skip
 def test_labels_and_taints_kubernetes_refuses_are_refused(written: str) -> None:
     error = refused(LAB.partition("machines:")[0] + "machines: " + WORKERS.format(written))
-    assert error.key.startswith(f"machines.worker.{written.partition(':')[0]}")
+    assert error.problems[0].key.startswith(f"machines.worker.{written.partition(':')[0]}")
 
 
 def test_labels_and_taints_kubernetes_takes_are_taken() -> None:
@@ -154,7 +154,7 @@ def test_labels_and_taints_kubernetes_takes_are_taken() -> None:
 def test_more_machines_than_any_site_has_are_refused_before_they_are_made() -> None:
     groups = "\n".join(f"  w{n}: {{roles: [worker], count: 20000}}" for n in range(3))
     error = refused(LAB + groups)
-    assert "60002 machines" in error.reason
+    assert "60002 machines" in error.problems[0].reason
 
 
 def test_every_problem_is_told_not_only_the_first() -> None:
@@ -168,12 +168,12 @@ def test_every_problem_is_told_not_only_the_first() -> None:
 
 @pytest.mark.parametrize("text", ["", "---\n", "# only a comment\n", "null"])
 def test_an_empty_file_is_called_empty(text: str) -> None:
-    assert refused(text).reason == "the file is empty"
+    assert refused(text).problems[0].reason == "the file is empty"
 
 
 @pytest.mark.parametrize("text", ["- a\n- b\n", "just words", "3"])
 def test_a_file_that_is_no_mapping_is_refused(text: str) -> None:
-    assert "not a mapping" in refused(text).reason
+    assert "not a mapping" in refused(text).problems[0].reason
 
 
 @pytest.mark.parametrize(
@@ -188,32 +188,33 @@ def test_a_file_that_is_no_mapping_is_refused(text: str) -> None:
     ],
 )
 def test_broken_yaml_is_refused_with_its_line(text: str, line: str) -> None:
-    assert refused(text).key.startswith(line)
+    assert refused(text).problems[0].key.startswith(line)
 
 
 def test_a_key_written_twice_is_refused_with_both_lines() -> None:
     error = refused(LAB + "profile: edge\n")
-    assert error.key.startswith("line 8")
-    assert "first on line 4" in error.reason
+    assert error.problems[0].key.startswith("line 8")
+    assert "first on line 4" in error.problems[0].reason
 
 
 def test_aliases_are_refused_before_they_expand() -> None:
     bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n"
     bomb += "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 30))
-    assert "alias" in refused(bomb).reason  # expanded, it would outgrow any memory
+    assert "alias" in refused(bomb).problems[0].reason  # expanded, it would outgrow any memory
 
 
 def test_a_structure_that_contains_itself_is_refused() -> None:
-    assert "alias" in refused("a: &a {b: *a}\n").reason
+    assert "alias" in refused("a: &a {b: *a}\n").problems[0].reason
 
 
 def test_merge_keys_are_refused() -> None:
-    assert "merge key" in refused("x: {<<: {a: 1}}\n").reason
+    assert "merge key" in refused("x: {<<: {a: 1}}\n").problems[0].reason
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000, "{a: " * 100_000, "- " * 100_000])
 def test_bottomless_nesting_is_refused(text: str) -> None:
-    assert "nested deeper" in refused("x: " + text).reason or refused("x: " + text).key.startswith("line")
+    problem = refused("x: " + text).problems[0]
+    assert "nested deeper" in problem.reason or problem.key.startswith("line")
 
 
 def test_a_file_of_50_mb_is_refused_without_being_parsed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -234,7 +235,7 @@ def test_bytes_that_are_no_text_are_refused(content: bytes) -> None:
 @pytest.mark.parametrize("name", ["münchen", "ラボ", "lab\u202e", "l a b", "-lab", "LAB", "a" * 64, "../lab", ""])
 def test_names_that_are_no_host_names_are_refused(name: str) -> None:
     error = refused(LAB.replace("site: lab", f"site: {name!r}"))
-    assert error.key == "site"
+    assert error.problems[0].key == "site"
     str(error).encode("ascii")
 
 
@@ -246,7 +247,7 @@ def test_a_missing_file_and_a_directory_are_refused(tmp_path: Path) -> None:
 
 def test_a_region_without_a_management_network_is_refused() -> None:
     error = refused(LAB.replace("profile: lab", "profile: region"))
-    assert error.key == "networks.management"
+    assert error.problems[0].key == "networks.management"
 
 
 @pytest.mark.parametrize(
@@ -296,8 +297,8 @@ def test_a_key_path_goes_through_keys_that_hold_dots_and_through_lists() -> None
 @pytest.mark.parametrize("number", ["010", "0x10", "0b1", "1_000", "1:30"])
 def test_a_number_that_yaml_reads_otherwise_than_it_looks_is_refused(number: str) -> None:
     error = refused(LAB + f"access: {{port: {number}}}\n")
-    assert f"YAML reads {number} as the number {int(yaml.safe_load(number))}" in error.reason
-    assert error.key.startswith("line 8")
+    assert f"YAML reads {number} as the number {int(yaml.safe_load(number))}" in error.problems[0].reason
+    assert error.problems[0].key.startswith("line 8")
 
 
 @pytest.mark.parametrize(
@@ -320,8 +321,8 @@ def test_text_that_is_no_plain_yaml_is_refused_at_its_line(text: str, said: str)
 )
 def test_a_tag_is_refused_where_it_stands_whether_its_value_fits_or_not(value: str) -> None:
     error = refused(LAB + f"kubernetes: {{version: {value}}}\n")
-    assert error.key.startswith("line 8")
-    assert "is not accepted" in error.reason
+    assert error.problems[0].key.startswith("line 8")
+    assert "is not accepted" in error.problems[0].reason
 
 
 def test_a_byte_order_mark_and_a_windows_file_are_read() -> None:
@@ -355,4 +356,4 @@ def test_a_mac_address_has_one_spelling_whatever_notation_it_is_written_in(mac: 
     ],
 )
 def test_what_is_no_ports_mac_address_is_refused(mac: str, reason: str) -> None:
-    assert reason in refused(LAB.partition("machines:")[0] + MACHINE.replace("MAC", mac)).reason
+    assert reason in refused(LAB.partition("machines:")[0] + MACHINE.replace("MAC", mac)).problems[0].reason

@@ -265,7 +265,7 @@ def test_the_lock_has_the_images_of_the_matrix_under_their_names_and_no_others()
     artifacts = yaml.safe_load((ROOT / "supply.lock").read_text())["artifacts"]
     built = {name: entry["image"] for name, entry in artifacts.items() if entry["kind"] == "image"}
     references: dict[str, str] = {}
-    for cni in versions.CNI_IMAGES:
+    for cni in versions.POD_NETWORKS:
         references |= versions.images(registry="registry", kubernetes="1.36.3", openstack="2026.1", cni=cni)
     assert built == {name: reference.removeprefix("registry/") for name, reference in references.items()}
 

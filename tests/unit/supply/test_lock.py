@@ -78,7 +78,7 @@ def test_every_entry_of_the_lock_has_a_builder_and_a_key() -> None:
 def test_the_lock_has_every_image_of_the_plan_under_the_plans_name_repository_and_tag() -> None:
     lock = load_lock()
     for kubernetes in versions.KUBERNETES:
-        for openstack, cni in itertools.product(versions.OPENSTACK, versions.CNI_IMAGES):
+        for openstack, cni in itertools.product(versions.OPENSTACK, versions.POD_NETWORKS):
             wanted = versions.images(registry="r:1", kubernetes=kubernetes, openstack=openstack, cni=cni)
             for name, reference in wanted.items():
                 assert name in lock.artifacts, f"the plan wants image {name}"
@@ -112,10 +112,11 @@ def test_what_cannot_be_built_is_fetched_and_its_digest_is_part_of_its_key(make_
 
 @pytest.mark.parametrize("cni", ["cilium", "calico"])
 def test_the_artifacts_of_a_chosen_pod_network_are_its_charts_and_images_and_optional(cni: CniName) -> None:
-    lock, charts = load_lock(), versions.CNI_CHARTS[cni]
-    assert set(lock.select(f"cni-{cni}")) == {charts.artifact, *versions.CNI_IMAGES[cni]}
+    lock, record = load_lock(), versions.POD_NETWORKS[cni]
+    assert set(lock.select(f"cni-{cni}")) == {record.chart, *record.images}
     assert all(lock.artifacts[name].optional for name in lock.select(f"cni-{cni}"))
-    assert lock.artifacts[charts.artifact].version == charts.version.removeprefix("v")
+    assert record.chart
+    assert lock.artifacts[record.chart].version == record.chart_version.removeprefix("v")
 
 
 def told(after: str, until: str) -> set[str]:

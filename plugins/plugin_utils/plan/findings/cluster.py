@@ -7,8 +7,7 @@ from ipaddress import IPv4Network
 
 from ..form import error, info, warning
 from ..layout.context import PlanContext
-from ..platform.cni import TUNNEL_PORTS
-from ..platform.versions import CNI_IMAGES
+from ..platform.versions import POD_NETWORKS
 from ..types import Finding
 
 _NODE_POD_PREFIX = 24  # what the controller manager hands each node
@@ -76,13 +75,13 @@ def _pod_network(context: PlanContext) -> Iterator[Finding]:
             remedy="let the controller reach the addresses in supply.lock, or write cni: flannel",
         )
     if cni.backend != "host-gw" and cni.port is None:
-        able = sorted(name for name, backend in TUNNEL_PORTS if backend == cni.backend)
+        able = sorted(name for name, record in POD_NETWORKS.items() if cni.backend in record.tunnels)
         yield error("cni-backend-unknown", "kubernetes.cni_backend", "kubernetes.cni")(
             what=f"{cni.name} has no {cni.backend}",
             why="pods on different nodes would not reach each other",
             remedy=f"write cni_backend: vxlan, or cni: {' or '.join(able)}",
         )
-    fixed = sorted(set(site.supply.images) & (set(CNI_IMAGES["calico"]) - {"calico-operator"}))
+    fixed = sorted(set(site.supply.images) & (set(POD_NETWORKS["calico"].images) - {"calico-operator"}))
     if cni.name == "calico" and fixed:
         yield error("image-not-replaceable", *tuple(f"supply.images.{name}" for name in fixed))(
             what=f"Calico's operator names {', '.join(fixed)} itself",

@@ -15,9 +15,7 @@ import yaml
 
 from ..errors import Problem, SiteError
 
-MAX_BYTES = (
-    4 * 1024 * 1024
-)  # a named machine takes about 100 bytes: room for ten thousand of them with every field written
+MAX_BYTES = 4 * 1024 * 1024  # room for ten thousand machines with every field written, about 100 bytes each
 MAX_DEPTH = 32  # the model is at most 8 levels deep outside free-form chart values
 
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -90,22 +88,15 @@ def read_file(path: str | Path) -> bytes:
     Raises:
         SiteError: the file cannot be read, or is too large to be one.
     """
-    file = str(path)
     try:
         with Path(path).open("rb") as stream:
             content = stream.read(MAX_BYTES + 1)
     except OSError as error:
-        problem = Problem(
-            key="", reason=f"cannot be read: {error.strerror or error}", remedy="check the path and its permissions"
-        )
-        raise SiteError(problem, file=file) from error
+        reason = f"cannot be read: {error.strerror or error}"
+        raise _error(path, "", reason, "check the path and its permissions") from error
     if len(content) > MAX_BYTES:
-        problem = Problem(
-            key="",
-            reason=f"larger than {MAX_BYTES // 1024**2} MiB, which no site of 10,000 machines needs",
-            remedy="give machines as counts or ranges (`per_rack: 40`) instead of one by one",
-        )
-        raise SiteError(problem, file=file)
+        reason = f"larger than {MAX_BYTES // 1024**2} MiB, which no site of 10,000 machines needs"
+        raise _error(path, "", reason, "give machines as counts or ranges (`per_rack: 40`) instead of one by one")
     return content
 
 
@@ -120,9 +111,7 @@ def parse_yaml(content: bytes, *, file: str) -> dict[str, Any]:
         _refuse_aliases_tags_and_depth(content)
         data = yaml.load(content, Loader=_SiteLoader)  # noqa: S506 - a subclass of the safe loader
     except UnicodeDecodeError as error:
-        line = content[: error.start].count(b"\n") + 1
-        problem = Problem(key=f"line {line}", reason="not UTF-8 text", remedy="save the file as UTF-8")
-        raise SiteError(problem, file=file) from error
+        raise _error(file, _line(content[: error.start]), "not UTF-8 text", "save the file as UTF-8") from error
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         key = f"line {mark.line + 1}, column {mark.column + 1}" if mark else ""
@@ -130,19 +119,23 @@ def parse_yaml(content: bytes, *, file: str) -> dict[str, Any]:
         remedy = error.remedy if isinstance(error, _Refused) else "correct the YAML there"
         if mark and b"\t" in b"".join(content.splitlines()[mark.line : mark.line + 1]):
             remedy = "there is a tab on that line: YAML is indented with spaces"
-        raise SiteError(Problem(key=key, reason=reason, remedy=remedy), file=file) from error
+        raise _error(file, key, reason, remedy) from error
     except yaml.reader.ReaderError as error:
-        line = content[: error.position].count(b"\n") + 1
         reason = f"a character that YAML does not take: {error.reason}"
-        raise SiteError(Problem(key=f"line {line}", reason=reason, remedy="remove it"), file=file) from error
+        raise _error(file, _line(content[: error.position]), reason, "remove it") from error
     except (yaml.YAMLError, ValueError) as error:  # ValueError: a date such as 2026-13-45
-        problem = Problem(key="", reason=f"not YAML: {' '.join(str(error).split())}", remedy="correct the YAML")
-        raise SiteError(problem, file=file) from error
-    if data is None:
-        raise SiteError(
-            Problem(key="", reason="the file is empty", remedy="start from inventories/lab/site.yml"), file=file
-        )
+        raise _error(file, "", f"not YAML: {' '.join(str(error).split())}", "correct the YAML") from error
     if not isinstance(data, dict):
-        reason = f"holds a {type(data).__name__}, not a mapping of keys"
-        raise SiteError(Problem(key="", reason=reason, remedy="start from inventories/lab/site.yml"), file=file)
+        reason = "the file is empty" if data is None else f"holds a {type(data).__name__}, not a mapping of keys"
+        raise _error(file, "", reason, "start from inventories/lab/site.yml")
     return data
+
+
+def _error(file: str | Path, key: str, reason: str, remedy: str) -> SiteError:
+    return SiteError(Problem(key=key, reason=reason, remedy=remedy), file=str(file))
+
+
+def _line(before: bytes) -> str:
+    """Return the key of the line that what comes after ``before`` stands on."""
+    number = before.count(b"\n") + 1
+    return f"line {number}"

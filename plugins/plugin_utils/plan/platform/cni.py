@@ -15,13 +15,6 @@ from . import versions
 
 # Outer Ethernet 14 + IPv4 20 + UDP 8 + VXLAN or Geneve 8 bytes.
 TUNNEL_OVERHEAD = 50
-# UDP ports of the tunnels; a pair that is not here does not exist.
-TUNNEL_PORTS: dict[tuple[CniName, str], int] = {
-    ("flannel", "vxlan"): 8472,
-    ("cilium", "vxlan"): 8472,
-    ("cilium", "geneve"): 6081,
-    ("calico", "vxlan"): 4789,
-}
 CALICO_NAMESPACE = "tigera-operator"
 
 
@@ -42,22 +35,22 @@ def cni(
     """
     overhead = 0 if backend == "host-gw" else TUNNEL_OVERHEAD
     mtu = underlay_mtu - overhead
-    chart = versions.CNI_CHARTS.get(name)
+    record = versions.POD_NETWORKS[name]
     found = CniPlan(
         name=name,
         mtu=mtu,
         overhead=overhead,
         backend=backend,
-        port=TUNNEL_PORTS.get((name, backend)),
-        charts=chart.artifact if chart else None,
-        images=versions.CNI_NODE_IMAGES[name],
+        port=record.tunnels.get(backend),
+        charts=record.chart,
+        images=record.node_images,
         releases=(),
     )
-    if chart is None:
+    if record.chart is None:
         return found
     replicas = min(2, max(1, nodes))
     made = _cilium if name == "cilium" else _calico
-    releases = made(found, version=chart.version, pod_cidr=pod_cidr, api=api, images=images, replicas=replicas)
+    releases = made(found, version=record.chart_version, pod_cidr=pod_cidr, api=api, images=images, replicas=replicas)
     return replace(found, releases=releases)
 
 

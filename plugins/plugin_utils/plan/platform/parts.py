@@ -39,8 +39,8 @@ def supply(layout: Layout) -> SupplyPlan:
     found = versions.images(
         registry=registry, kubernetes=site.kubernetes.version, openstack=site.openstack.release, cni=pod_network
     )
-    charts = versions.CNI_CHARTS.get(pod_network)
-    chosen = "" if charts is None else charts.artifact if site.supply.source == "registry" else f"cni-{pod_network}"
+    charts = versions.POD_NETWORKS[pod_network].chart
+    chosen = charts if charts is None or site.supply.source == "registry" else f"cni-{pod_network}"
     return SupplyPlan(
         source=site.supply.source,
         registry=registry,

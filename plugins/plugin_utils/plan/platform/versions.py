@@ -30,11 +30,14 @@ class OpenStackRelease:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CniCharts:
-    """The charts of a pod network's project."""
+class PodNetwork:
+    """A pod network: what its project publishes, and how its packets cross hosts."""
 
-    artifact: str  # of supply.lock
-    version: str
+    images: dict[str, str]  # image name -> path and tag below the registry, as its project names it
+    node_images: tuple[str, ...]  # those that run on a node before it is Ready
+    chart: str | None = None  # artifact of supply.lock; None: it is installed without one
+    chart_version: str = ""
+    tunnels: dict[str, int]  # backend -> UDP port
 
 
 KUBERNETES: dict[str, KubernetesRelease] = {
@@ -64,30 +67,31 @@ CLUSTER_IMAGES: dict[str, str] = {
     "local-path-provisioner": "0.0.30",
 }
 
-# Of the pod network, each below the registry as its project names it: image name -> path and tag. What flannel needs is
-# among the cluster's images, for it is built here like them.
 CALICO_PATH = "calico"
-CNI_IMAGES: dict[CniName, dict[str, str]] = {
-    "flannel": {},
-    "cilium": {"cilium": "cilium/cilium:v1.20.2", "cilium-operator": "cilium/operator-generic:v1.20.2"},
-    "calico": {
-        # The operator holds the versions of all others: 1.42.3 is the one of Calico 3.32.1.
-        "calico-operator": "tigera/operator:v1.42.3",
-        "calico-node": f"{CALICO_PATH}/node:v3.32.1",
-        "calico-cni": f"{CALICO_PATH}/cni:v3.32.1",
-        "calico-typha": f"{CALICO_PATH}/typha:v3.32.1",
-        "calico-kube-controllers": f"{CALICO_PATH}/kube-controllers:v3.32.1",
-    },
-}
-# What has to run on a node before it is Ready.
-CNI_NODE_IMAGES: dict[CniName, tuple[str, ...]] = {
-    "flannel": ("flannel",),
-    "cilium": ("cilium",),
-    "calico": ("calico-node", "calico-cni"),
-}
-CNI_CHARTS: dict[CniName, CniCharts] = {
-    "cilium": CniCharts(artifact="cilium-charts", version="1.20.2"),
-    "calico": CniCharts(artifact="calico-charts", version="v3.32.1"),
+POD_NETWORKS: dict[CniName, PodNetwork] = {
+    # Its images are among the cluster's: they are built here like them.
+    "flannel": PodNetwork(images={}, node_images=("flannel",), tunnels={"vxlan": 8472}),
+    "cilium": PodNetwork(
+        images={"cilium": "cilium/cilium:v1.20.2", "cilium-operator": "cilium/operator-generic:v1.20.2"},
+        node_images=("cilium",),
+        chart="cilium-charts",
+        chart_version="1.20.2",
+        tunnels={"vxlan": 8472, "geneve": 6081},
+    ),
+    "calico": PodNetwork(
+        images={
+            # The operator holds the versions of all others: 1.42.3 is the one of Calico 3.32.1.
+            "calico-operator": "tigera/operator:v1.42.3",
+            "calico-node": f"{CALICO_PATH}/node:v3.32.1",
+            "calico-cni": f"{CALICO_PATH}/cni:v3.32.1",
+            "calico-typha": f"{CALICO_PATH}/typha:v3.32.1",
+            "calico-kube-controllers": f"{CALICO_PATH}/kube-controllers:v3.32.1",
+        },
+        node_images=("calico-node", "calico-cni"),
+        chart="calico-charts",
+        chart_version="v3.32.1",
+        tunnels={"vxlan": 4789},
+    ),
 }
 
 KUBEADM_IMAGES = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kube-proxy")
@@ -114,7 +118,7 @@ def images(*, registry: str, kubernetes: str, openstack: str, cni: CniName) -> d
         found[name] = f"{registry}/groundup/{name}:{version}"
     if cni != "flannel":
         found = {name: reference for name, reference in found.items() if not name.startswith("flannel")}
-    return found | {name: f"{registry}/{path}" for name, path in CNI_IMAGES[cni].items()}
+    return found | {name: f"{registry}/{path}" for name, path in POD_NETWORKS[cni].images.items()}
 
 
 def _order(version: str) -> tuple[int, ...]:
