@@ -16,6 +16,7 @@ from .errors import GroundupError
 from .paths import state_dir
 from .plan import Plan, SiteError, load_site, make_plan
 from .secrets import open_store
+from .services import keystone
 from .supply import tool
 
 # Bind the prepared file over /etc/hosts, then become the command. $1 is the file, the rest is the command.
@@ -32,16 +33,13 @@ def environment(plan: Plan) -> dict[str, str]:
     """Return the variables that point the usual clients at the site; OpenStack's only where the site has a Keystone."""
     state = state_dir(plan.site)
     found = {"KUBECONFIG": str(state / "kubeconfig")}
-    keystone = next((endpoint for endpoint in plan.edge.endpoints if endpoint.service == "keystone"), None)
-    if keystone is None:
+    identity = next((one for one in plan.edge.endpoints if one.service == keystone.SERVICE.name), None)
+    if identity is None:
         return found
     return found | {
-        "OS_AUTH_URL": keystone.url,
-        "OS_USERNAME": "admin",
-        "OS_PASSWORD": open_store(plan.site, write=False).get("keystone/admin"),
-        "OS_PROJECT_NAME": "admin",
-        "OS_USER_DOMAIN_NAME": "default",
-        "OS_PROJECT_DOMAIN_NAME": "default",
+        "OS_AUTH_URL": identity.url,
+        "OS_PASSWORD": open_store(plan.site, write=False).get(keystone.ADMIN_CREDENTIAL),
+        **{f"OS_{name.upper()}": value for name, value in keystone.ADMIN.items()},
         "OS_REGION_NAME": plan.openstack.region,
         "OS_IDENTITY_API_VERSION": "3",
         "OS_INTERFACE": "public",

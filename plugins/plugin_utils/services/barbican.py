@@ -1,12 +1,9 @@
 """Barbican: keys."""
 
-from __future__ import annotations
-
 from .record import PublicApi, ServiceRecord
 
 SERVICE = ServiceRecord(
     name="barbican",
-    title="Barbican",
     needs=("keystone",),
     uses=("database", "queue", "cache"),
     api=PublicApi(type="key-manager", host="key-manager", port=9311, node_port=30311),

@@ -1,12 +1,9 @@
 """Horizon: the dashboard."""
 
-from __future__ import annotations
-
 from .record import PublicApi, ServiceRecord
 
 SERVICE = ServiceRecord(
     name="horizon",
-    title="Horizon",
     needs=("keystone",),
     uses=("database", "cache"),
     unmet=("dashboard-first", "a dashboard without APIs shows errors only"),

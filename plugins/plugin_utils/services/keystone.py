@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from ..errors import GroundupError
 from .parts import api_endpoint, api_values, merge, public_endpoint
 from .record import PublicApi, ServiceRecord, Values
-from .secrets import account
+from .secrets import account, secret
 from .sizes import Sizes
 from .verification import Check, Layer, Verification
 
@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from ..plan.types import Plan
     from ..rollout.verify.context import VerifierContext
 
+ADMIN = {
+    "username": "admin", "project_name": "admin", "user_domain_name": "default", "project_domain_name": "default",
+}  # fmt: skip
+ADMIN_CREDENTIAL = "keystone/admin"  # name of the secret
 _OBJECT = "Deployment/keystone-api"
 
 _API = PublicApi(type="identity", host="identity", path="/v3", health="/v3/", port=5000, node_port=30500)
@@ -25,14 +29,13 @@ _PROCESSES = {"lab": 1, "edge": 2, "region": 4}  # each is a Python process of a
 
 def endpoints(plan: Plan, _sizes: Sizes, client: str) -> Values:
     """Return Keystone with the administrator's account and that of the client: its service user, or the test's."""
-    scope = {"region_name": plan.openstack.region, "user_domain_name": "default", "project_domain_name": "default"}
-    everybody = {**scope, "default_domain_id": "default"}
-    admin = {**everybody, **account("admin", "keystone/admin"), "project_name": "admin"}
+    shared = {**ADMIN, "region_name": plan.openstack.region}
+    admin = {**shared, "password": secret(ADMIN_CREDENTIAL), "default_domain_id": "default"}
     if client:
-        user = {**scope, **account(client, f"{client}/keystone"), "role": "admin", "project_name": "service"}
+        user = {**shared, **account(client, f"{client}/keystone"), "role": "admin", "project_name": "service"}
         user |= {"user_domain_name": "service", "project_domain_name": "service"}
         return merge(api_endpoint(plan, "keystone", _API), {"identity": {"auth": {"admin": admin, client: user}}})
-    test = {**everybody, **account("keystone-test", "keystone/test"), "role": "admin", "project_name": "test"}
+    test = {**admin, **account("keystone-test", "keystone/test"), "role": "admin", "project_name": "test"}
     return merge(api_endpoint(plan, "keystone", _API), {"identity": {"auth": {"admin": admin, "test": test}}})
 
 
@@ -136,8 +139,7 @@ def token(context: VerifierContext) -> Token | Check:
         return _refused(f"{error.what} ({error.where})", layer="network")
     if answer.status == 401:
         return _refused(f"{base} refuses the administrator's password", layer="credentials")
-    headers = {name.lower(): value for name, value in answer.headers.items()}
-    if answer.status != 201 or "x-subject-token" not in headers or not isinstance(answer.body, dict):
+    if answer.status != 201 or "x-subject-token" not in answer.headers or not isinstance(answer.body, dict):
         return _refused(f"{base}/auth/tokens answers {answer.status}", layer="service")
     issued = answer.body["token"]
     project = (issued.get("project") or {}).get("name")
@@ -151,7 +153,7 @@ def token(context: VerifierContext) -> Token | Check:
         if endpoint.get("interface") == "public"
     ]  # fmt: skip
     return Token(
-        id=headers["x-subject-token"], project=project, expires=str(issued.get("expires_at")),
+        id=answer.headers["x-subject-token"], project=project, expires=str(issued.get("expires_at")),
         catalog=sorted(public, key=lambda entry: entry["type"]),
     )  # fmt: skip
 
@@ -173,7 +175,6 @@ def _scoped_request(context: VerifierContext) -> Values:
 
 SERVICE = ServiceRecord(
     name="keystone",
-    title="Keystone",
     uses=("database", "cache"),
     optional=("queue",),  # its notifications are off: a sick queue cannot stall logins
     api=_API,
@@ -193,7 +194,7 @@ SERVICE = ServiceRecord(
         "test": "openstack-client",
         "rabbit_init": "rabbitmq",
     },
-    secrets={"keystone/admin": "the cloud's administrator", "keystone/test": "account of the charts' own tests"},
+    secrets={ADMIN_CREDENTIAL: "the cloud's administrator", "keystone/test": "account of the charts' own tests"},
     client_account=("keystone", "service user"),
     endpoints=endpoints,
     values=values,

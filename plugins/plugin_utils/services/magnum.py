@@ -1,12 +1,9 @@
 """Magnum: Kubernetes clusters for tenants."""
 
-from __future__ import annotations
-
 from .record import Advice, PublicApi, ServiceRecord
 
 SERVICE = ServiceRecord(
     name="magnum",
-    title="Magnum",
     needs=("keystone", "heat", "nova", "neutron", "barbican"),
     uses=("database", "queue", "cache"),
     advice=(

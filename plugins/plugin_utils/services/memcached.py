@@ -83,7 +83,6 @@ def _stats(context: VerifierContext, pod: str) -> dict[str, str]:
 
 SERVICE = ServiceRecord(
     name="memcached",
-    title="Memcached",
     kind="infrastructure",
     provides="cache",
     images={"memcached": "memcached"},

@@ -1,12 +1,9 @@
 """Neutron: networks."""
 
-from __future__ import annotations
-
 from .record import PublicApi, ServiceRecord
 
 SERVICE = ServiceRecord(
     name="neutron",
-    title="Neutron",
     needs=("keystone",),
     uses=("database", "queue", "cache"),
     api=PublicApi(type="network", host="network", port=9696, node_port=30096, backend="neutron-server"),

@@ -1,12 +1,9 @@
 """Nova: servers."""
 
-from __future__ import annotations
-
 from .record import PublicApi, ServiceRecord
 
 SERVICE = ServiceRecord(
     name="nova",
-    title="Nova",
     needs=("keystone", "placement", "neutron", "glance"),
     uses=("database", "queue", "cache"),
     shares=(

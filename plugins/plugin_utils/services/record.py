@@ -51,7 +51,7 @@ class ServiceRecord:
     """One OpenStack service, or a piece of infrastructure that services share."""
 
     name: str  # of the release, its chart, its database and its accounts
-    title: str
+    title: str = ""  # where it is not the name with a capital letter
     kind: Literal["infrastructure", "service"] = "service"
 
     needs: tuple[str, ...] = ()  # services it calls
@@ -75,3 +75,8 @@ class ServiceRecord:
     endpoints: Callable[[Plan, Sizes, str], Values] | None = None
     values: Callable[[Plan, Sizes], Values] | None = None  # None: this version does not deploy it
     verify: Verifier | None = None  # None: that its workloads run is enough
+
+    @property
+    def label(self) -> str:
+        """Return its name as people write it."""
+        return self.title or self.name.capitalize()

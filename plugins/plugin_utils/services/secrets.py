@@ -17,7 +17,7 @@ def secrets() -> dict[str, str]:
         for host in hosts:
             if host.client_account:
                 end, what = host.client_account
-                found[f"{record.name}/{end}"] = f"{record.title}'s {what}"
+                found[f"{record.name}/{end}"] = f"{record.label}'s {what}"
     return found
 
 

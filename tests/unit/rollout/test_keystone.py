@@ -18,9 +18,13 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.engine impo
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import RolloutResult
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.verify.catalog import verify_catalog
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.verify.context import VerifierContext
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.verify.https import SiteHttps, UnreachedError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.verify.https import request
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services.keystone import verify
-from ansible_collections.groundup.cloud.plugins.plugin_utils.services.verification import Verification, Verifier
+from ansible_collections.groundup.cloud.plugins.plugin_utils.services.verification import (
+    UnansweredError,
+    Verification,
+    Verifier,
+)
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -275,15 +279,14 @@ def test_a_certificate_of_another_authority_does_not_verify(keystone: Keystone, 
 
 
 def test_a_certificate_for_another_name_does_not_verify(keystone: Keystone, tmp_path: Path) -> None:
-    https = SiteHttps(plan=named({"volume.test": "127.0.0.1"}), authority=tmp_path / "ca.crt")
-    with pytest.raises(UnreachedError, match=r"volume.test.*doesn't match"):
-        https.request("GET", f"https://volume.test:{keystone.port}/")
+    plan = named({"volume.test": "127.0.0.1"})
+    with pytest.raises(UnansweredError, match=r"volume.test.*doesn't match"):
+        request("GET", f"https://volume.test:{keystone.port}/", plan=plan, authority=tmp_path / "ca.crt")
 
 
 def test_names_are_looked_up_in_the_plan_only(tmp_path: Path) -> None:
-    https = SiteHttps(plan=named({}), authority=tmp_path / "ca.crt")
-    with pytest.raises(UnreachedError, match="localhost is not one of the site's public names"):
-        https.request("GET", "https://localhost/")
+    with pytest.raises(UnansweredError, match="localhost is not one of the site's public names"):
+        request("GET", "https://localhost/", plan=named({}), authority=tmp_path / "ca.crt")
 
 
 class Store:

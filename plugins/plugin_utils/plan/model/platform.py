@@ -251,7 +251,7 @@ class OpenStack(Model):
     namespace: Name = Field("openstack", description="Kubernetes namespace.")
     services: list[Name] = Field(
         default_factory=lambda: ["keystone"],
-        description=f"Services; {', '.join(record.title for record in of_kind('infrastructure'))} follow.",
+        description=f"Services; {', '.join(record.label for record in of_kind('infrastructure'))} follow.",
     )
     charts: Reference = Field(
         "builtin", description="builtin, a directory, a Helm repository URL or an oci:// reference."

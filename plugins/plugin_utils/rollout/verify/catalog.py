@@ -14,9 +14,8 @@ from ...kube.types import resource_path
 from ...plan.types import EndpointPlan
 from ...services import RECORDS
 from ...services.keystone import token
-from ...services.verification import Check, Verification
+from ...services.verification import Check, UnansweredError, Verification
 from .context import VerifierContext
-from .https import UnreachedError
 
 
 def verify_catalog(context: VerifierContext) -> Verification:
@@ -27,7 +26,7 @@ def verify_catalog(context: VerifierContext) -> Verification:
     headers, base = {"X-Auth-Token": issued.id}, context.endpoint.url.rstrip("/") if context.endpoint else ""
     try:
         listed = context.request("GET", f"{base}/endpoints", headers=headers).body or {}
-    except UnreachedError as error:
+    except UnansweredError as error:
         check = Check(name="catalog", ok=False, detail=f"{error.what} ({error.where})", layer="network", object=base)
         return Verification(checks=(check,))
     urls = public_urls(listed.get("endpoints") or ())
@@ -98,7 +97,7 @@ def _judge_answers(context: VerifierContext, urls: list[str]) -> Check:
         asked = url.partition("%(")[0].partition("$(")[0].rstrip("/") + "/"
         try:
             status = context.request("GET", asked).status
-        except UnreachedError as error:
+        except UnansweredError as error:
             wrong.append(f"{url}: {error.what}")
         else:
             if status >= 500:

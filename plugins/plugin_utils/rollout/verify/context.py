@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from socket import socket
@@ -15,7 +15,8 @@ from ...kube.workloads import is_ready
 from ...plan.types import EndpointPlan, Plan, ReleasePlan
 from ...services.verification import UnansweredError
 from ..gate.consistency import at
-from .https import Answer, SiteHttps
+from . import https
+from .https import Answer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,8 +41,8 @@ class VerifierContext:
         return next((item for item in self.plan.edge.endpoints if item.service == self.release.name), None)
 
     def request(self, method: str, url: str, *, body: Any = None, headers: Mapping[str, str] | None = None) -> Answer:
-        """Send a request to a public name, as a client outside does. Raises UnreachedError."""
-        return SiteHttps(plan=self.plan, authority=self.authority).request(method, url, body=body, headers=headers)
+        """Send a request to a public name, as a client outside does. Raises UnansweredError."""
+        return https.request(method, url, plan=self.plan, authority=self.authority, body=body, headers=headers)
 
     def pods(self, component: str = "server") -> dict[str, Object]:
         """Return the pods of a component, by name. The labels are the charts' own."""
@@ -74,11 +75,9 @@ class VerifierContext:
             raise UnansweredError(said or f"{argv[0]} ended with code {done.code}", where=f"pod {pod}")
         return done.stdout
 
-    @contextmanager
-    def connect(self, pod: str, port: int) -> Iterator[socket]:
-        """Yield a TCP connection to a pod. Raises ApiError."""
-        with self.api.connect(self.release.namespace, pod, port) as connection:
-            yield connection
+    def connect(self, pod: str, port: int) -> AbstractContextManager[socket]:
+        """Return a TCP connection to a pod. Raises ApiError."""
+        return self.api.connect(self.release.namespace, pod, port)
 
     def _labelled(self, group_version: str, plural: str, component: str) -> list[Object]:
         path = resource_path(group_version, plural, namespace=self.release.namespace)

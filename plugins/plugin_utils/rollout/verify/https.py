@@ -15,20 +15,9 @@ from urllib.parse import urlsplit
 import urllib3
 
 from ...plan.types import Plan
-from ..types import RolloutError
+from ...services.verification import UnansweredError
 
-
-class UnreachedError(RolloutError):
-    """A public URL that cannot be used from outside: its name, its address, its TLS."""
-
-    def __init__(self, what: str, *, where: str) -> None:
-        """Keep what went wrong with which URL."""
-        super().__init__(
-            what,
-            where=where,
-            why="clients outside the cluster use this URL",
-            remedy="check the virtual IP, HAProxy on the control hosts, and the site's CA",
-        )
+_TIMEOUT = urllib3.Timeout(30.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,48 +25,42 @@ class Answer:
     """An HTTP answer."""
 
     status: int
-    headers: Mapping[str, str]
+    headers: Mapping[str, str]  # names in lower case
     body: Any  # JSON, or None when it is not JSON
 
 
-class SiteHttps:
-    """Requests to the public names of a plan. ``authority``: path of the CA certificate."""
+def request(
+    method: str, url: str, *, plan: Plan, authority: Path, body: Any = None, headers: Mapping[str, str] | None = None
+) -> Answer:
+    """Send one request. ``authority``: path of the CA certificate.
 
-    def __init__(self, *, plan: Plan, authority: Path, timeout: float = 30.0) -> None:
-        self._names = {
-            **plan.host.names,
-            **{endpoint.name: plan.edge.address for endpoint in plan.edge.endpoints},
-        }
-        self._authority = authority
-        self._timeout = timeout
-
-    def request(self, method: str, url: str, *, body: Any = None, headers: Mapping[str, str] | None = None) -> Answer:
-        """Send one request. Raises UnreachedError for a name the plan has not, no connection, or a bad certificate."""
-        parts = urlsplit(url)
-        name = parts.hostname or ""
-        if parts.scheme != "https":
-            raise UnreachedError("its scheme is not https", where=url)
-        if name not in self._names:
-            raise UnreachedError(f"the name {name} is not one of the site's public names", where=url)
-        if not self._authority.is_file():
-            raise UnreachedError(f"there is no CA certificate {self._authority}", where=url)
-        pool = urllib3.HTTPSConnectionPool(
-            self._names[name], parts.port or 443, server_hostname=name, assert_hostname=name,
-            ca_certs=str(self._authority), timeout=urllib3.Timeout(self._timeout), retries=False,
-        )  # fmt: skip
-        target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-        sent = {"Host": parts.netloc, "Accept": "application/json", "Content-Type": "application/json"}
-        try:
-            response = pool.request(
-                method, target, headers={**sent, **(headers or {})},
-                body=json.dumps(body).encode() if body is not None else None,
-            )  # fmt: skip
-        except urllib3.exceptions.HTTPError as error:
-            raise UnreachedError(f"{name} at {self._names[name]}: {error}", where=url) from error
-        finally:
-            pool.close()
-        try:
-            content = json.loads(response.data) if response.data else None
-        except ValueError:
-            content = None
-        return Answer(status=response.status, headers=dict(response.headers), body=content)
+    Raises UnansweredError for a name the plan has not, no connection, or a bad certificate.
+    """
+    parts = urlsplit(url)
+    name = parts.hostname or ""
+    names = {**plan.host.names, **{endpoint.name: plan.edge.address for endpoint in plan.edge.endpoints}}
+    if parts.scheme != "https":
+        raise UnansweredError("its scheme is not https", where=url)
+    if name not in names:
+        raise UnansweredError(f"the name {name} is not one of the site's public names", where=url)
+    if not authority.is_file():
+        raise UnansweredError(f"there is no CA certificate {authority}", where=url)
+    pool = urllib3.HTTPSConnectionPool(
+        names[name], parts.port or 443, server_hostname=name, assert_hostname=name, ca_certs=str(authority),
+        timeout=_TIMEOUT, retries=False,
+    )  # fmt: skip
+    sent = {"Host": parts.netloc, "Accept": "application/json", "Content-Type": "application/json", **(headers or {})}
+    target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    try:
+        response = pool.request(method, target, headers=sent, body=None if body is None else json.dumps(body).encode())
+    except urllib3.exceptions.HTTPError as error:
+        raise UnansweredError(f"{name} at {names[name]}: {error}", where=url) from error
+    finally:
+        pool.close()
+    try:
+        content = json.loads(response.data)
+    except ValueError:
+        content = None
+    return Answer(
+        status=response.status, body=content, headers={key.lower(): value for key, value in response.headers.items()}
+    )
