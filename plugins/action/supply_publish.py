@@ -38,7 +38,7 @@ ARGUMENTS = {
     "verify": {"type": "bool", "default": False},
 }
 # Archives on their way lie in the account's own directory: where it is not root, it becomes root only to unpack. Always
-# the same one, so that what a killed run left there goes with the next.
+# the same one, so that the next run removes what a killed one left there.
 _EMPTY = "cd && rm -rf .groundup-publish"
 _ROOM = f"{_EMPTY} && mkdir -m 0700 .groundup-publish && cd .groundup-publish && pwd -P"
 

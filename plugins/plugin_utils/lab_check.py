@@ -167,7 +167,7 @@ def _taken(site: str, machine: MachineFacts) -> Iterator[tuple[str, str]]:
             and ip_interface(f"{item['local']}/{item['prefixlen']}").network == ip_network(where)
             for item in machine.links[device].get("addr_info", ())
         )
-        if not owned:  # the route that comes with an address is told with the address
+        if not owned:  # else it comes with an address, which is in the list
             yield where, f"route via {route['gateway']}" if "gateway" in route else f"route on {device or 'nothing'}"
 
 

@@ -1,7 +1,7 @@
 """The workers of a run end with it, however it ends.
 
-Ansible gives each worker a session of its own. One whose run was killed goes on with its task beside the next run, and
-then waits for ever to tell its result to nobody.
+Ansible gives each worker a session of its own: a worker of a killed run would work on beside the next run, and then
+wait for ever for somebody to read its result.
 """
 
 from __future__ import annotations

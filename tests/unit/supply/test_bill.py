@@ -12,7 +12,12 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build.bill import document, validate
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build.sbom import Component, components_of
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build.sbom import (
+    Component,
+    components_of,
+    debian_components,
+    python_components,
+)
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock.model import Entry, Lock
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.report import check
 
@@ -120,3 +125,27 @@ def test_a_run_that_builds_nothing_does_not_load_the_library() -> None:
     module = supply.__name__
     program = f"import sys, {module}.__main__; sys.exit(any(name.startswith('cyclonedx') for name in sys.modules))"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+def test_packages_of_a_root_are_those_dpkg_calls_installed(tmp_path: Path) -> None:
+    (tmp_path / "var/lib/dpkg").mkdir(parents=True)
+    (tmp_path / "var/lib/dpkg/status").write_text(
+        "Package: libc6\nStatus: install ok installed\nArchitecture: amd64\nVersion: 2.41-12\nDescription: C\n more\n\n"
+        "Package: gone\nStatus: deinstall ok config-files\nArchitecture: all\nVersion: 1\nDescription: left\n"
+    )
+    assert list(debian_components(tmp_path, "trixie")) == [
+        Component("libc6", "2.41-12", "pkg:deb/debian/libc6@2.41-12?arch=amd64&distro=trixie")
+    ]
+
+
+def test_distributions_are_those_of_the_directory_and_their_names_are_normal_in_a_package_url(tmp_path: Path) -> None:
+    for name, version in (("oslo.config", "10.3.0"), ("PyMySQL", "1.1.1")):
+        place = tmp_path / f"{name}-{version}.dist-info"
+        place.mkdir()
+        (place / "METADATA").write_text(
+            f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n\nVersion: of a text\n"
+        )
+    assert sorted(python_components(tmp_path)) == [
+        Component("PyMySQL", "1.1.1", "pkg:pypi/pymysql@1.1.1"),
+        Component("oslo.config", "10.3.0", "pkg:pypi/oslo-config@10.3.0"),
+    ]

@@ -65,10 +65,14 @@ def test_what_remains_is_the_longest_chain_or_all_work_on_all_cores() -> None:
     build.passes(700)  # longer than expected: no less than nothing is left of it
     assert build.progress._remaining() == "about 00:30 left"
     build.progress.end("kubernetes", "done")
+    build.progress.begin("pause", "compiling")
+    build.passes(3)
     build.progress.end("pause", "done")
     build.progress.begin("image", "packing")
     build.passes(20)
     assert build.progress._remaining() == "about 00:10 left"
+    build.passes(10)
+    assert build.progress._remaining() == "longer than expected"
 
 
 def test_a_wait_for_another_run_is_shown_when_it_lasts() -> None:

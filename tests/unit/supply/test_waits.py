@@ -15,7 +15,14 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build import
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build.idle import Done, Idle
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish import images
 
-SETTLED = Done(cpu=10.0, written=10_000_000, said=500)
+
+def etcd(directory: Path) -> supply.Artifact:
+    return supply.Artifact(
+        name="etcd", kind="image", version="1", key="0" * 16, path=directory / "image", sha256="", image="etcd:1"
+    )
+
+
+SETTLED = Done(cpu=10.0, written=10_000_000, printed=500)
 
 
 @pytest.mark.parametrize(
@@ -25,7 +32,7 @@ SETTLED = Done(cpu=10.0, written=10_000_000, said=500)
         (SETTLED._replace(cpu=10.4, written=10_000_900), False),  # looks again and again whether something has come
         (SETTLED._replace(cpu=11.0), True),  # compiles
         (SETTLED._replace(written=10_100_000), True),  # downloads
-        (SETTLED._replace(said=501), True),
+        (SETTLED._replace(printed=501), True),
         (SETTLED._replace(cpu=3.0), True),  # a process that worked has ended, and nobody waited for it
     ],
 )
@@ -45,7 +52,7 @@ def test_what_processes_below_a_command_do_counts(tmp_path: Path) -> None:
         command.kill()
     assert found.cpu > 0
     assert found.written >= 100_000
-    assert found.said == 6
+    assert found.printed == 6
 
 
 def test_processes_that_end_while_they_are_looked_at_do_not_matter(tmp_path: Path) -> None:
@@ -54,7 +61,7 @@ def test_processes_that_end_while_they_are_looked_at_do_not_matter(tmp_path: Pat
     brief = "for _ in $(seq 1500); do /bin/true; done"  # /bin/true, because the shell's own would be no process
     with subprocess.Popen(["sh", "-c", brief]) as command:
         while command.poll() is None:
-            assert idle.done(command.pid, log).said == 0
+            assert idle.done(command.pid, log).printed == 0
     assert command.returncode == 0
 
 
@@ -83,14 +90,22 @@ def test_a_command_that_ends_in_its_time_is_no_concern(tmp_path: Path) -> None:
     process.Commands(tmp_path / "log").run(["true"], what="true", patience=1)
 
 
+def test_an_image_a_registry_refuses_is_told_with_skopeos_last_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for script, fault in (("echo trying >&2; echo denied >&2; exit 1", "denied"), ("exit 3", "exit code 3")):
+        (tmp_path / "skopeo").write_text(f"#!/bin/sh\n{script}\n")
+        (tmp_path / "skopeo").chmod(0o755)
+        monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+        with pytest.raises(GroundupError, match=f"image etcd could not be pushed: {fault}\n"):
+            images._push(etcd(tmp_path), "registry.test:5000/etcd:1", tls_verify=False)
+
+
 def test_a_registry_that_never_takes_an_image_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     skopeo = tmp_path / "skopeo"
     skopeo.write_text("#!/bin/sh\nexec sleep 600\n")
     skopeo.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     monkeypatch.setattr(images, "PUSH_TIMEOUT", 1.0)
-    image = supply.Artifact(
-        name="etcd", kind="image", version="1", key="0" * 16, path=tmp_path / "image", sha256="", image="etcd:1"
-    )
     with pytest.raises(GroundupError, match="image etcd could not be pushed: the registry did not take it within 1 s"):
-        images._push(image, "registry.test:5000/etcd:1", tls_verify=False)
+        images._push(etcd(tmp_path), "registry.test:5000/etcd:1", tls_verify=False)

@@ -18,13 +18,9 @@ from .context import BuildContext
 
 
 class Builder(ABC):
-    """The interface of a builder.
+    """The interface of a builder."""
 
-    Attributes:
-        version: raise it when the output for the same entry changes: it is part of every key.
-    """
-
-    version = 1
+    version = 1  # part of every key: raise it when the output for the same entry changes
 
     def sources(self, entry: Entry) -> tuple[Path, ...]:
         """Return files and directories of this collection that decide the output; they are part of the key."""

@@ -18,11 +18,7 @@ _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 class Chroot:
-    """A build root with a writable layer.
-
-    Attributes:
-        upper: what the build has added or changed, as a directory tree.
-    """
+    """A build root with a writable layer: ``upper`` is the tree of what the build added or changed."""
 
     def __init__(self, *, lower: Path, scratch: Path, commands: Commands) -> None:
         """Prepare the layer in ``scratch``, which must be on a file system that overlayfs accepts."""
@@ -60,14 +56,9 @@ class Chroot:
             what=f"{command[0]} in the build root", env=variables, shown=command,
         )  # fmt: skip
 
-    def pack(self, archive: Path, *, epoch: int, exclude: Sequence[str] = ()) -> None:
-        """Pack the root with all that was written into it as an uncompressed tar, without what only builds need.
-
-        Args:
-            epoch: time stamp of every file, seconds since 1970.
-            exclude: further patterns to leave out, each beginning with ``./``.
-        """
-        left_out = ("./dev/*", "./proc/*", "./sys/*", "./tmp/*", "./etc/pip.conf", "./root/.cache", *exclude)
+    def pack(self, archive: Path, *, epoch: int) -> None:
+        """Pack root and layer as an uncompressed tar, without what only builds need; for ``epoch`` see ``archive``."""
+        left_out = ("./dev/*", "./proc/*", "./sys/*", "./tmp/*", "./etc/pip.conf", "./root/.cache")
         # Both layers as lower ones: overlayfs marks a writable layer while it is read, and tar sees its files change.
         options = f"ro,lowerdir={self.upper}:{self._lower}"
         script = f'mount -t overlay overlay -o {shlex.quote(options)} {shlex.quote(str(self._merged))}\nexec "$@"'

@@ -17,25 +17,15 @@ from .sbom import Component
 
 @dataclass(slots=True, kw_only=True)
 class BuildContext:
-    """One build.
+    """One build."""
 
-    Attributes:
-        lock: the whole lock; builders read ``lock.pins``.
-        output: where the artifact goes: a file (``root``, ``image``) or an empty directory (``files``).
-        scratch: an empty directory on the cache's file system, removed afterwards.
-        needs: the artifacts the entry needs, by name.
-        commands: runs commands.
-        say: shows the step under way: ``say("compiling")``.
-        components: what is inside, for the SBOM; a builder appends.
-    """
-
-    lock: Lock
-    output: Path
-    scratch: Path
+    lock: Lock  # the whole; builders read ``lock.pins``
+    output: Path  # where the artifact goes: a file (``root``, ``image``) or an empty directory (``files``)
+    scratch: Path  # an empty directory on the cache's file system, removed afterwards
     needs: Mapping[str, Artifact]
     commands: Commands
-    say: Callable[[str], None]
-    components: list[Component] = field(default_factory=list)
+    say: Callable[[str], None]  # shows the step under way: ``say("compiling")``
+    components: list[Component] = field(default_factory=list)  # what is inside, for the SBOM; a builder appends
 
     def run(self, command: Sequence[str | Path], *, env: Mapping[str, str] | None = None) -> None:
         """Run a command of this machine (mmdebstrap, tar, skopeo). Raises GroundupError when it fails.

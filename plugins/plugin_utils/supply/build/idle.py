@@ -18,7 +18,7 @@ class Done(NamedTuple):
 
     cpu: float  # seconds
     written: int  # bytes, to files, pipes and sockets: what is downloaded is written, however slowly it comes
-    said: int  # bytes in the log
+    printed: int  # bytes in the log
 
 
 class Idle:
@@ -45,7 +45,7 @@ class Idle:
 def worked(before: Done, after: Done) -> bool:
     """Return whether work was done in between. A process nobody waited for takes its figures along when it ends."""
     return (
-        after.said != before.said
+        after.printed != before.printed
         or abs(after.cpu - before.cpu) >= CPU
         or abs(after.written - before.written) >= WRITTEN
     )
@@ -66,7 +66,7 @@ def done(pid: int, log: Path) -> Done:
 
 def _tree(pid: int) -> list[int]:
     found = [pid]
-    for process in found:  # grows while it is gone through
+    for process in found:  # grows meanwhile
         with contextlib.suppress(OSError):  # it ended meanwhile
             for thread in (PROC / str(process) / "task").iterdir():
                 with contextlib.suppress(OSError):

@@ -70,9 +70,9 @@ def apt_options() -> tuple[str, ...]:
     try:
         dump = subprocess.run(["apt-config", "dump"], check=True, capture_output=True, text=True).stdout
     except (OSError, subprocess.CalledProcessError) as error:
-        said = error.stderr.strip() if isinstance(error, subprocess.CalledProcessError) else str(error)
+        fault = error.stderr.strip() if isinstance(error, subprocess.CalledProcessError) else str(error)
         raise GroundupError(
-            f"apt's settings cannot be read: {said}",
+            f"apt's settings cannot be read: {fault}",
             where="apt-config dump",
             why="root file systems and images are made from this machine's package mirrors",
             remedy="run `apt-config dump` and correct what it says; the machine must be a Debian",

@@ -14,7 +14,7 @@ from ...errors import GroundupError
 from .idle import Idle
 
 PATIENCE = 900.0  # seconds: a mirror that takes a connection and never answers would hold a build for ever
-# Own mounts and processes, all of them gone with the first process.
+# Own mounts and processes, which end with the first process.
 NAMESPACES = ("unshare", "--mount", "--pid", "--ipc", "--fork", "--kill-child=KILL", "--propagation=private")
 
 
@@ -24,15 +24,10 @@ class Interrupted(Exception):  # noqa: N818 - not an error of the build
 
 @dataclass(slots=True)
 class Commands:
-    """Runs the commands of one build. Each dies with this process, whatever ends it.
+    """Runs the commands of one build. Each dies with this process, whatever ends it."""
 
-    Attributes:
-        log: receives what they print.
-        stop: set when the run is being given up.
-    """
-
-    log: Path
-    stop: threading.Event = field(default_factory=threading.Event)
+    log: Path  # receives what they print
+    stop: threading.Event = field(default_factory=threading.Event)  # set when the run is being given up
     _children: float = 0.0
     _thread: float = field(default_factory=time.thread_time)
 
@@ -46,7 +41,6 @@ class Commands:
         *,
         what: str,
         env: Mapping[str, str] | None = None,
-        cwd: Path | None = None,
         shown: Sequence[str | Path] | None = None,
         patience: float = PATIENCE,
     ) -> None:
@@ -56,7 +50,6 @@ class Commands:
             command: program and arguments.
             what: names the command in an error.
             env: its environment; default: this process's.
-            cwd: its working directory.
             shown: what the log says was run; default: ``command``.
             patience: seconds it may do nothing.
 
@@ -68,7 +61,7 @@ class Commands:
             begin = stream.tell()
             process = subprocess.Popen(
                 ["setpriv", "--pdeathsig", "KILL", *map(str, command)],
-                stdin=subprocess.DEVNULL, stdout=stream, stderr=subprocess.STDOUT, env=env, cwd=cwd,
+                stdin=subprocess.DEVNULL, stdout=stream, stderr=subprocess.STDOUT, env=env,
             )  # fmt: skip
             status = self._wait(process, Idle(process.pid, self.log, patience=patience))
         if status != 0:

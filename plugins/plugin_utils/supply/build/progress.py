@@ -36,16 +36,7 @@ class BuildProgress:
         draw: Draw | None = None,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Start the clock.
-
-        Args:
-            show: receives finished lines.
-            needs: every artifact to make with what it needs of the others, needs first.
-            expected: seconds each is expected to take.
-            jobs: artifacts that are made at once.
-            draw: writes to the terminal.
-            now: the clock.
-        """
+        """Start the clock. ``needs``: every artifact to make, needs first; ``expected``: seconds each will take."""
         self._show, self._draw, self._now, self._start = show, draw, now, now()
         self._needs, self._expected, self._jobs = needs, expected, jobs
         self._left, self._done, self._drawn = set(needs), 0, 0
@@ -121,4 +112,5 @@ class BuildProgress:
                 left = max(left - (self._now() - running.started), 0.0)
             chains[name] = left + max((chains[need] for need in needs), default=0.0)
             work += left
-        return f"about {clock(max(*chains.values(), work / self._jobs))} left"
+        seconds = max(*chains.values(), work / self._jobs)
+        return f"about {clock(seconds)} left" if seconds else "longer than expected"

@@ -88,7 +88,7 @@ def _uv(root: Chroot, context: BuildContext, arguments: Sequence[str], *, work: 
 
 
 def index_settings() -> dict[str, str]:
-    """Return uv's words for the package index that this machine's pip is told to use; empty: the default one."""
+    """Return uv's variables for the package index of this machine's pip configuration; empty: the default one."""
     environment = machine.environment()
     if any(name in environment for name in ("UV_INDEX_URL", "UV_DEFAULT_INDEX", "UV_INDEX")):
         return {}

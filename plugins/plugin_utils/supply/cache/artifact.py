@@ -13,23 +13,16 @@ _FILE_NAMES: dict[Kind, str] = {"root": "root.tar.zst", "files": "files", "image
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Artifact:
-    """A finished artifact.
-
-    Attributes:
-        path: the archive, or for kind ``files`` the directory.
-        sha256: of the archive; for a directory, of the list of its files' modes, digests and names.
-        image: repository and tag below a registry, of kind ``image``.
-        built: True when this very run made it.
-    """
+    """A finished artifact."""
 
     name: str
     kind: Kind
     version: str
     key: str
-    path: Path
-    sha256: str
-    image: str | None
-    built: bool = False
+    path: Path  # the archive, or for kind ``files`` the directory
+    sha256: str  # of the archive; for a directory, of the list of its files' modes, digests and names
+    image: str | None  # repository and tag below a registry, of an image
+    built: bool = False  # by this very run
 
     @property
     def sbom(self) -> Path:

@@ -1,4 +1,4 @@
-"""Stale files: what killed runs leave in the cache. The kernel releases a dead run's locks, and that tells.
+"""Stale files: what killed runs leave in the cache, known by their locks, which the kernel has released.
 
 Build directories and half-removed artifacts (``artifacts/<name>/.building-*``, ``.old-*``, behind the artifact's lock),
 half-unpacked or half-removed trees (``unpacked/.<name>-*.partial``, ``unpacked/.old-*``, ``served/*/.old-*``).

@@ -90,7 +90,7 @@ class ArtifactStore:
 
     @contextmanager
     def building(self, name: str) -> Iterator[Path]:
-        """Hold the lock of ``name`` and give an empty directory to build in; it is gone afterwards unless stored."""
+        """Hold the lock of ``name`` and yield an empty directory to build in, removed at the end unless stored."""
         home = self.root / name
         home.mkdir(exist_ok=True)
         with locked(home / ".lock"):

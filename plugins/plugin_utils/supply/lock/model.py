@@ -53,36 +53,21 @@ class Upstream(_Strict):
 
 
 class Entry(_Strict):
-    """One artifact of the lock.
-
-    Attributes:
-        kind: ``root`` a root file system (tar.zst); ``files`` a directory of files; ``image`` an OCI image archive.
-        version: the version of what is inside.
-        builder: name of the module in ``builders/`` that makes it.
-        needs: artifacts that must exist first.
-        groups: names by which several artifacts are asked for together.
-        inputs: what the builder reads; its meaning is the builder's.
-        provides: executables in a ``files`` artifact that the controller itself may run (``supply.tool``).
-        image: repository path and tag below the site's registry, of kind ``image``.
-        sha256: digest that a build must have, for artifacts that are reproducible bit for bit.
-        cost: CPU seconds of a build without caches: the order of the first run, before anything was measured.
-        upstream: where the same artifact is published.
-        optional: only sites that choose it need it; it is asked for by name or group, never as one of all.
-    """
+    """One artifact of the lock."""
 
     name: str
-    kind: Kind
-    version: str
-    builder: str
-    needs: tuple[str, ...] = ()
-    groups: tuple[str, ...] = ()
-    inputs: dict[str, Any] = {}
-    provides: tuple[str, ...] = ()
-    image: str | None = None
-    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
-    cost: float = 1.0
-    upstream: Upstream | None = None
-    optional: bool = False
+    kind: Kind  # a root file system (tar.zst), a directory of files, an OCI image archive
+    version: str  # of what is inside
+    builder: str  # the module in ``builders/`` that makes it
+    needs: tuple[str, ...] = ()  # artifacts that must exist first
+    groups: tuple[str, ...] = ()  # names by which several artifacts are asked for together
+    inputs: dict[str, Any] = {}  # what the builder reads; the meaning is the builder's
+    provides: tuple[str, ...] = ()  # executables among ``files`` that the controller itself may run (``supply.tool``)
+    image: str | None = None  # repository and tag below the site's registry, of an image
+    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None  # of a build that is the same bit for bit
+    cost: float = 1.0  # CPU seconds of a build without caches: order and expected time of a first run
+    upstream: Upstream | None = None  # where its project publishes the same
+    optional: bool = False  # asked for by name or group, never as one of all
 
     @model_validator(mode="after")
     def _fetched_has_an_address(self) -> Entry:

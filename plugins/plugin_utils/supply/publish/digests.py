@@ -1,7 +1,7 @@
 """Digests of everything a site's seed serves.
 
 The plan is pure: it knows names and versions, and an artifact made again under its version is other content. So what is
-published is written down, and nodes are told digests. The record is part of the site's state, not of the cache.
+published is recorded, and nodes get digests. The record is part of the site's state, not of the cache.
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ class PublishedDigests:
 
     def without(self, images: Iterable[str], files: Iterable[str]) -> PublishedDigests:
         """Return the record without these images (names as in it) and the files below these directories."""
-        gone, places = set(images), tuple(f"{place}/" for place in files)
+        without, places = set(images), tuple(f"{place}/" for place in files)
         return PublishedDigests(
-            images={name: digest for name, digest in self.images.items() if name not in gone},
+            images={name: digest for name, digest in self.images.items() if name not in without},
             files={name: digest for name, digest in self.files.items() if not name.startswith(places)},
         )
 
@@ -86,7 +86,7 @@ def load(site: str) -> PublishedDigests | None:
         raise GroundupError(
             f"the record of what is published cannot be read: {error}",
             where=str(path),
-            why="nodes are told by it what they may run",
+            why="nodes run what it names, and nothing else",
             remedy="remove it and run the playbook groundup.cloud.seed, which writes it",
         ) from error
 
@@ -115,8 +115,8 @@ def required(site: str, *, seed: str | None, dry_run: bool) -> PublishedDigests:
 
 
 def of_dry_run(variables: Mapping[str, Any], *, seed: str | None) -> PublishedDigests | None:
-    """Return what ``seed`` would serve, as its layer said earlier in this dry run; None: it did not."""
+    """Return what ``seed`` would serve, as its layer returned it earlier in this dry run; None: it did not."""
     if not seed or not dry_run(variables) or seed not in variables.get("hostvars", {}):
         return None
-    said = variables["hostvars"][seed].get("seed_published") or {}
-    return PublishedDigests.from_plain(said["published"]) if "published" in said else None
+    earlier = variables["hostvars"][seed].get("seed_published") or {}
+    return PublishedDigests.from_plain(earlier["published"]) if "published" in earlier else None

@@ -92,12 +92,13 @@ def _push(image: Artifact, reference: str, *, tls_verify: bool) -> None:
     ]  # fmt: skip
     try:
         result = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PUSH_TIMEOUT)
-        said = "" if result.returncode == 0 else f"{result.stderr.strip().splitlines()[-1:]}"
+        fault = result.stderr.strip().rpartition("\n")[2] or f"exit code {result.returncode}"
+        fault = fault if result.returncode else ""
     except subprocess.TimeoutExpired:
-        said = f"the registry did not take it within {PUSH_TIMEOUT:g} s"
-    if said:
+        fault = f"the registry did not take it within {PUSH_TIMEOUT:g} s"
+    if fault:
         raise GroundupError(
-            f"image {image.name} could not be pushed: {said}",
+            f"image {image.name} could not be pushed: {fault}",
             where=reference,
             why="hosts pull it from this registry only",
             remedy="look at the registry's log and at its disk",

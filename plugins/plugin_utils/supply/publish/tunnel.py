@@ -54,14 +54,14 @@ def tunnel(ssh: Sequence[str], target: str, *, seconds: float = 60) -> Iterator[
         here = f"127.0.0.1:{listener.getsockname()[1]}"
     # setpriv: it dies with this process, whatever ends it.
     command = ["setpriv", "--pdeathsig", "TERM", ssh[0], *_OURS, "-L", f"{here}:{target}", *ssh[1:]]
-    with tempfile.TemporaryFile() as said:
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=said, stderr=said)
+    with tempfile.TemporaryFile() as output:
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
         try:
             deadline = time.monotonic() + seconds
             while not _answers(f"http://{here}/v2/"):
                 if process.poll() is not None or time.monotonic() > deadline:
-                    said.seek(0)
-                    raise _no_way(ssh[-1], target, said.read().decode(errors="replace").strip())
+                    output.seek(0)
+                    raise _no_way(ssh[-1], target, output.read().decode(errors="replace").strip())
                 time.sleep(0.1)
             yield here
         finally:
@@ -75,9 +75,9 @@ def _answers(url: str) -> bool:
     return False
 
 
-def _no_way(host: str, target: str, said: str) -> GroundupError:
+def _no_way(host: str, target: str, fault: str) -> GroundupError:
     return GroundupError(
-        f"no registry answers at {target} of {host}: {said or 'nothing listens there'}",
+        f"no registry answers at {target} of {host}: {fault or 'nothing listens there'}",
         where=f"{host}, through ssh",
         why="images cannot be put into the site's registry; it takes them at its own loopback only",
         remedy="on the seed: systemctl status docker-registry; its sshd must allow TCP forwarding",
