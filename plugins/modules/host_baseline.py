@@ -158,6 +158,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._host import (
 )
 from ansible_collections.groundup.cloud.plugins.module_utils._host.units import Unit
 from ansible_collections.groundup.cloud.plugins.module_utils._host.verification import verify
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.kubeconfig import server_of
 
 BELONGS = Path("/etc/groundup/site")
 SYSCTL = Path("/etc/sysctl.d/90-groundup.conf")
@@ -166,8 +167,6 @@ BLOCKED = Path("/etc/modprobe.d/groundup.conf")
 JOURNAL = Path("/etc/systemd/journald.conf.d/groundup.conf")
 SWAPS = Path("/proc/swaps")
 KUBECONFIGS = (Path("/etc/kubernetes/admin.conf"), Path("/etc/kubernetes/kubelet.conf"))
-# Only a name: an address needs no resolver.
-SERVER = re.compile(r"^\s*server:\s*https://([^\s:\[]*[a-z][^\s:]*)", re.MULTILINE)
 
 
 def converge(changes: Changes, wanted: dict[str, Any]) -> None:
@@ -245,10 +244,11 @@ def keeps_its_cluster(name: str, *, names: Mapping[str, str]) -> None:
             remedy=f"call it {was}; or drain it, kubectl delete node {was}, kubeadm reset on it, then run this again",
         )
     for path in KUBECONFIGS:
-        found = SERVER.search(files.read(path) or "")
-        if found and found.group(1) not in names:
+        server = server_of(text) if (text := files.read(path)) else None
+        # Only a name: an address needs no resolver.
+        if server and re.search("[a-z]", server[0]) and ":" not in server[0] and server[0] not in names:
             raise GroundupError(
-                f"the host is a node of a cluster whose API is {found.group(1)}, which the site file does not name",
+                f"the host is a node of a cluster whose API is {server[0]}, which the site file does not name",
                 where=f"{path}; site file key domain",
                 why="without that name its kubelet and kube-proxy lose the cluster, and a minute later its pods go",
                 remedy="write the domain the cluster was made with; a node of another cluster leaves that one first",

@@ -74,14 +74,27 @@ kubeconfig:
 """
 
 from dataclasses import asdict
+from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import file_error
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.access import invite, kubeconfig
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.errors import NodeError
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.host import Host
+from ansible_collections.groundup.cloud.plugins.module_utils._base.module import finish
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.access import admin_kubeconfig, invite
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.host import NodeHost
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.refuse import refuse_cluster
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Cluster, Paths
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import ClusterSettings
+
+
+def hand_out(host: NodeHost, cluster: ClusterSettings | None, given: dict[str, Any], *, check: bool) -> dict[str, Any]:
+    """Return the kubeconfig and, when somebody waits, an invitation. Raises GroundupError, OSError."""
+    waiting = given["workers"] or given["control"]
+    if cluster:
+        # A run on new hosts alone asks no other member, and yet brings the whole cluster its objects.
+        refuse_cluster(cluster, host.name, host)
+    text = admin_kubeconfig(host, server=given["server"], may_miss=check)
+    join = None
+    if waiting and text is not None and not check:
+        join = asdict(invite(host, server=given["api"], control=given["control"]))
+    return {"changed": waiting, "content": text, "join": join}
 
 
 def main() -> None:
@@ -98,26 +111,12 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    given = module.params
-    paths, host = Paths(), Host(name=given["name"])
-    waiting = given["workers"] or given["control"]
+    given, host = module.params, NodeHost(name=module.params["name"])
     try:
-        cluster = Cluster.from_plan(given["site"], given["cluster"]) if given["cluster"] else None
+        cluster = ClusterSettings.from_plan(given["site"], given["cluster"]) if given["cluster"] else None
     except KeyError as error:
         module.fail_json(msg=f"the option cluster lacks {error}: give the plan's kubernetes as it is")
-    try:
-        if cluster:
-            # A run on new hosts alone asks no other member, and yet brings the whole cluster its objects.
-            refuse_cluster(cluster, name=host.name, host=host, paths=paths)
-        text = kubeconfig(paths, server=given["server"], host=given["name"], may_miss=module.check_mode)
-        invitation = None
-        if waiting and text is not None and not module.check_mode:
-            invitation = invite(host=host, paths=paths, server=given["api"], control=given["control"])
-    except NodeError as error:
-        module.fail_json(msg=str(error))
-    except OSError as error:
-        module.fail_json(msg=str(file_error(error, host=f"host {given['name']}")))
-    module.exit_json(changed=waiting, content=text, join=asdict(invitation) if invitation else None)
+    finish(module, lambda: hand_out(host, cluster, given, check=module.check_mode), host=f"host {host.name}")
 
 
 if __name__ == "__main__":

@@ -15,8 +15,8 @@ description:
   - A host that belongs to another cluster is refused and never reset.
   - A host that is prepared and has no O(join) yet is left with C(joins) true. Its invitation comes from
     M(groundup.cloud.kubeadm_access).
-  - What takes a control host's API away for a while is done with O(in_turn). An upgrade of Kubernetes is refused here,
-    and so is another key of Secrets at rest than the one they were written with.
+  - What takes a control host's API away for a while is done with O(rolling_restart). An upgrade of Kubernetes is
+    refused here, and so is another key of Secrets at rest than the one they were written with.
 options:
   name:
     description: Name of the node.
@@ -97,7 +97,7 @@ options:
         digests where these are known. kubeadm itself names images by version only. For control hosts.
     type: dict
     default: {}
-  in_turn:
+  rolling_restart:
     description:
       - Whether to do what takes etcd and the API of a control host away for a while, so do it on one host at a time.
         Certificates of the control plane are renewed when one of them ends within 30 days. Static pods start again that
@@ -152,7 +152,7 @@ membership:
   description: What the host is now, C(blank), C(partial) or C(member).
   type: str
   returned: success
-actions:
+changes:
   description: What was done, in order, or in check mode what would be.
   type: list
   elements: str
@@ -163,8 +163,8 @@ joins:
   returned: success
 due:
   description:
-    - Certificates that end within 30 days, and static pods that have to start again, when O(in_turn) is false. In check
-      mode also those that would have to.
+    - Certificates that end within 30 days, and static pods that have to start again, when O(rolling_restart) is false.
+      In check mode also those that would have to.
   type: list
   elements: str
   returned: success
@@ -181,16 +181,14 @@ certificates:
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import file_error
+from ansible_collections.groundup.cloud.plugins.module_utils._base.module import finish
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.converge import converge
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.errors import NodeError
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.host import Host
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.host import NodeHost
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import (
-    Cluster,
+    ClusterSettings,
     Download,
     Join,
     Node,
-    Paths,
 )
 
 DOWNLOAD_SPEC = {
@@ -219,7 +217,7 @@ ARGUMENT_SPEC = {
     "downloads": {"type": "list", "elements": "dict", "default": [], "options": DOWNLOAD_SPEC},
     "encryption_key": {"type": "str", "no_log": True},
     "control_images": {"type": "dict", "default": {}},
-    "in_turn": {"type": "bool", "default": False},
+    "rolling_restart": {"type": "bool", "default": False},
     "expected_ca": {"type": "str"},
     "join": {"type": "dict", "options": JOIN_SPEC},
 }
@@ -233,7 +231,7 @@ def node_of(parameters: dict[str, Any]) -> Node:
         initialise=parameters["initialise"],
         address=parameters["address"],
         taints=tuple(parameters["taints"]),
-        cluster=Cluster.from_plan(parameters["site"], parameters["cluster"]),
+        cluster=ClusterSettings.from_plan(parameters["site"], parameters["cluster"]),
         registry=parameters["registry"],
         registry_tls=parameters["registry_tls"],
         sandbox_image=parameters["sandbox_image"],
@@ -252,21 +250,19 @@ def main() -> None:
         node = node_of(parameters)
     except KeyError as error:
         module.fail_json(msg=f"the option cluster lacks {error}: give the plan's kubernetes as it is")
-    try:
-        outcome = converge(
+    host = NodeHost(name=node.name)
+
+    def work() -> dict[str, Any]:
+        return converge(
             node,
-            host=Host(name=parameters["name"]),
-            paths=Paths(),
+            host,
             join=Join(**parameters["join"]) if parameters["join"] else None,
             expected_ca=parameters["expected_ca"],
-            in_turn=parameters["in_turn"],
+            rolling_restart=parameters["rolling_restart"],
             check=module.check_mode,
-        )
-    except NodeError as error:
-        module.fail_json(msg=str(error))
-    except OSError as error:
-        module.fail_json(msg=str(file_error(error, host=f"host {node.name}")))
-    module.exit_json(**outcome.result())
+        ).result()
+
+    finish(module, work, host=f"host {host.name}")
 
 
 if __name__ == "__main__":

@@ -23,6 +23,11 @@ def properties(unit: str, *names: str) -> dict[str, str]:
     return _properties(run(["systemctl", "show", "--property", ",".join(names), "--", unit]))
 
 
+def control(verb: str, unit: str) -> None:
+    """Have systemd ``verb`` (start, stop, restart, reload) the ``unit``. Raises GroundupError."""
+    run(["systemctl", verb, "--", unit], remedy=f"journalctl -u {unit} -n 50")
+
+
 def off(changes: Changes, names: Sequence[str]) -> None:
     """Stop and disable every unit of ``names``; one that does not exist needs nothing. Asks systemd once for all."""
     if not names:
@@ -103,7 +108,7 @@ class Unit:
         active = state.get("ActiveState") in ACTIVE
         verb = (self._on_change if self._stale else None) if active else ("start" if start else None)
         if verb and self._changes.add(f"{verb} {self._name}"):
-            run(["systemctl", verb, "--", self._name], remedy=f"journalctl -u {self._name} -n 50")
+            control(verb, self._name)
             if self._healthy:
                 self._healthy()
         if not self._changes.check:

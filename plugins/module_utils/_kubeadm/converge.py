@@ -5,183 +5,173 @@ Every step looks before it acts, so that a run which was killed anywhere is fini
 
 from __future__ import annotations
 
-from functools import partial
+import shutil
+from contextlib import nullcontext
 
+from .._base.changes import Changes
+from .._base.errors import GroundupError
+from .._base.files import write_file
+from .._host import units
 from . import api_server, documents, images, renewal
-from .errors import NodeError
-from .files import prepare
-from .host import Host
+from .files import KUBELET, prepare
+from .host import NodeHost
 from .members import add_ons, maintain
-from .outcome import Outcome
 from .refuse import refuse
-from .spec import JOIN_FILE, Join, Node, Paths
-from .state import Evidence, Membership, classify, observe
-from .static_pods import await_running
-from .turn import await_turn
+from .result import NodeResult
+from .rolling_restart import wait_until_spared
+from .spec import JOIN_FILE, Join, Node
+from .state import Membership, ObservedState, classify, observe
+from .static_pods import wait_until_running
 
-LOCK = "/run/lock/groundup-kubeadm.lock"
-INIT_TIMEOUT = 420.0  # seconds; kubeadm's own limit is four minutes for each of its waits
-JOIN_TIMEOUT = 420.0
+JOIN_TIMEOUT = 420.0  # seconds, also of an init; kubeadm's own limit is four minutes for each of its waits
 RESET_TIMEOUT = 180.0
 
 
 def converge(
     node: Node,
+    host: NodeHost,
     *,
-    host: Host,
-    paths: Paths,
     join: Join | None,
     expected_ca: str | None,
     check: bool,
-    in_turn: bool = False,
-) -> Outcome:
+    rolling_restart: bool = False,
+) -> NodeResult:
     """Bring the host nearest to ``node``: a member when it can be, else prepared.
 
     Args:
         node: what the host is to become.
         host: the edge to the host.
-        paths: where things are.
         join: the invitation; with it a prepared host joins and nothing else is looked at.
         expected_ca: SHA-256 of the cluster's CA when the controller knows the cluster: then it is never made anew.
-        in_turn: do what takes etcd and the API of a control host away for a while; without it the outcome only says
-            what is due.
+        rolling_restart: do what takes etcd and the API of a control host away for a while; without it the result only
+            says what is due.
         check: say what would be done and do nothing.
 
     Raises:
-        NodeError: the host is refused or a step failed.
+        GroundupError: the host is refused or a step failed.
         OSError: the host's files cannot be read or written.
     """
-    work = partial(
-        _converge,
-        node,
-        host=host,
-        paths=paths,
-        join=join,
-        expected_ca=expected_ca,
-        in_turn=in_turn,
-        check=check,
-    )
-    if check:
-        return work()
-    with host.alone(paths.at(LOCK)):
-        return work()
+    with nullcontext() if check else host.alone():
+        result = NodeResult(changes=Changes(check=check))
+        found = observe(host.paths)
+        result.membership = classify(found, node, expected_ca=expected_ca)
+        if result.membership is Membership.MEMBER:
+            refuse(node, host)
+        if join is None:
+            prepare(node, host, result.changes, member=result.membership is Membership.MEMBER)
+        if result.membership is Membership.MEMBER:
+            _keep(node, host, result, rolling_restart=rolling_restart)
+        else:
+            found = _become_member(node, host, result, found, join=join, expected_ca=expected_ca)
+        if not result.joins:
+            result.ca = found.ca_fingerprint
+        return result
 
 
-def _converge(
+def _become_member(
     node: Node,
+    host: NodeHost,
+    result: NodeResult,
+    found: ObservedState,
     *,
-    host: Host,
-    paths: Paths,
     join: Join | None,
     expected_ca: str | None,
-    in_turn: bool,
-    check: bool,
-) -> Outcome:
-    outcome = Outcome()
-    evidence = observe(paths)
-    membership = classify(evidence, node, expected_ca=expected_ca)
-    if membership is Membership.MEMBER:
-        refuse(node, host=host, paths=paths)
-    if join is None:
-        prepare(node, host=host, paths=paths, outcome=outcome, check=check, member=membership is Membership.MEMBER)
-    if membership is Membership.MEMBER:
-        _keep(node, host=host, paths=paths, outcome=outcome, in_turn=in_turn, check=check)
-        outcome.membership, outcome.ca = membership, evidence.ca_fingerprint
-        return outcome
+) -> ObservedState:
+    """Initialise or join, or fetch images until there is an invitation; return what the host is then."""
+    changes, was = result.changes, result.membership
     initialise = node.initialise and expected_ca is None and join is None
-    if membership is Membership.PARTIAL and (initialise or join):
-        _reset(node, evidence, host=host, paths=paths, outcome=outcome, check=check, initialise=initialise)
+    if was is Membership.PARTIAL and (initialise or join):
+        _reset(node, host, changes, found, initialise=initialise)
     if initialise:
-        _init(node, host=host, paths=paths, outcome=outcome, check=check)
+        if _note(changes, "initialise the cluster", node, "blank"):
+            _init(host)
     elif join:
-        _join(node, join, host=host, paths=paths, outcome=outcome, check=check)
+        if _note(changes, "join the cluster", node, "blank"):
+            _join(node, host, join)
     else:
-        outcome.joins, outcome.membership = True, membership
-        if check:
-            outcome.note("join the cluster", name=node.name, before=f"{membership.value}\n", after="member\n")
+        result.joins = True
+        if changes.check:
+            _note(changes, "join the cluster", node, was.value)
         else:
-            _pull(node, host=host)
-        return outcome
-    if not check:
-        evidence = observe(paths)
-        membership = classify(evidence, node, expected_ca=expected_ca)
-        if membership is not Membership.MEMBER:
-            raise NodeError(
-                f"kubeadm ended well but {node.name} is not a member",
-                where=f"host {node.name}, /etc/kubernetes/kubelet.conf",
-                why="the kubelet has not been given its own certificate",
-                remedy="see journalctl -u kubelet on the host; a re-run resets the half-made node and starts again",
-            )
-    outcome.membership, outcome.ca = membership, evidence.ca_fingerprint
-    return outcome
+            _pull(node, host)
+        return found
+    if changes.check:
+        return found
+    found = observe(host.paths)
+    result.membership = classify(found, node, expected_ca=expected_ca)
+    if result.membership is not Membership.MEMBER:
+        raise GroundupError(
+            f"kubeadm ended well but {node.name} is not a member",
+            where=f"host {node.name}, /etc/kubernetes/kubelet.conf",
+            why="the kubelet has not been given its own certificate",
+            remedy="see journalctl -u kubelet on the host; a re-run resets the half-made node and starts again",
+        )
+    return found
 
 
-def _keep(node: Node, *, host: Host, paths: Paths, outcome: Outcome, in_turn: bool, check: bool) -> None:
-    maintain(node, host=host, paths=paths, outcome=outcome, check=check)
+def _keep(node: Node, host: NodeHost, result: NodeResult, *, rolling_restart: bool) -> None:
+    maintain(node, host, result.changes)
+    result.certificates = renewal.remaining(host.paths)
     if node.control:
-        _turn(node, host=host, paths=paths, outcome=outcome, in_turn=in_turn, check=check)
-    if node.initialise and not outcome.due:  # else its API may be what has to be mended
-        add_ons(node, host=host, paths=paths, outcome=outcome, check=check)
+        _restart(node, host, result, rolling_restart=rolling_restart)
+    if node.initialise and not result.due:  # else its API may be what has to be mended
+        add_ons(node, host, result.changes)
 
 
-def _turn(node: Node, *, host: Host, paths: Paths, outcome: Outcome, in_turn: bool, check: bool) -> None:
+def _restart(node: Node, host: NodeHost, result: NodeResult, *, rolling_restart: bool) -> None:
     """Do what takes etcd and the API of the host away for a while, or say that it is due."""
-    predicted = outcome.predicted
-    changes = [*images.outdated(node, paths), *([api_server.NAME] if api_server.differing(node, paths) else [])]
-    due = list(dict.fromkeys([*changes, *renewal.due(host=host, paths=paths, predicted=predicted)]))
-    if not in_turn:
-        outcome.due = due
+    changes = result.changes
+    due = [*images.outdated(node, host.paths), *([api_server.NAME] if api_server.differing(node, host.paths) else [])]
+    due += [*renewal.ending(result.certificates), *renewal.behind(host, changes)]
+    if not rolling_restart:
+        result.due = list(dict.fromkeys(due))
         return
-    if due and not check:
-        await_turn(node, host=host, paths=paths)
-    anew = images.replace(node, host=host, paths=paths, outcome=outcome, check=check)
-    anew |= api_server.rewrite(node, host=host, paths=paths, outcome=outcome, check=check)
-    if anew and not check:
-        await_running(node, anew, host=host.name, paths=paths)
-    renewal.renew(node, host=host, paths=paths, outcome=outcome, anew=anew, check=check)
-    outcome.certificates = renewal.remaining(paths)
+    if due and not changes.check:
+        wait_until_spared(node, host)
+    anew = images.replace(node, host, changes) | api_server.rewrite(node, host, changes)
+    if anew and not changes.check:
+        wait_until_running(node, host, anew)
+    renewal.renew(node, host, changes, left=result.certificates, anew=anew)
+    result.certificates = renewal.remaining(host.paths)
 
 
-def _reset(
-    node: Node, evidence: Evidence, *, host: Host, paths: Paths, outcome: Outcome, check: bool, initialise: bool
-) -> None:
-    outcome.note("reset the half-made node", name=node.name, before="partial\n", after="blank\n")
-    if check:
+def _note(changes: Changes, line: str, node: Node, before: str) -> bool:
+    return changes.add(line, name=node.name, before=f"{before}\n", after="member\n")
+
+
+def _reset(node: Node, host: NodeHost, changes: Changes, found: ObservedState, *, initialise: bool) -> None:
+    if not changes.add("reset the half-made node", name=node.name, before="partial\n", after="blank\n"):
         return
-    host.systemctl("stop", "kubelet.service")
-    if (paths.etcd / "member").exists() and (initialise or "etcd" not in evidence.manifests):
+    paths = host.paths
+    units.control("stop", KUBELET)
+    if (paths.etcd / "member").exists() and (initialise or "etcd" not in found.manifests):
         # Nobody depends on these data, but data are not thrown away on the strength of an argument.
-        host.rename(paths.etcd, paths.etcd.with_name("etcd.before-reset"))
+        aside = paths.etcd.with_name("etcd.before-reset")
+        shutil.rmtree(aside, ignore_errors=True)
+        paths.etcd.rename(aside)
     config = paths.site / "reset.yaml"
-    host.write(config, documents.reset_config(node, leave_etcd=initialise).encode(), 0o600)
+    write_file(config, documents.reset_config(node, leave_etcd=initialise).encode(), mode=0o600)
     host.run(
         ["kubeadm", "reset", "--config", str(config)],
         timeout=RESET_TIMEOUT,
         why="what a killed run left must be cleared before the node is made again",
     )
-    host.remove(config)
-    # kubeadm leaves these to the operator; they would make the next look see a half-made node again.
-    for left in (paths.kubernetes / "bootstrap-kubelet.conf", paths.kubernetes / "super-admin.conf"):
-        host.remove(left)
+    # kubeadm leaves the last two to the operator; they would make the next look see a half-made node again.
+    for left in (config, paths.kubernetes / "bootstrap-kubelet.conf", paths.kubernetes / "super-admin.conf"):
+        left.unlink(missing_ok=True)
 
 
-def _init(node: Node, *, host: Host, paths: Paths, outcome: Outcome, check: bool) -> None:
-    outcome.note("initialise the cluster", name=node.name, before="blank\n", after="member\n")
-    if check:
-        return
+def _init(host: NodeHost) -> None:
     host.run(
-        ["kubeadm", "init", "--config", str(paths.init_file), "--skip-token-print"],
-        timeout=INIT_TIMEOUT,
+        ["kubeadm", "init", "--config", str(host.paths.init_file), "--skip-token-print"],
+        timeout=JOIN_TIMEOUT,
         why="the first control host makes the cluster's keys, its etcd and its API",
     )
 
 
-def _join(node: Node, join: Join, *, host: Host, paths: Paths, outcome: Outcome, check: bool) -> None:
-    outcome.note("join the cluster", name=node.name, before="blank\n", after="member\n")
-    if check:
-        return
-    config = paths.site / JOIN_FILE
-    host.write(config, documents.join_config(node, join).encode(), 0o600)
+def _join(node: Node, host: NodeHost, join: Join) -> None:
+    config = host.paths.site / JOIN_FILE
+    write_file(config, documents.join_config(node, join).encode(), mode=0o600)
     try:
         host.run(
             ["kubeadm", "join", "--config", str(config)],
@@ -189,14 +179,11 @@ def _join(node: Node, join: Join, *, host: Host, paths: Paths, outcome: Outcome,
             why="the node takes its certificates and its place from the cluster",
         )
     finally:
-        host.remove(config)
+        config.unlink(missing_ok=True)
 
 
-def _pull(node: Node, *, host: Host) -> None:
+def _pull(node: Node, host: NodeHost) -> None:
     """Fetch the images a node starts with, while the first control host is at work."""
+    why = "a node whose first images cannot be had would join and never be Ready"
     for image in node.images:
-        host.run(
-            ["crictl", "pull", image],
-            timeout=300,
-            why="a node whose first images cannot be had would join and never be Ready",
-        )
+        host.run(["crictl", "pull", image], timeout=300, why=why)

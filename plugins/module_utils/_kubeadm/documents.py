@@ -13,6 +13,7 @@ from .spec import CRI_SOCKET, Join, Node, taint
 
 SITE_DIR = "/etc/kubernetes/site"
 PATCHES_DIR = f"{SITE_DIR}/patches"
+ENCRYPTION = f"{SITE_DIR}/encryption.yaml"
 AUDIT_LOG_DIR = "/var/log/kubernetes"
 KUBEADM_API = "kubeadm.k8s.io/v1beta4"
 
@@ -134,7 +135,7 @@ def api_server_arguments(node: Node) -> dict[str, str]:
             "audit-log-maxsize": "100",  # MB a file
         }
     if node.cluster.encrypt_secrets:
-        arguments["encryption-provider-config"] = f"{SITE_DIR}/encryption.yaml"
+        arguments["encryption-provider-config"] = ENCRYPTION
     return arguments
 
 

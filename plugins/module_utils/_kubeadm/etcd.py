@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-from .api import Api, ApiError
-from .errors import NodeError
-from .spec import Paths
+from .._base.errors import GroundupError
+from .api import NodeApi, NodeApiError
+from .host import NodeHost
 
 OWN = "https://127.0.0.1:2379"
 TIMEOUT = 5.0  # seconds of one question; a member that is well answers in a fraction of one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Member:
+class EtcdMember:
     """One member, as the others know it."""
 
     id: str  # decimal, of 64 bits
@@ -35,43 +35,43 @@ class Member:
 class Etcd:
     """The etcd of a cluster, spoken to through the member beside a control host's API server."""
 
-    def __init__(self, paths: Paths, *, host: str, server: str = OWN) -> None:
-        """Take the credentials from ``paths`` of ``host``. Raises NodeError when they cannot be used."""
-        pki = paths.pki / "etcd"
+    def __init__(self, host: NodeHost, *, server: str = OWN) -> None:
+        """Take the credentials of ``host``. Raises GroundupError when they cannot be used."""
+        pki = host.paths.pki / "etcd"
         try:
             self._context = ssl.create_default_context(cafile=str(pki / "ca.crt"))
             self._context.load_cert_chain(pki / "healthcheck-client.crt", pki / "healthcheck-client.key")
         except (OSError, ssl.SSLError) as error:
-            raise NodeError(
-                f"the credentials of etcd on {host} cannot be used: {error}",
-                where=f"host {host}, {pki}",
+            raise GroundupError(
+                f"the credentials of etcd on {host.name} cannot be used: {error}",
+                where=f"host {host.name}, {pki}",
                 why="etcd says who its members are only to those who have them",
                 remedy="kubeadm init phase certs etcd-healthcheck-client on the host makes them again",
             ) from error
         self._server = server
 
-    def members(self) -> tuple[Member, ...]:
-        """Return the members this host's own one knows; it answers without a quorum. Raises ApiError."""
+    def members(self) -> tuple[EtcdMember, ...]:
+        """Return the members this host's own one knows; it answers without a quorum. Raises NodeApiError."""
         found = self._ask(self._server, "cluster/member/list")
         return tuple(_member(item) for item in found["members"])
 
-    def healthy(self, member: Member) -> bool:
+    def healthy(self, member: EtcdMember) -> bool:
         """Say whether ``member`` answers, has a leader and reports no fault."""
         for url in member.clients:
             try:
                 status = self._ask(url, "maintenance/status")
-            except ApiError:
+            except NodeApiError:
                 continue
             # Fields of the value zero are left out: no leader is no field.
             return status.get("leader", "0") != "0" and not status.get("errors")
         return False
 
-    def remove(self, member: Member) -> None:
-        """Have the others go on without ``member``. Raises ApiError."""
+    def remove(self, member: EtcdMember) -> None:
+        """Have the others go on without ``member``. Raises NodeApiError."""
         self._ask(self._server, "cluster/member/remove", {"ID": member.id})
 
     def _ask(self, server: str, what: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
-        with Api(server, context=self._context, timeout=TIMEOUT) as api:
+        with NodeApi(server, context=self._context, timeout=TIMEOUT) as api:
             return api.request("POST", f"/v3/{what}", body or {})
 
 
@@ -84,8 +84,8 @@ def listens(host: str, port: int) -> bool:
         return False
 
 
-def _member(item: dict[str, Any]) -> Member:
-    return Member(
+def _member(item: dict[str, Any]) -> EtcdMember:
+    return EtcdMember(
         id=str(item["ID"]),
         name=item.get("name", ""),
         peers=tuple(item.get("peerURLs", ())),

@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
+from functools import partial
 
-from . import documents
-from .errors import UnwellError
-from .host import Host
-from .outcome import Outcome
-from .services import Service
-from .spec import Download, Node, Paths
+from .._base.changes import Changes
+from .._base.errors import GroundupError
+from .._base.files import link, place, read, write_file
+from .._base.wait import wait_until
+from .._host import packages, units
+from . import documents, downloads
+from .host import NodeHost
+from .spec import Node
 
 CONTAINERD = "containerd.service"
 KUBELET = "kubelet.service"
 KUBELET_SETTINGS = "/etc/kubernetes/kubelet.conf.d/10-site.conf"
 HEALTH_PORT = 10248  # kubelet's own default
+HEALTH_WAIT = 60.0  # seconds from a start until it says that it is well; one that is takes two
+# What a node and this module use of the OS, beside what Debian's minimal install has.
+PACKAGES = (
+    *("containerd", "containernetworking-plugins", "conntrack", "ethtool", "iptables", "nftables", "socat"),
+    *("openssl", "python3-yaml"),
+)
+
+
+class UnhealthyError(GroundupError):
+    """A service was started and does not run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,134 +51,74 @@ def wanted(node: Node) -> tuple[File, ...]:
         ),
         File(path="/etc/crictl.yaml", text=documents.crictl_config()),
         File(path="/etc/systemd/system/kubelet.service", text=documents.KUBELET_UNIT, restarts=KUBELET),
-        File(
-            path=KUBELET_SETTINGS,
-            text=documents.kubelet_settings(node),
-            mode=0o600,
-            restarts=KUBELET,
-        ),
+        File(path=KUBELET_SETTINGS, text=documents.kubelet_settings(node), mode=0o600, restarts=KUBELET),
     ]
     if node.control:
-        files.append(File(path="/etc/kubernetes/site/kubeadm.yaml", text=documents.init_config(node), mode=0o600))
-        files += [
-            File(path=f"{documents.PATCHES_DIR}/{name}", text=text, mode=0o600)
-            for name, text in documents.patches(node).items()
-        ]
+        private = {f"{documents.SITE_DIR}/kubeadm.yaml": documents.init_config(node)}
+        private |= {f"{documents.PATCHES_DIR}/{name}": text for name, text in documents.patches(node).items()}
         if node.cluster.audit:
-            files.append(File(path="/etc/kubernetes/site/audit.yaml", text=documents.audit_policy(), mode=0o600))
+            private[f"{documents.SITE_DIR}/audit.yaml"] = documents.audit_policy()
+        files += [File(path=path, text=text, mode=0o600) for path, text in private.items()]
         if node.cluster.encrypt_secrets and node.encryption_key:
-            files.append(
-                File(
-                    path="/etc/kubernetes/site/encryption.yaml",
-                    text=documents.encryption_config(node.encryption_key),
-                    mode=0o600,
-                    secret=True,
-                )
-            )
+            text = documents.encryption_config(node.encryption_key)
+            files.append(File(path=documents.ENCRYPTION, text=text, mode=0o600, secret=True))
     return tuple(files)
 
 
-def prepare(node: Node, *, host: Host, paths: Paths, outcome: Outcome, check: bool, member: bool) -> None:
+def prepare(node: Node, host: NodeHost, changes: Changes, *, member: bool) -> None:
     """Write what differs, fetch what is missing, and have the services run what is there now.
 
     A member's kubelet that does not run by its new settings is given the old ones again.
 
-    Raises NodeError, OSError.
+    Raises GroundupError, OSError.
     """
-    containerd = Service(CONTAINERD, host=host, paths=paths, outcome=outcome, check=check)
-    health = _health_port(node) if member else None  # before that, a kubelet may have nothing to run by
-    kubelet = Service(KUBELET, host=host, paths=paths, outcome=outcome, check=check, health=health)
+    packages.installed(changes, PACKAGES)
+    paths, marks = host.paths, host.paths.at(str(units.MARKS))
+    port = _health_port(node) if member else None  # before that, a kubelet may have nothing to run by
+    healthy = (lambda: _wait_until_healthy(host, port)) if port else None
+    containerd = units.Unit(changes, CONTAINERD, marks=marks)
+    kubelet = units.Unit(changes, KUBELET, marks=marks, healthy=healthy)
     readers = {CONTAINERD: containerd, KUBELET: kubelet}
-    settings = None  # the kubelet's before, when they are replaced
+    settings = paths.at(KUBELET_SETTINGS)
+    before = read(settings)
     for file in wanted(node):
-        reader = readers.get(file.restarts or "")
-        before = _write(file, reader=reader, host=host, paths=paths, outcome=outcome, check=check)
-        if file.path == KUBELET_SETTINGS:
-            settings = before
+        to = readers[file.restarts].place if file.restarts else partial(place, changes)
+        to(paths.at(file.path), file.text, mode=file.mode, secret=file.secret)
     for download in node.downloads:
         reader = kubelet if download.path.endswith("/kubelet") else None
-        _fetch(download, reader=reader, host=host, paths=paths, outcome=outcome, check=check)
-    _plugins(host=host, paths=paths, outcome=outcome, check=check)
-    containerd.converge(start=True)
+        downloads.install(changes, download, paths, reader=reader)
+    # Pod networks look for the OS's CNI plugins here, and add their own.
+    source, target = paths.at("/usr/lib/cni"), paths.at("/opt/cni/bin")
+    for plugin in sorted(source.iterdir()) if source.is_dir() else ():
+        if not (target / plugin.name).exists():
+            link(changes, target / plugin.name, f"/usr/lib/cni/{plugin.name}")
+    containerd.running()
     try:
-        kubelet.converge(start=member)  # else kubeadm starts it
-    except UnwellError:
-        if settings is not None:
-            host.write(paths.at(KUBELET_SETTINGS), settings.encode(), 0o600)
-            host.systemctl("restart", KUBELET)
+        if member:
+            kubelet.running()
+        else:
+            kubelet.refreshed(enable=True)  # kubeadm starts it
+    except UnhealthyError:
+        if before is not None and before != read(settings):
+            write_file(settings, before.encode(), mode=0o600)
+            units.control("restart", KUBELET)
         raise
 
 
 def _health_port(node: Node) -> int | None:
-    """Return where the kubelet says on the host's own address that it is well; None where the site has it not."""
+    """Return the loopback port where the kubelet says that it is well; None where the site has none."""
     port = node.cluster.kubelet.get("healthzPort", HEALTH_PORT)
     address = node.cluster.kubelet.get("healthzBindAddress", "127.0.0.1")
     here = address in {"127.0.0.1", "0.0.0.0"}  # noqa: S104  # it is compared, nothing listens there for it
     return port if isinstance(port, int) and port > 0 and here else None
 
 
-def _plugins(*, host: Host, paths: Paths, outcome: Outcome, check: bool) -> None:
-    """Put the OS's CNI plugins where pod networks look for them and add their own."""
-    source, target = paths.at("/usr/lib/cni"), paths.at("/opt/cni/bin")
-    missing = [p.name for p in sorted(source.iterdir()) if not (target / p.name).exists()] if source.is_dir() else []
-    if not missing:
-        return
-    names = "".join(f"{name}\n" for name in missing)
-    outcome.note("link the OS's CNI plugins", name="/opt/cni/bin", after=names)
-    if not check:
-        for name in missing:
-            host.link(target / name, f"/usr/lib/cni/{name}")
-
-
-def _write(
-    file: File, *, reader: Service | None, host: Host, paths: Paths, outcome: Outcome, check: bool
-) -> str | None:
-    """Bring a file to what it is to be, and return the text that was replaced, if there was one."""
-    path = paths.at(file.path)
-    try:
-        before, mode = path.read_text(encoding="utf-8", errors="replace"), path.stat().st_mode & 0o7777
-    except (FileNotFoundError, NotADirectoryError):
-        before, mode = "", -1
-    if before == file.text and mode != -1:
-        if mode != file.mode:
-            was, will = f"mode {mode:o}\n", f"mode {file.mode:o}\n"
-            outcome.note(f"chmod {file.path}", name=file.path, before=was, after=will)
-            if not check:
-                host.chmod(path, file.mode)
-        return None
-    if file.secret:
-        outcome.note(f"write {file.path}", name=file.path, before="(not shown)\n", after="(not shown, different)\n")
-    else:
-        outcome.note(f"write {file.path}", name=file.path, before=before, after=file.text)
-    mark = reader.replacing() if reader else None
-    if check:
-        outcome.predicted.add(path)
-    else:
-        host.write(path, file.text.encode(), file.mode, before=mark)
-    return None if mode == -1 else before
-
-
-def _fetch(
-    download: Download, *, reader: Service | None, host: Host, paths: Paths, outcome: Outcome, check: bool
-) -> None:
-    target = paths.at(download.path)
-    # An archive leaves its own digest beside what was unpacked from it: its members cannot tell which one they are of.
-    stamp = _stamp(download, paths)
-    found = (stamp.read_text() if stamp.exists() else None) if download.archive else host.sha256(target)
-    before, after = f"sha256 {found}\n" if found else "", f"{download.url}\n"
-    if not check or found:  # in check mode the file server need not be there yet
-        expected = download.sha256 or host.published_digest(download.url)
-        if found == expected:
-            return
-        after = f"sha256 {expected}\n"
-    outcome.note(f"fetch {download.path}", name=download.path, before=before, after=after)
-    mark = reader.replacing() if reader else None
-    if not check:
-        host.fetch(download, target, sha256=expected, before=mark)
-        if download.archive:
-            host.write(stamp, expected.encode(), 0o644)
-
-
-def _stamp(download: Download, paths: Paths) -> Path:
-    name = download.url.rsplit("/", 1)[-1]
-    return paths.at(download.path) / f".{name}.sha256"
+def _wait_until_healthy(host: NodeHost, port: int) -> None:
+    if wait_until(lambda: not host.healthy(port), timeout=HEALTH_WAIT):
+        raise UnhealthyError(
+            f"{KUBELET} does not run {HEALTH_WAIT:.0f} s after its start",
+            where=f"host {host.name}, http://127.0.0.1:{port}/healthz",
+            why="its node would take no pods and soon count as lost; settings this run replaced are put back",
+            remedy=f"see journalctl -u {KUBELET} on the host; if it names a field of its settings, "
+            "correct kubernetes.kubelet of the site file; then run this again",
+        )

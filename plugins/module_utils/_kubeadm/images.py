@@ -6,9 +6,11 @@ under its version is changed here: etcd and the API of the host are away meanwhi
 
 from __future__ import annotations
 
+from .._base import yaml_text
+from .._base.changes import Changes
+from .._base.files import write_file
 from . import static_pods
-from .host import Host
-from .outcome import Outcome
+from .host import NodeHost
 from .spec import Node, Paths
 
 
@@ -16,22 +18,23 @@ def outdated(node: Node, paths: Paths) -> dict[str, tuple[str, str]]:
     """Return the static pods whose manifest names another image than the site's: name -> (found, wanted)."""
     found = {}
     for name in static_pods.STATIC:
-        image, wanted = static_pods.image(static_pods.read(name, paths)), node.control_images.get(name)
+        image, wanted = static_pods.container(name, paths).get("image"), node.control_images.get(name)
         if image and wanted and image != wanted:
             found[name] = (image, wanted)
     return found
 
 
-def replace(node: Node, *, host: Host, paths: Paths, outcome: Outcome, check: bool) -> set[str]:
-    """Give static pods the site's images; return which ones. Raises NodeError, OSError."""
-    changes = outdated(node, paths)
-    for name, (before, after) in changes.items():
-        manifest = static_pods.manifest(name, paths)
-        outcome.note(f"give {name} its image", name=str(manifest), before=f"{before}\n", after=f"{after}\n")
-    if not check:
-        for _, image in changes.values():
+def replace(node: Node, host: NodeHost, changes: Changes) -> set[str]:
+    """Give static pods the site's images; return which ones. Raises GroundupError, OSError."""
+    found = outdated(node, host.paths)
+    for name, (before, after) in found.items():
+        manifest = static_pods.manifest(name, host.paths)
+        changes.add(f"give {name} its image", name=str(manifest), before=f"{before}\n", after=f"{after}\n")
+    if not changes.check:
+        for _, image in found.values():
             host.run(["crictl", "pull", image], timeout=300, why="a static pod stops before its new image is fetched")
-        for name, (_, image) in changes.items():
-            text = static_pods.IMAGE.sub(rf"\g<1>{image}", static_pods.read(name, paths))
-            host.write(static_pods.manifest(name, paths), text.encode(), 0o600)
-    return set(changes)
+        for name, (_, image) in found.items():
+            pod = static_pods.pod(name, host.paths)
+            pod["spec"]["containers"][0]["image"] = image
+            write_file(static_pods.manifest(name, host.paths), yaml_text.dump(pod).encode(), mode=0o600)
+    return set(found)

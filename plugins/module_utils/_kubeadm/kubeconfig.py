@@ -1,75 +1,64 @@
-"""The admin kubeconfig, read without a YAML library: kubeadm writes one cluster and one user, with the data inside."""
+"""Kubeconfigs as kubeadm writes them: one cluster and one user, with the data inside."""
 
 from __future__ import annotations
 
 import base64
-import os
-import re
-import ssl
-import tempfile
-from dataclasses import dataclass
-from pathlib import Path
+import binascii
+from typing import Any
+from urllib.parse import urlsplit
 
-from .api import Api
-from .certificates import fingerprint, first_certificate
-
-FIELD = r"^\s*{}:\s*(\S+)\s*$"
+from .._base import yaml_text
+from .._base.tls import client_context
+from .api import NodeApi
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Access:
-    """What a kubeconfig says. Holds a private key: ``repr`` shows the server alone."""
+def connect(text: str, *, server: str) -> NodeApi:
+    """Return a connection to ``server`` (https URL) with the rights the ``text`` of a kubeconfig gives.
 
-    server: str
-    ca: str  # PEM
-    certificate: str  # PEM
-    key: str  # PEM
-
-    def __repr__(self) -> str:
-        """Return the server alone."""
-        return f"Access(server={self.server!r})"
-
-    @property
-    def ca_fingerprint(self) -> str:
-        """Return the SHA-256 of the CA certificate: the cluster's identity."""
-        return fingerprint(first_certificate(self.ca) or b"")
-
-    def connect(self, *, server: str | None = None, timeout: float = 10.0) -> Api:
-        """Return a connection to ``server`` (https URL; the kubeconfig's own); ``timeout`` of a request in seconds."""
-        context = ssl.create_default_context(cadata=self.ca)
-        # The ssl module takes a client's key only from a file: one that nobody else can read and that is gone at once.
-        handle, name = tempfile.mkstemp(prefix="groundup-")
-        try:
-            with os.fdopen(handle, "w", encoding="ascii") as stream:
-                stream.write(self.certificate + self.key)
-            context.load_cert_chain(name)
-        finally:
-            Path(name).unlink()
-        return Api(server or self.server, context=context, timeout=timeout)
+    Raises ValueError or OSError for a damaged one, with nothing of the text in it.
+    """
+    user = _first(text, "users", "user")
+    ca = decoded(cluster_of(text), "certificate-authority-data")
+    certificate, key = (decoded(user, f"client-{name}-data") for name in ("certificate", "key"))
+    if not (ca and certificate and key):
+        raise ValueError("it holds no CA, no certificate or no key")
+    return NodeApi(server, context=client_context(ca=ca, certificate=certificate, key=key))
 
 
-def parse(text: str) -> Access:
-    """Return the access the ``text`` of a kubeconfig gives. Raises ValueError, with nothing of the text in it."""
-    ca = _decoded(text, "certificate-authority-data")
-    if first_certificate(ca) is None:
-        raise ValueError("no CA certificate")
-    return Access(
-        server=_field(text, "server").strip("\"'"),
-        ca=ca,
-        certificate=_decoded(text, "client-certificate-data"),
-        key=_decoded(text, "client-key-data"),
-    )
+def cluster_of(text: str) -> dict[str, Any]:
+    """Return what a kubeconfig says of its cluster, empty when it says nothing."""
+    return _first(text, "clusters", "cluster")
 
 
-def _field(text: str, name: str) -> str:
-    found = re.search(FIELD.format(name), text, re.MULTILINE)
-    if found is None:
-        raise ValueError(f"no {name}")
-    return found.group(1)
+def credential_of(text: str) -> str:
+    """Return the file of the client certificate a kubeconfig names, or nothing."""
+    return str(_first(text, "users", "user").get("client-certificate", ""))
 
 
-def _decoded(text: str, name: str) -> str:
+def server_of(text: str) -> tuple[str, int] | None:
+    """Return host and port of the API a kubeconfig names, or None."""
+    url = urlsplit(str(cluster_of(text).get("server", "")))
+    return (url.hostname, url.port or 443) if url.hostname else None
+
+
+def with_server(text: str, server: str) -> str:
+    """Return a kubeconfig with another ``server`` (an https URL) in it."""
+    document = yaml_text.load(text)
+    document["clusters"][0]["cluster"]["server"] = server
+    return yaml_text.dump(document)
+
+
+def _first(text: str, entries: str, name: str) -> dict[str, Any]:
     try:
-        return base64.b64decode(_field(text, name), validate=True).decode("ascii")
-    except UnicodeDecodeError:
-        raise ValueError(f"{name} is not PEM") from None
+        found = yaml_text.load(text)[entries][0][name]
+    except (KeyError, IndexError, TypeError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def decoded(found: dict[str, Any], name: str) -> str:
+    """Return the text behind a base64 field, empty when there is none."""
+    try:
+        return base64.b64decode(str(found.get(name, "")), validate=True).decode("ascii")
+    except (binascii.Error, UnicodeDecodeError):
+        return ""

@@ -13,7 +13,7 @@ JOIN_FILE = "join.yaml"  # in Paths.site while a host joins; holds the token, an
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cluster:
+class ClusterSettings:
     """The cluster's own settings: the fields of the plan's ``KubernetesPlan`` that a node needs."""
 
     name: str  # kubeadm's clusterName
@@ -39,7 +39,7 @@ class Cluster:
         return f"{self.endpoint_name}:{self.endpoint_port}"
 
     @classmethod
-    def from_plan(cls, name: str, plan: Mapping[str, Any]) -> Cluster:
+    def from_plan(cls, name: str, plan: Mapping[str, Any]) -> ClusterSettings:
         """Take what a node needs from the plan's ``kubernetes``. Raises KeyError for a field the plan lacks."""
         return cls(
             name=name,
@@ -89,7 +89,7 @@ class Node:
     initialise: bool  # it may make the cluster when there is none
     address: str
     taints: tuple[str, ...]  # "key=value:Effect" or "key:Effect"
-    cluster: Cluster
+    cluster: ClusterSettings
     registry: str  # host:port
     sandbox_image: str
     images: tuple[str, ...]  # fetched before a join, so that the join does not wait for them
@@ -98,6 +98,11 @@ class Node:
     registry_tls: bool = False
     # By name: etcd, kube-apiserver, kube-controller-manager, kube-scheduler, coredns. kubeadm names what is not here.
     control_images: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def api_server(self) -> str:
+        """URL of the host's own API server."""
+        return f"https://{self.address}:{self.cluster.api_port}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

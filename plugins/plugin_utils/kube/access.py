@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import os
 import ssl
-import tempfile
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -14,6 +12,7 @@ from pathlib import Path
 import yaml
 
 from ...module_utils._base.files import write_file
+from ...module_utils._base.tls import client_context
 from ..errors import GroundupError
 from ..paths import state_dir
 
@@ -37,17 +36,7 @@ class Kubeconfig:
 
     def tls(self) -> ssl.SSLContext:
         """Return what a connection needs. Raises ssl.SSLError for a key that is not the certificate's."""
-        context = ssl.create_default_context(cadata=self.ca)
-        if self.certificate:
-            # The ssl module takes a client's key only from a file: one that nobody else can read, and gone at once.
-            handle, name = tempfile.mkstemp(prefix="groundup-")
-            try:
-                with os.fdopen(handle, "w", encoding="ascii") as stream:
-                    stream.write(self.certificate + self.key)
-                context.load_cert_chain(name)
-            finally:
-                Path(name).unlink()
-        return context
+        return client_context(ca=self.ca, certificate=self.certificate, key=self.key)
 
 
 def parse(text: str) -> Kubeconfig:

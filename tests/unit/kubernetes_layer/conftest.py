@@ -5,19 +5,23 @@ from __future__ import annotations
 import datetime
 import ipaddress
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
+from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.module_utils._host import packages, units
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import converge
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.errors import NodeError
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.host import Host
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Cluster, Node, Paths
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.host import NodeHost
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.result import NodeResult
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import ClusterSettings, Join, Node, Paths
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-CLUSTER = Cluster(
+CLUSTER = ClusterSettings(
     name="test",
     version="1.36.3",
     endpoint_name="kubernetes.test",
@@ -88,12 +92,11 @@ def pem(certificate_: x509.Certificate) -> str:
     return certificate_.public_bytes(serialization.Encoding.PEM).decode()
 
 
-class FakeHost(Host):
+class FakeHost(NodeHost):
     """Real files below a directory; commands and services are recorded, and kubeadm leaves what ``leaves`` says."""
 
-    def __init__(self, root: Path) -> None:
-        super().__init__(name="host-under-test")
-        self.root = root
+    def __init__(self, paths: Paths) -> None:
+        super().__init__(name="host-under-test", paths=paths)
         self.commands: list[list[str]] = []
         self.services: list[tuple[str, ...]] = []
         self.running: set[str] = set()
@@ -102,6 +105,7 @@ class FakeHost(Host):
         self.answers: dict[str, str] = {}
         self.broken = ""  # what systemctl fails to do
         self.unwell: set[int] = set()  # ports where nobody says that it is well
+        self.loaded = 0  # when the kubelet's unit was made that systemd knows
 
     def run(self, argv: Sequence[str], *, timeout: float, why: str) -> str:  # noqa: ARG002
         self.commands.append(list(argv))
@@ -109,27 +113,61 @@ class FakeHost(Host):
         self.leaves.get(command, lambda: None)()
         return self.answers.get(command, "")
 
-    def active(self, unit: str) -> bool:
-        return unit in self.running
+    def systemctl(self, argv: Sequence[str], **_: object) -> str:
+        """Stand for systemd."""
+        verb, unit = argv[1], argv[-1]
+        file = self.paths.at("/etc/systemd/system/kubelet.service")
+        made = file.stat().st_mtime_ns if file.exists() else 0
+        if verb == "show":
+            state = {
+                "ActiveState": "active" if unit in self.running else "inactive",
+                "UnitFileState": "enabled" if unit in self.at_boot else "disabled",
+                "NeedDaemonReload": "yes" if unit in file.name and self.loaded not in (0, made) else "no",
+            }
+            self.loaded = self.loaded or made  # systemd reads a unit when it is first asked for it
+            return "".join(f"{key}={value}\n" for key, value in state.items())
+        if verb == self.broken:
+            raise GroundupError(f"systemctl {verb} failed", where="here", why="the test says so", remedy="none")
+        self.services.append((verb,) if verb == "daemon-reload" else (verb, unit))
+        if verb == "daemon-reload":
+            self.loaded = made
+        if verb in ("start", "restart"):
+            self.running.add(unit)
+        if verb == "enable":
+            self.at_boot.add(unit)
+        return ""
 
-    def enabled(self, unit: str) -> bool:
-        return unit in self.at_boot
-
-    def systemctl(self, *arguments: str) -> None:
-        if arguments[0] == self.broken:
-            raise NodeError(f"systemctl {self.broken} failed", where="here", why="the test says so", remedy="none")
-        self.services.append(arguments)
-        if arguments[0] == "restart":
-            self.running.add(arguments[1])
-        if arguments[0] == "enable":
-            self.at_boot.add(arguments[1])
-
-    def well(self, port: int) -> bool:
+    def healthy(self, port: int) -> bool:
         return port not in self.unwell
 
     def verbs(self) -> list[str]:
         """Return the first two words of every command."""
         return [" ".join(argv[:2]) for argv in self.commands]
+
+
+@dataclass(kw_only=True)
+class Seen:
+    """What a run said and did; its paths are those of the host."""
+
+    result: NodeResult
+    actions: list[str]
+
+    @classmethod
+    def of(
+        cls,
+        node: Node,
+        host: FakeHost,
+        *,
+        join: Join | None = None,
+        expected_ca: str | None = None,
+        rolling_restart: bool = False,
+        check: bool = False,
+    ) -> Seen:
+        """Converge ``host`` to ``node``."""
+        how: dict[str, Any] = {"join": join, "expected_ca": expected_ca, "check": check}
+        result = converge.converge(node, host, rolling_restart=rolling_restart, **how)
+        root = str(host.paths.root)
+        return cls(result=result, actions=[line.replace(root, "") for line in result.changes.done])
 
 
 @pytest.fixture
@@ -138,8 +176,11 @@ def paths(tmp_path: Path) -> Paths:
 
 
 @pytest.fixture
-def host(tmp_path: Path) -> FakeHost:
-    return FakeHost(tmp_path)
+def host(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> FakeHost:
+    fake = FakeHost(paths)
+    monkeypatch.setattr(units, "run", fake.systemctl)
+    monkeypatch.setattr(packages, "installed", lambda *_: False)
+    return fake
 
 
 KUBECONFIG = """\
@@ -200,8 +241,8 @@ spec:
 
 
 @pytest.fixture(autouse=True)
-def turns(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Names of the hosts that waited for their turn: there is no cluster to ask, and it is theirs at once."""
+def spared(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Names of the hosts that waited until the others could do without them: there is no cluster to ask."""
     waited: list[str] = []
-    monkeypatch.setattr(converge, "await_turn", lambda node, **_: waited.append(node.name))
+    monkeypatch.setattr(converge, "wait_until_spared", lambda node, _: waited.append(node.name))
     return waited

@@ -7,22 +7,20 @@ import json
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import converge as steps
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.converge import converge
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.outcome import Outcome
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Node, Paths
 
-from .conftest import FakeHost, certificate, finish, make_node, pem
+from .conftest import FakeHost, Seen, certificate, finish, make_node, pem
 
 PHASE = ["kubeadm", "init", "phase", "control-plane", "apiserver"]
 WRITE = "write the API server's manifest"
 
 
 @pytest.fixture
-def events(monkeypatch: pytest.MonkeyPatch, turns: list[str]) -> list[str]:
+def events(monkeypatch: pytest.MonkeyPatch, spared: list[str]) -> list[str]:
     """What happened that concerns the whole cluster, in order; the kubelet runs what it is given."""
-    monkeypatch.setattr(steps, "await_running", lambda *_, **__: turns.append("runs"))
-    monkeypatch.setattr(steps, "add_ons", lambda *_, **__: turns.append("add-ons"))
-    return turns
+    monkeypatch.setattr(steps, "wait_until_running", lambda *_: spared.append("runs"))
+    monkeypatch.setattr(steps, "add_ons", lambda *_, **__: spared.append("add-ons"))
+    return spared
 
 
 @pytest.fixture
@@ -30,15 +28,15 @@ def node(host: FakeHost, paths: Paths, events: list[str]) -> Node:
     """The first control host, with an audit log, of a site whose file says that there is to be none."""
     finish(paths, control=True, ca=pem(certificate()))
     host.running |= {"kubelet.service", "containerd.service"}
-    run(make_node(initialise=True), host, paths)
+    run(make_node(initialise=True), host)
     host.commands.clear()
     events.clear()
     node = make_node(initialise=True)
     return dataclasses.replace(node, cluster=dataclasses.replace(node.cluster, audit=False))
 
 
-def run(node: Node, host: FakeHost, paths: Paths, *, in_turn: bool = False, check: bool = False) -> Outcome:
-    return converge(node, host=host, paths=paths, join=None, expected_ca=None, in_turn=in_turn, check=check)
+def run(node: Node, host: FakeHost, *, rolling_restart: bool = False, check: bool = False) -> Seen:
+    return Seen.of(node, host, join=None, expected_ca=None, rolling_restart=rolling_restart, check=check)
 
 
 def without_audit(paths: Paths) -> None:
@@ -48,9 +46,9 @@ def without_audit(paths: Paths) -> None:
     manifest.write_text("".join(line for line in lines if "--audit" not in line))
 
 
-def test_all_at_once_control_hosts_only_say_that_flags_differ(node: Node, host: FakeHost, paths: Paths) -> None:
-    seen = run(node, host, paths)
-    assert seen.due == ["kube-apiserver"]
+def test_all_at_once_control_hosts_only_say_that_flags_differ(node: Node, host: FakeHost) -> None:
+    seen = run(node, host)
+    assert seen.result.due == ["kube-apiserver"]
     assert WRITE not in seen.actions
     assert PHASE not in [argv[:5] for argv in host.commands]
 
@@ -59,25 +57,25 @@ def test_in_its_turn_a_host_waits_for_the_others_writes_and_waits_for_its_own(
     node: Node, host: FakeHost, paths: Paths, events: list[str]
 ) -> None:
     host.leaves["kubeadm init"] = lambda: without_audit(paths)
-    done = run(node, host, paths, in_turn=True)
+    done = run(node, host, rolling_restart=True)
     assert WRITE in done.actions
-    assert any("--audit-policy-file" in entry["before"] for entry in done.diff)
+    assert any("--audit-policy-file" in entry["before"] for entry in done.result.changes.diffs)
     assert events == ["control-1", "runs", "add-ons"]
-    assert run(node, host, paths, in_turn=True).actions == []
+    assert run(node, host, rolling_restart=True).actions == []
 
 
-def test_a_turn_is_predicted_and_nothing_is_done(node: Node, host: FakeHost, paths: Paths, events: list[str]) -> None:
-    predicted = run(node, host, paths, in_turn=True, check=True)
+def test_a_turn_is_predicted_and_nothing_is_done(node: Node, host: FakeHost, events: list[str]) -> None:
+    predicted = run(node, host, rolling_restart=True, check=True)
     assert WRITE in predicted.actions
     assert PHASE not in [argv[:5] for argv in host.commands]
     assert events == ["add-ons"]
 
 
 def test_an_api_server_its_flags_keep_from_starting_does_not_keep_its_host_from_its_turn(
-    node: Node, host: FakeHost, paths: Paths, events: list[str]
+    node: Node, host: FakeHost, events: list[str]
 ) -> None:
     """Looking for add-ons needs the API: before it is mended, that would end the run."""
-    run(node, host, paths)
+    run(node, host)
     assert events == []
 
 
@@ -90,5 +88,5 @@ def test_a_restart_with_new_flags_is_not_foretold_twice(
     paths.at("/etc/kubernetes/site/audit.yaml").unlink()
     pod = {"id": "1", "createdAt": "9" * 19, "labels": {"component": "kube-apiserver"}}
     host.answers["crictl pods"] = json.dumps({"items": [pod]})
-    predicted = run(make_node(initialise=True), host, paths, in_turn=True, check=True)
+    predicted = run(make_node(initialise=True), host, rolling_restart=True, check=True)
     assert predicted.actions == ["write /etc/kubernetes/site/audit.yaml", WRITE]

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import access as host_access
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.certificates import (
-    days_left,
-    decode,
-    first_certificate,
-    public_key_hash,
-)
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.certificates import days_left, names
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.documents import init_config
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.errors import NodeError
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Paths
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import ApiError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.nodes import (
@@ -30,43 +24,46 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.nodes import (
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.objects import Applier, in_order
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.probe import client, endpoints, service
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.types import Discovery
-from cryptography.hazmat.primitives import serialization
 
 from .conftest import KUBECONFIG, FakeHost, certificate, make_node, pem, write
-
-
-def test_the_pin_of_a_ca_is_the_hash_of_its_public_key() -> None:
-    one = certificate()
-    key = one.public_key().public_bytes(serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)
-    der = first_certificate(pem(one))
-    assert der
-    assert public_key_hash(der) == "sha256:" + hashlib.sha256(key).hexdigest()
-
-
-@pytest.mark.parametrize("broken", [b"", b"\x30", b"\x30\x82\xff\xff\x00"])
-def test_what_is_no_certificate_has_no_pin(broken: bytes) -> None:
-    with pytest.raises(ValueError, match="not a certificate"):
-        public_key_hash(broken)
 
 
 def test_the_days_of_a_certificate_are_counted_down(tmp_path: Path) -> None:
     (tmp_path / "a.crt").write_text(pem(certificate(days=12)))
     (tmp_path / "b.crt").write_text(pem(certificate(days=-3)))
-    assert [days_left(decode(tmp_path / name)) for name in ("a.crt", "b.crt")] == [12, -3]
+    assert [days_left(tmp_path / name) for name in ("a.crt", "b.crt")] == [12, -3]
 
 
-def test_the_kubeconfig_handed_out_speaks_to_the_virtual_ip(paths: Paths) -> None:
+def test_the_names_of_a_certificate_are_all_read(tmp_path: Path) -> None:
+    (tmp_path / "a.crt").write_text(pem(certificate(names=("a.test", "b"), addresses=["10.0.0.2", "fd00::2"])))
+    assert names(tmp_path / "a.crt") == {"a.test", "b", "10.0.0.2", "fd00::2"}
+    (tmp_path / "b.crt").write_text(pem(certificate()))
+    assert not names(tmp_path / "b.crt")
+
+
+def test_what_is_no_certificate_is_told_with_its_file(tmp_path: Path) -> None:
+    (tmp_path / "a.crt").write_text("-----BEGIN CERT")
+    with pytest.raises(GroundupError, match=r"(?s)a\.crt.*restore it from a backup"):
+        days_left(tmp_path / "a.crt")
+
+
+def test_the_kubeconfig_handed_out_speaks_to_the_virtual_ip(host: FakeHost, paths: Paths) -> None:
     write(paths, "/etc/kubernetes/admin.conf", KUBECONFIG.format(server="https://kubernetes.test:6443", credential="c"))
-    text = host_access.kubeconfig(paths, server="https://10.0.0.2:6443", host="control-1", may_miss=False)
+    text = host_access.admin_kubeconfig(host, server="https://10.0.0.2:6443", may_miss=False)
     assert text
     assert "    server: https://10.0.0.2:6443\n" in text
     assert "kubernetes.test" not in text
 
 
-def test_a_host_without_a_kubeconfig_hands_out_nothing(paths: Paths) -> None:
-    assert host_access.kubeconfig(paths, server="https://x", host="control-1", may_miss=True) is None
-    with pytest.raises(NodeError, match="control-1 has no admin kubeconfig"):
-        host_access.kubeconfig(paths, server="https://x", host="control-1", may_miss=False)
+def test_a_host_without_a_kubeconfig_hands_out_nothing(host: FakeHost) -> None:
+    assert host_access.admin_kubeconfig(host, server="https://x", may_miss=True) is None
+    with pytest.raises(GroundupError, match="host-under-test has no admin kubeconfig"):
+        host_access.admin_kubeconfig(host, server="https://x", may_miss=False)
+
+
+PRINTED = (
+    "kubeadm join kubernetes.test:6443 --token abcdef.0123456789abcdef --discovery-token-ca-cert-hash sha256:0a1b \n"
+)
 
 
 class SignsLate:
@@ -88,13 +85,13 @@ class SignsLate:
 def test_nobody_is_invited_before_the_token_is_signed(
     host: FakeHost, paths: Paths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(host_access, "admin", lambda *_, **__: SignsLate())
+    monkeypatch.setattr(host, "api", lambda _: SignsLate())
     monkeypatch.setattr("time.sleep", lambda _: None)
     write(paths, "/etc/kubernetes/pki/ca.crt", pem(certificate()))
-    host.answers["kubeadm token"] = "abcdef.0123456789abcdef\n"
-    invitation = host_access.invite(host=host, paths=paths, server="https://x", control=False)
+    host.answers["kubeadm token"] = PRINTED
+    invitation = host_access.invite(host, server="https://x", control=False)
     assert SignsLate.looks == 3
-    assert invitation.token == "abcdef.0123456789abcdef"
+    assert (invitation.token, invitation.ca_hash) == ("abcdef.0123456789abcdef", "sha256:0a1b")
     assert invitation.certificate_key is None
     assert not any(invitation.token in word for argv in host.commands for word in argv)
 
@@ -102,11 +99,11 @@ def test_nobody_is_invited_before_the_token_is_signed(
 def test_certificates_for_control_hosts_are_uploaded_to_the_api_server_that_listens_here(
     host: FakeHost, paths: Paths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(host_access, "admin", lambda *_, **__: SignsLate())
+    monkeypatch.setattr(host, "api", lambda _: SignsLate())
     monkeypatch.setattr("time.sleep", lambda _: None)
     write(paths, "/etc/kubernetes/pki/ca.crt", pem(certificate()))
     write(paths, str(paths.init_file.relative_to(paths.root)), init_config(make_node(initialise=True)))
-    host.answers["kubeadm token"] = "abcdef.0123456789abcdef\n"
+    host.answers["kubeadm token"] = PRINTED
     uploads: list[dict[str, Any]] = []
 
     def upload() -> None:
@@ -115,7 +112,7 @@ def test_certificates_for_control_hosts_are_uploaded_to_the_api_server_that_list
         assert config.stat().st_mode & 0o777 == 0o600
 
     host.leaves["kubeadm init"] = upload
-    invitation = host_access.invite(host=host, paths=paths, server="https://x", control=True)
+    invitation = host_access.invite(host, server="https://x", control=True)
     init = uploads[0]
     assert init["localAPIEndpoint"] == {"advertiseAddress": "10.0.0.16", "bindPort": 6444}
     assert init["certificateKey"] == invitation.certificate_key

@@ -8,18 +8,16 @@ import shutil
 from pathlib import Path
 
 import pytest
+from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import converge as steps
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.certificates import (
     fingerprint,
     first_certificate,
 )
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.converge import converge
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.errors import NodeError
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.outcome import Outcome
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Download, Join, Node, Paths
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.state import Membership
 
-from .conftest import KEY, FakeHost, certificate, finish, make_node, pem, write
+from .conftest import KEY, KUBECONFIG, FakeHost, Seen, certificate, finish, make_node, pem, write
 
 CA = pem(certificate())
 FINGERPRINT = fingerprint(first_certificate(CA) or b"")
@@ -29,13 +27,12 @@ JOIN = Join(token="abcdef.0123456789abcdef", ca_hash="sha256:00", certificate_ke
 def run(
     node: Node,
     host: FakeHost,
-    paths: Paths,
     *,
     join: Join | None = None,
     expected_ca: str | None = None,
     check: bool = False,
-) -> Outcome:
-    return converge(node, host=host, paths=paths, join=join, expected_ca=expected_ca, check=check)
+) -> Seen:
+    return Seen.of(node, host, join=join, expected_ca=expected_ca, check=check)
 
 
 def snapshot(root: Path) -> dict[str, tuple[bytes, int]]:
@@ -74,39 +71,39 @@ def _reset(paths: Paths) -> None:
 def test_the_first_host_makes_the_cluster_and_a_second_run_changes_nothing(
     first: Node, host: FakeHost, paths: Paths
 ) -> None:
-    made = run(first, host, paths)
-    assert made.membership is Membership.MEMBER
-    assert made.ca == FINGERPRINT
+    made = run(first, host)
+    assert made.result.membership is Membership.MEMBER
+    assert made.result.ca == FINGERPRINT
     assert host.verbs() == ["kubeadm init"]
     before = snapshot(paths.root)
-    again = run(first, host, paths, expected_ca=FINGERPRINT)
+    again = run(first, host, expected_ca=FINGERPRINT)
     assert again.actions == []
     assert snapshot(paths.root) == before
 
 
-def test_a_worker_is_prepared_asks_to_join_and_joins_when_invited(worker: Node, host: FakeHost, paths: Paths) -> None:
-    prepared = run(worker, host, paths)
-    assert (prepared.joins, prepared.membership) == (True, Membership.BLANK)
+def test_a_worker_is_prepared_asks_to_join_and_joins_when_invited(worker: Node, host: FakeHost) -> None:
+    prepared = run(worker, host)
+    assert (prepared.result.joins, prepared.result.membership) == (True, Membership.BLANK)
     assert host.verbs() == ["crictl pull"]
-    joined = run(worker, host, paths, join=JOIN)
-    assert (joined.joins, joined.membership) == (False, Membership.MEMBER)
-    assert run(worker, host, paths, expected_ca=FINGERPRINT).actions == []
+    joined = run(worker, host, join=JOIN)
+    assert (joined.result.joins, joined.result.membership) == (False, Membership.MEMBER)
+    assert run(worker, host, expected_ca=FINGERPRINT).actions == []
 
 
 def test_the_invitation_is_not_on_the_host_after_the_join(worker: Node, host: FakeHost, paths: Paths) -> None:
-    run(worker, host, paths)
-    run(worker, host, paths, join=JOIN)
+    run(worker, host)
+    run(worker, host, join=JOIN)
     assert not [name for name, (data, _) in snapshot(paths.root).items() if JOIN.token.encode() in data]
     assert not any(JOIN.token in word for argv in host.commands for word in argv)
 
 
 def test_the_invitation_is_removed_when_the_join_fails_too(worker: Node, host: FakeHost, paths: Paths) -> None:
     def fails() -> None:
-        raise NodeError("no", where="w", why="y", remedy="r")
+        raise GroundupError("no", where="w", why="y", remedy="r")
 
     host.leaves["kubeadm join"] = fails
-    with pytest.raises(NodeError):
-        run(worker, host, paths, join=JOIN)
+    with pytest.raises(GroundupError):
+        run(worker, host, join=JOIN)
     assert not (paths.site / "join.yaml").exists()
 
 
@@ -116,31 +113,32 @@ def test_a_half_made_cluster_is_reset_then_made_and_its_data_are_put_aside(
     write(paths, "/etc/kubernetes/pki/ca.crt", CA)
     write(paths, "/etc/kubernetes/manifests/etcd.yaml")
     write(paths, "/var/lib/etcd/member/wal/0", "data")
-    made = run(first, host, paths)
+    made = run(first, host)
     assert host.verbs() == ["kubeadm reset", "kubeadm init"]
-    assert made.membership is Membership.MEMBER
+    assert made.result.membership is Membership.MEMBER
     assert (paths.root / "var/lib/etcd.before-reset/member/wal/0").read_text() == "data"
 
 
 def test_a_half_joined_worker_is_reset_only_once_it_is_invited(worker: Node, host: FakeHost, paths: Paths) -> None:
-    write(paths, "/etc/kubernetes/bootstrap-kubelet.conf", "server: https://kubernetes.test:6443\n")
-    assert run(worker, host, paths).joins
+    conf = KUBECONFIG.format(server="https://kubernetes.test:6443", credential="")
+    write(paths, "/etc/kubernetes/bootstrap-kubelet.conf", conf)
+    assert run(worker, host).result.joins
     assert "kubeadm reset" not in host.verbs()
-    assert run(worker, host, paths, join=JOIN).membership is Membership.MEMBER
+    assert run(worker, host, join=JOIN).result.membership is Membership.MEMBER
     assert host.verbs()[-2:] == ["kubeadm reset", "kubeadm join"]
 
 
-def test_a_blank_first_host_never_makes_a_second_cluster(first: Node, host: FakeHost, paths: Paths) -> None:
-    outcome = run(first, host, paths, expected_ca=FINGERPRINT)
-    assert outcome.joins
+def test_a_blank_first_host_never_makes_a_second_cluster(first: Node, host: FakeHost) -> None:
+    outcome = run(first, host, expected_ca=FINGERPRINT)
+    assert outcome.result.joins
     assert "kubeadm init" not in host.verbs()
 
 
 def test_a_host_of_another_cluster_is_left_as_it_is(worker: Node, host: FakeHost, paths: Paths) -> None:
     finish(paths, control=False, ca=pem(certificate()))
     before = snapshot(paths.root)
-    with pytest.raises(NodeError, match="another Kubernetes cluster"):
-        run(worker, host, paths, expected_ca=FINGERPRINT)
+    with pytest.raises(GroundupError, match="another Kubernetes cluster"):
+        run(worker, host, expected_ca=FINGERPRINT)
     after = {name: value for name, value in snapshot(paths.root).items() if not name.startswith("run/")}
     assert after == before
     assert host.commands == []
@@ -154,11 +152,11 @@ def test_check_mode_says_what_would_be_done_and_touches_nothing(
     if state == "partial":
         write(paths, "/etc/kubernetes/pki/ca.crt", CA)
     if state == "member":
-        run(first, host, paths)
+        run(first, host)
         write(paths, "/etc/containerd/config.toml", "changed by hand")
     before = snapshot(paths.root)
     host.commands.clear()
-    outcome = run(first, host, paths, check=True)
+    outcome = run(first, host, check=True)
     assert outcome.actions
     assert ("initialise the cluster" in outcome.actions) == (state != "member")
     assert ("reset the half-made node" in outcome.actions) == (state == "partial")
@@ -166,23 +164,21 @@ def test_check_mode_says_what_would_be_done_and_touches_nothing(
     assert set(host.verbs()) <= {"crictl pods"}  # a look
 
 
-def test_check_mode_on_a_finished_host_predicts_nothing(first: Node, host: FakeHost, paths: Paths) -> None:
-    run(first, host, paths)
-    assert run(first, host, paths, check=True).actions == []
+def test_check_mode_on_a_finished_host_predicts_nothing(first: Node, host: FakeHost) -> None:
+    run(first, host)
+    assert run(first, host, check=True).actions == []
 
 
-def test_no_diff_and_no_action_shows_the_encryption_key(first: Node, host: FakeHost, paths: Paths) -> None:
-    assert KEY not in str(run(first, host, paths, check=True).result())
-    assert KEY not in str(run(first, host, paths).result())
+def test_no_diff_and_no_action_shows_the_encryption_key(first: Node, host: FakeHost) -> None:
+    assert KEY not in str(run(first, host, check=True).result.result())
+    assert KEY not in str(run(first, host).result.result())
 
 
-def test_a_changed_kubelet_setting_restarts_the_kubelet_of_a_member_only(
-    first: Node, host: FakeHost, paths: Paths
-) -> None:
-    run(first, host, paths)
+def test_a_changed_kubelet_setting_restarts_the_kubelet_of_a_member_only(first: Node, host: FakeHost) -> None:
+    run(first, host)
     assert ("restart", "kubelet.service") not in host.services
     node = dataclasses.replace(first, cluster=dataclasses.replace(first.cluster, kubelet={"maxPods": 50}))
-    outcome = run(node, host, paths)
+    outcome = run(node, host)
     assert "restart kubelet.service" in outcome.actions
     assert ("restart", "kubelet.service") in host.services
 
@@ -195,10 +191,10 @@ def test_a_bootstrap_credential_a_killed_join_left_is_removed(
     finish(paths, control=False, ca=CA)
     write(paths, f"/etc/kubernetes/{left}", "token")
     removal = "remove the bootstrap credential a killed join left"
-    assert removal in run(worker, host, paths, check=True).actions
-    assert removal in run(worker, host, paths).actions
+    assert removal in run(worker, host, check=True).actions
+    assert removal in run(worker, host).actions
     assert not (paths.kubernetes / left).exists()
-    assert run(worker, host, paths).actions == []
+    assert run(worker, host).actions == []
 
 
 def test_programs_come_by_digest_and_a_wrong_one_is_not_installed(
@@ -210,14 +206,12 @@ def test_programs_come_by_digest_and_a_wrong_one_is_not_installed(
     (tmp_path / "served.sha256").write_text(f"{digest}  served\n")
     url = served.as_uri()
     good = Download(url=url, sha256=None, path="/usr/local/bin/kubelet", archive=False)
-    run(dataclasses.replace(worker, downloads=(good,)), host, paths)
+    run(dataclasses.replace(worker, downloads=(good,)), host)
     installed = paths.at(good.path)
     assert installed.read_bytes() == b"program"
     assert installed.stat().st_mode & 0o777 == 0o755
-    assert (
-        "fetch /usr/local/bin/kubelet" not in run(dataclasses.replace(worker, downloads=(good,)), host, paths).actions
-    )
+    assert "fetch /usr/local/bin/kubelet" not in run(dataclasses.replace(worker, downloads=(good,)), host).actions
     bad = dataclasses.replace(good, path="/usr/local/bin/kubeadm", sha256="0" * 64)
-    with pytest.raises(NodeError, match="expected 000"):
-        run(dataclasses.replace(worker, downloads=(bad,)), host, paths)
+    with pytest.raises(GroundupError, match="expected 000"):
+        run(dataclasses.replace(worker, downloads=(bad,)), host)
     assert not paths.at(bad.path).exists()

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.errors import NodeError
+from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.etcd import Etcd, listens
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.host import NodeHost
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Paths
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -81,7 +82,7 @@ def gateway(paths: Paths) -> Iterator[str]:
 
 
 def test_etcd_is_asked_in_json_with_the_hosts_credentials(paths: Paths, gateway: str) -> None:
-    etcd = Etcd(paths, host="control-1", server=gateway)
+    etcd = Etcd(NodeHost(name="control-1", paths=paths), server=gateway)
     first, second = etcd.members()
     assert (first.id, first.name, first.learner) == ("10276657743932975437", "a", False)
     assert (second.name, second.clients, second.learner) == ("", (), True)
@@ -93,8 +94,8 @@ def test_etcd_is_asked_in_json_with_the_hosts_credentials(paths: Paths, gateway:
 
 
 def test_a_host_without_etcds_credentials_says_so(paths: Paths, tmp_path: Path) -> None:
-    with pytest.raises(NodeError, match="the credentials of etcd on control-1 cannot be used"):
-        Etcd(paths, host="control-1")
+    with pytest.raises(GroundupError, match="the credentials of etcd on control-1 cannot be used"):
+        Etcd(NodeHost(name="control-1", paths=paths))
     assert not any(tmp_path.iterdir())
 
 

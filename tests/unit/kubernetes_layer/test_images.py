@@ -12,15 +12,13 @@ from typing import Any
 
 import pytest
 import yaml
+from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import api_server, documents, static_pods
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.api import ApiError
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.converge import converge
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.errors import NodeError
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.api import NodeApiError
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.files import wanted
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.outcome import Outcome
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Download, Join, Node, Paths
 
-from .conftest import FakeHost, certificate, finish, make_node, pem, write
+from .conftest import FakeHost, Seen, certificate, finish, make_node, pem, write
 
 REPOSITORY = "registry.test:5000/kubernetes"
 VERSIONS = {"etcd": "3.6.8-0", "coredns": "v1.14.2"}
@@ -35,6 +33,14 @@ def image(name: str, content: str) -> str:
 def control_host(content: str) -> Node:
     names = (*static_pods.STATIC, "coredns")
     return dataclasses.replace(make_node(), control_images={name: image(name, content) for name in names})
+
+
+@pytest.fixture(autouse=True)
+def _clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Time goes on only by what sleeps."""
+    now = [0.0]
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    monkeypatch.setattr("time.sleep", lambda seconds: now.__setitem__(0, now[0] + seconds))
 
 
 @pytest.fixture
@@ -52,8 +58,8 @@ def manifest(name: str, reference: str) -> str:
     return f"kind: Pod\nspec:\n  containers:\n  - command:\n    - {name}\n    image: {reference}\n    name: {name}\n"
 
 
-def run(node: Node, host: FakeHost, paths: Paths, *, in_turn: bool = False, check: bool = False) -> Outcome:
-    return converge(node, host=host, paths=paths, join=None, expected_ca=None, in_turn=in_turn, check=check)
+def run(node: Node, host: FakeHost, *, rolling_restart: bool = False, check: bool = False) -> Seen:
+    return Seen.of(node, host, join=None, expected_ca=None, rolling_restart=rolling_restart, check=check)
 
 
 def test_what_kubeadm_writes_names_the_content() -> None:
@@ -78,51 +84,37 @@ def test_without_images_of_its_own_nothing_is_patched() -> None:
 def test_images_made_again_are_reported_and_changed_only_when_told_to(
     member: Node, host: FakeHost, paths: Paths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert run(member, host, paths).due == []
+    assert run(member, host).result.due == []
     node = control_host("new")
     before = (paths.kubernetes / "manifests/etcd.yaml").read_text()
-    seen = run(node, host, paths)
-    assert seen.due == list(static_pods.STATIC)
-    predicted = run(node, host, paths, in_turn=True, check=True)
+    seen = run(node, host)
+    assert seen.result.due == list(static_pods.STATIC)
+    predicted = run(node, host, rolling_restart=True, check=True)
     assert "give etcd its image" in predicted.actions
     assert (paths.kubernetes / "manifests/etcd.yaml").read_text() == before
 
     kubelet = Kubelet(paths, late=2)
-    monkeypatch.setattr(static_pods, "admin", kubelet.connect)
-    monkeypatch.setattr(static_pods, "time", Clock())
-    done = run(node, host, paths, in_turn=True)
+    monkeypatch.setattr(host, "api", kubelet.connect)
+    done = run(node, host, rolling_restart=True)
     assert [action for action in done.actions if action.startswith("give")] == [
         f"give {name} its image" for name in static_pods.STATIC
     ]
     for name in static_pods.STATIC:
-        assert (paths.kubernetes / f"manifests/{name}.yaml").read_text() == manifest(name, image(name, "new"))
+        written = yaml.safe_load((paths.kubernetes / f"manifests/{name}.yaml").read_text())
+        assert written == yaml.safe_load(manifest(name, image(name, "new")))
         assert ["crictl", "pull", image(name, "new")] in host.commands
     assert kubelet.asked > 2, "it waits until they run"
-    assert run(node, host, paths).actions == []
-    assert run(node, host, paths, in_turn=True).actions == []
+    assert run(node, host).actions == []
+    assert run(node, host, rolling_restart=True).actions == []
 
 
 def test_a_control_plane_that_does_not_come_back_is_named_and_what_is_late(
     member: Node, host: FakeHost, paths: Paths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     del member
-    monkeypatch.setattr(static_pods, "admin", Kubelet(paths, late=10**9, fails=False).connect)
-    monkeypatch.setattr(static_pods, "time", Clock())
-    with pytest.raises(NodeError, match=r"does not come back as it was changed.*etcd.* not ready"):
-        run(control_host("new"), host, paths, in_turn=True)
-
-
-class Clock:
-    """Goes on only by what sleeps."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def monotonic(self) -> float:
-        return self.now
-
-    def sleep(self, seconds: float) -> None:
-        self.now += seconds
+    monkeypatch.setattr(host, "api", Kubelet(paths, late=10**9, fails=False).connect)
+    with pytest.raises(GroundupError, match=r"does not come back as it was changed.*etcd.* not ready"):
+        run(control_host("new"), host, rolling_restart=True)
 
 
 class Kubelet:
@@ -132,15 +124,14 @@ class Kubelet:
         self.paths, self.late, self.fails, self.asked = paths, late, fails, 0
 
     @contextmanager
-    def connect(self, paths: Paths, *, server: str, host: str) -> Iterator[Kubelet]:
-        del paths, host
+    def connect(self, server: str) -> Iterator[Kubelet]:
         assert server == "https://10.0.0.16:6444"
         yield self
 
     def get(self, path: str) -> dict[str, Any]:
         self.asked += 1
         if self.asked == 1 and self.fails:
-            raise ApiError("connection refused")
+            raise NodeApiError("connection refused")
         name = path.rpartition("/")[2].removesuffix("-control-1")
         pod = yaml.safe_load((self.paths.kubernetes / f"manifests/{name}.yaml").read_text())
         status = "True" if self.asked > self.late else "False"
@@ -156,6 +147,6 @@ def test_a_program_replaced_on_the_seed_together_with_its_checksum_is_refused(
     digest = hashlib.sha256(b"program").hexdigest()
     program = Download(url=served.as_uri(), sha256=digest, path="/usr/local/bin/kubelet", archive=False)
     node = dataclasses.replace(make_node(control=False), downloads=(program,))
-    with pytest.raises(NodeError, match=f"expected {digest}"):
-        run(node, host, paths)
+    with pytest.raises(GroundupError, match=f"expected {digest}"):
+        run(node, host)
     assert not paths.at(program.path).exists()

@@ -14,12 +14,13 @@ from typing import Any
 import pytest
 import yaml
 from ansible.module_utils.testing import patch_module_args
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.host import Host
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import host as edge
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.downloads import fetch
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Download, Paths
 from ansible_collections.groundup.cloud.plugins.modules import (
     kubeadm_access,
-    kubeadm_forget,
     kubeadm_node,
+    kubeadm_stale_members,
 )
 
 from .conftest import CLUSTER
@@ -36,7 +37,7 @@ NODE = {
 }
 CONTACT = {"name": "control-1", "site": "test", "server": "https://10.0.0.2:6443", "api": "https://10.0.0.16:6444"}
 EMPTY = {"name": "worker-1", "address": "10.0.0.17", "roles": ["worker"]}
-FORGET = {"name": "control-1", "api": "https://10.0.0.16:6444", "hosts": [EMPTY]}
+STALE = {"name": "control-1", "api": "https://10.0.0.16:6444", "hosts": [EMPTY]}
 
 
 def said(module: Any, options: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> str:
@@ -60,7 +61,7 @@ def raises(error: Exception) -> Callable[..., Any]:
     ("module", "edge_of_it", "options"),
     [
         (kubeadm_node, "converge", NODE),
-        (kubeadm_access, "kubeconfig", CONTACT),
+        (kubeadm_access, "admin_kubeconfig", CONTACT),
     ],
 )
 def test_a_full_disk_is_told_with_the_file(
@@ -90,7 +91,7 @@ def test_a_run_on_new_hosts_alone_is_refused_by_the_control_host_it_asks(
     """It would bring the whole cluster its DNS and pod network."""
     (tmp_path / "var/lib/kubelet").mkdir(parents=True)
     (tmp_path / "var/lib/kubelet/config.yaml").write_text("clusterDomain: made.local\n")
-    monkeypatch.setattr(kubeadm_access, "Paths", lambda: Paths(root=tmp_path))
+    monkeypatch.setattr(edge, "Paths", lambda: Paths(root=tmp_path))
     role = yaml.safe_load((Path(__file__).resolve().parents[3] / "roles/kubernetes/tasks/main.yml").read_text())
     asked = next(task for task in role if "groundup.cloud.kubeadm_access" in task)["groundup.cloud.kubeadm_access"]
     assert asked["cluster"] == "{{ kubernetes_plan }}"
@@ -105,22 +106,23 @@ def test_a_host_without_a_field_is_named(
 ) -> None:
     (tmp_path / "etc/kubernetes").mkdir(parents=True)
     (tmp_path / "etc/kubernetes/admin.conf").touch()
-    monkeypatch.setattr(kubeadm_forget, "Paths", lambda: Paths(root=tmp_path))
-    message = said(kubeadm_forget, FORGET | {"hosts": [{"name": "worker-1"}]}, capsys)
+    monkeypatch.setattr(edge, "Paths", lambda: Paths(root=tmp_path))
+    message = said(kubeadm_stale_members, STALE | {"hosts": [{"name": "worker-1"}]}, capsys)
     assert message == "one of the option hosts lacks 'address': give the plan's hosts as they are"
 
 
 @pytest.mark.parametrize(
-    ("module", "edge_of_it", "options"), [(kubeadm_node, "converge", NODE), (kubeadm_forget, "forget", FORGET)]
+    ("module", "edge_of_it", "options"),
+    [(kubeadm_node, "converge", NODE), (kubeadm_stale_members, "remove_stale_members", STALE)],
 )
 def test_a_fault_of_ours_is_not_told_as_one_of_the_options(
     module: Any, edge_of_it: str, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    if module is kubeadm_forget:
+    if module is kubeadm_stale_members:
         (tmp_path / "etc/kubernetes").mkdir(parents=True)
         (tmp_path / "etc/kubernetes/admin.conf").touch()
-        monkeypatch.setattr(module, "Paths", lambda: Paths(root=tmp_path))
-        monkeypatch.setattr(module, "admin", lambda *_, **__: nullcontext())
+        monkeypatch.setattr(edge, "Paths", lambda: Paths(root=tmp_path))
+        monkeypatch.setattr(edge.NodeHost, "api", lambda *_: nullcontext())
         monkeypatch.setattr(module, "Etcd", lambda *_, **__: None)
     monkeypatch.setattr(module, edge_of_it, raises(KeyError("ours")))
     with patch_module_args(options), pytest.raises(KeyError, match="ours"):
@@ -135,5 +137,5 @@ def test_a_disk_that_is_full_while_a_program_arrives_is_no_fault_of_the_file_ser
     (target.parent / ".kubelet.part").symlink_to("/dev/full")
     download = Download(url=served.as_uri(), sha256=None, path=str(target), archive=False)
     with pytest.raises(OSError, match="No space left on device"):
-        Host(name="worker-1").fetch(download, target, sha256=hashlib.sha256(b"program").hexdigest())
+        fetch(download, target, sha256=hashlib.sha256(b"program").hexdigest())
     assert list(target.parent.iterdir()) == []

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import converge as steps
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.converge import converge
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.errors import NodeError
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.downloads import sha256
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Download, Node, Paths
 
-from .conftest import MANIFEST, FakeHost, certificate, finish, make_node, pem, write
+from .conftest import MANIFEST, FakeHost, Seen, certificate, finish, make_node, pem, write
 
 KUBELET = "/usr/local/bin/kubelet"
 OTHER_KEY = "b3RoZXItb3RoZXItb3RoZXItb3RoZXItb3RoZXItb3Q="
@@ -31,12 +31,12 @@ def make_member(host: FakeHost, paths: Paths, monkeypatch: pytest.MonkeyPatch, *
     host.answers[f"{paths.at(KUBELET)} --version"] = "Kubernetes v1.36.3\n"
     host.running |= {"kubelet.service", "containerd.service"}
     node = make_node(control=control)
-    run(node, host, paths)
+    run(node, host)
     return node
 
 
-def run(node: Node, host: FakeHost, paths: Paths) -> list[str]:
-    return converge(node, host=host, paths=paths, join=None, expected_ca=None, check=False).actions
+def run(node: Node, host: FakeHost) -> list[str]:
+    return Seen.of(node, host, join=None, expected_ca=None, check=False).actions
 
 
 def files(root: Path) -> dict[str, bytes]:
@@ -55,11 +55,11 @@ def test_another_version_is_refused_before_its_programs_are_there(
     served = tmp_path / "run" / "kubelet"
     served.parent.mkdir(exist_ok=True)
     served.write_text("a newer program")
-    newer = Download(url=served.as_uri(), sha256=host.sha256(served), path=KUBELET, archive=False)
+    newer = Download(url=served.as_uri(), sha256=sha256(served), path=KUBELET, archive=False)
     before = files(paths.root)
     host.services.clear()
-    with pytest.raises(NodeError, match=r"runs Kubernetes v1\.36\.3, the site file says v1\.37\.0"):
-        run(dataclasses.replace(changed(member, version="1.37.0"), downloads=(newer,)), host, paths)
+    with pytest.raises(GroundupError, match=r"runs Kubernetes v1\.36\.3, the site file says v1\.37\.0"):
+        run(dataclasses.replace(changed(member, version="1.37.0"), downloads=(newer,)), host)
     assert files(paths.root) == before
     assert host.services == []
 
@@ -70,8 +70,8 @@ def test_an_upgrade_somebody_began_is_seen_by_the_manifest(
     node = make_member(host, paths, monkeypatch)
     for tag in ("v1.37.0", f"v1.37.0@sha256:{'ab' * 32}"):
         write(paths, "/etc/kubernetes/manifests/kube-apiserver.yaml", MANIFEST.replace("v1.36.3", tag))
-        with pytest.raises(NodeError, match=r"runs Kubernetes v1\.37\.0, the site file says v1\.36\.3"):
-            run(node, host, paths)
+        with pytest.raises(GroundupError, match=r"runs Kubernetes v1\.37\.0, the site file says v1\.36\.3"):
+            run(node, host)
 
 
 def test_what_a_vendor_hangs_on_a_version_is_no_other_version(
@@ -81,22 +81,22 @@ def test_what_a_vendor_hangs_on_a_version_is_no_other_version(
     node = make_member(host, paths, monkeypatch)
     host.answers[f"{paths.at(KUBELET)} --version"] = "Kubernetes v1.36.3+corp.1\n"
     write(paths, "/etc/kubernetes/manifests/kube-apiserver.yaml", MANIFEST.replace("v1.36.3", "v1.36.3-corp.1"))
-    assert run(node, host, paths) == []
+    assert run(node, host) == []
     write(paths, "/etc/kubernetes/manifests/kube-apiserver.yaml", MANIFEST)
     host.answers[f"{paths.at(KUBELET)} --version"] = "Kubernetes v1.36.3-rc.1\n"
-    with pytest.raises(NodeError, match=r"runs Kubernetes v1\.36\.3-rc\.1, the site file says v1\.36\.3"):
-        run(node, host, paths)
+    with pytest.raises(GroundupError, match=r"runs Kubernetes v1\.36\.3-rc\.1, the site file says v1\.36\.3"):
+        run(node, host)
 
 
 def test_a_kubelet_that_does_not_run_is_fetched_again(member: Node, host: FakeHost, paths: Paths) -> None:
     def broken() -> None:
-        raise NodeError("kubelet failed with exit code 126", where="here", why="the test says so", remedy="none")
+        raise GroundupError("kubelet failed with exit code 126", where="here", why="the test says so", remedy="none")
 
     host.leaves[f"{paths.at(KUBELET)} --version"] = broken
     served = paths.at("/run/served")
     served.write_text("a program that runs")
-    good = Download(url=served.as_uri(), sha256=host.sha256(served), path=KUBELET, archive=False)
-    assert f"fetch {KUBELET}" in run(dataclasses.replace(member, downloads=(good,)), host, paths)
+    good = Download(url=served.as_uri(), sha256=sha256(served), path=KUBELET, archive=False)
+    assert f"fetch {KUBELET}" in run(dataclasses.replace(member, downloads=(good,)), host)
 
 
 def test_another_key_of_secrets_at_rest_is_refused_and_not_shown(
@@ -104,8 +104,8 @@ def test_another_key_of_secrets_at_rest_is_refused_and_not_shown(
 ) -> None:
     node = dataclasses.replace(make_member(host, paths, monkeypatch), encryption_key=OTHER_KEY)
     before = files(paths.root)
-    with pytest.raises(NodeError, match="is not the one in the site's store of secrets") as refused:
-        run(node, host, paths)
+    with pytest.raises(GroundupError, match="is not the one in the site's store of secrets") as refused:
+        run(node, host)
     assert OTHER_KEY not in str(refused.value)
     assert files(paths.root) == before
 
@@ -114,8 +114,8 @@ def test_secrets_in_clear_text_are_refused_once_they_are_encrypted(
     host: FakeHost, paths: Paths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     node = changed(make_member(host, paths, monkeypatch), encrypt_secrets=False)
-    with pytest.raises(NodeError, match="are encrypted at rest, the site file says they are not"):
-        run(node, host, paths)
+    with pytest.raises(GroundupError, match="are encrypted at rest, the site file says they are not"):
+        run(node, host)
 
 
 def test_a_key_file_the_api_server_does_not_read_yet_is_written_again(
@@ -125,7 +125,7 @@ def test_a_key_file_the_api_server_does_not_read_yet_is_written_again(
     node = make_member(host, paths, monkeypatch)
     lines = [line for line in MANIFEST.splitlines(keepends=True) if "encryption" not in line]
     write(paths, "/etc/kubernetes/manifests/kube-apiserver.yaml", "".join(lines))
-    assert run(dataclasses.replace(node, encryption_key=OTHER_KEY), host, paths) == [
+    assert run(dataclasses.replace(node, encryption_key=OTHER_KEY), host) == [
         "write /etc/kubernetes/site/encryption.yaml"
     ]
 
@@ -149,11 +149,11 @@ def test_other_names_and_addresses_of_services_are_refused_on_every_host_before_
     member: Node, host: FakeHost, paths: Paths, settings: dict[str, str], said: str
 ) -> None:
     write(paths, "/var/lib/kubelet/config.yaml", MADE)
-    assert run(member, host, paths) == []
+    assert run(member, host) == []
     before = files(paths.root)
     host.services.clear()
-    with pytest.raises(NodeError, match=said):
-        run(changed(member, **settings), host, paths)
+    with pytest.raises(GroundupError, match=said):
+        run(changed(member, **settings), host)
     assert files(paths.root) == before
     assert host.services == []
 
@@ -171,19 +171,21 @@ def test_other_networks_of_services_and_pods_are_refused(
 ) -> None:
     pod = "kube-apiserver" if key == "service_cidr" else "kube-controller-manager"
     manifest = paths.at(f"/etc/kubernetes/manifests/{pod}.yaml")
-    manifest.write_text(f"{manifest.read_text()}    - --{flag}\n")
-    assert run(member, host, paths) == []
+    manifest.write_text(MANIFEST.replace("    - --profiling", f"    - --{flag}\n    - --profiling"))
+    assert run(member, host) == []
     made = flag.partition("=")[2]
-    with pytest.raises(NodeError, match=rf"(?s){made}, the site file says {wanted}.*kubernetes\.{key}"):
-        run(changed(member, **{key: wanted}), host, paths)
+    with pytest.raises(GroundupError, match=rf"(?s){made}, the site file says {wanted}.*kubernetes\.{key}"):
+        run(changed(member, **{key: wanted}), host)
 
 
 def test_another_pod_network_than_the_one_pods_are_on_is_refused(member: Node, host: FakeHost, paths: Paths) -> None:
     write(paths, "/etc/cni/net.d/10-flannel.conflist")
-    assert run(member, host, paths) == []
+    assert run(member, host) == []
     before = files(paths.root)
-    with pytest.raises(NodeError, match=r"(?s)on flannel, the site file says cilium.*set kubernetes\.cni to flannel"):
-        run(changed(member, cni="cilium"), host, paths)
+    with pytest.raises(
+        GroundupError, match=r"(?s)on flannel, the site file says cilium.*set kubernetes\.cni to flannel"
+    ):
+        run(changed(member, cni="cilium"), host)
     assert files(paths.root) == before
     write(paths, "/etc/cni/net.d/05-cilium.conflist")
-    assert run(changed(member, cni="cilium"), host, paths) == [], "somebody moves it by hand"
+    assert run(changed(member, cni="cilium"), host) == [], "somebody moves it by hand"

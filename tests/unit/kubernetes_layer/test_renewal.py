@@ -8,16 +8,14 @@ import time
 from typing import Any
 
 import pytest
+from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import converge as steps
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import documents, renewal, turn
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.api import ApiError
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.converge import converge
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.errors import NodeError
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.etcd import Member
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.outcome import Outcome
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import documents, renewal, rolling_restart
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.api import NodeApiError
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.etcd import EtcdMember
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Node, Paths
 
-from .conftest import FakeHost, certificate, finish, make_node, pem, write
+from .conftest import FakeHost, Seen, certificate, finish, make_node, pem, write
 
 SERVER = "/etc/kubernetes/pki/etcd/server.crt"
 NOW = time.time_ns()
@@ -36,7 +34,7 @@ def node(host: FakeHost, paths: Paths, monkeypatch: pytest.MonkeyPatch) -> Node:
     host.answers["crictl pods"] = json.dumps({"items": PODS})
     host.running |= {"kubelet.service", "containerd.service"}
     node = make_node()
-    run(node, host, paths)
+    run(node, host)
     for path in paths.kubernetes.rglob("*"):
         os.utime(path, ns=(NOW - 10**9, NOW - 10**9))
     host.commands.clear()
@@ -53,8 +51,8 @@ def answers(monkeypatch: pytest.MonkeyPatch) -> list[str | None]:
     return found
 
 
-def run(node: Node, host: FakeHost, paths: Paths, *, renew: bool = False, check: bool = False) -> Outcome:
-    return converge(node, host=host, paths=paths, join=None, expected_ca=None, in_turn=renew, check=check)
+def run(node: Node, host: FakeHost, *, renew: bool = False, check: bool = False) -> Seen:
+    return Seen.of(node, host, join=None, expected_ca=None, rolling_restart=renew, check=check)
 
 
 def stopped(host: FakeHost) -> list[str]:
@@ -62,27 +60,27 @@ def stopped(host: FakeHost) -> list[str]:
 
 
 def test_certificates_that_end_soon_are_named_first_and_renewed_when_it_is_the_hosts_turn(
-    node: Node, host: FakeHost, paths: Paths, answers: list[str | None], turns: list[str]
+    node: Node, host: FakeHost, paths: Paths, answers: list[str | None], spared: list[str]
 ) -> None:
     write(paths, SERVER, pem(certificate(days=29)))
     os.utime(paths.at(SERVER), ns=(0, 0))
-    seen = run(node, host, paths)
-    assert (seen.due, seen.actions) == (["etcd/server.crt"], [])
-    assert run(node, host, paths, renew=True, check=True).actions == ["renew the control plane's certificates"]
-    assert (stopped(host), turns) == ([], [])
+    seen = run(node, host)
+    assert (seen.result.due, seen.actions) == (["etcd/server.crt"], [])
+    assert run(node, host, renew=True, check=True).actions == ["renew the control plane's certificates"]
+    assert (stopped(host), spared) == ([], [])
     host.leaves["kubeadm certs"] = lambda: write(paths, SERVER, pem(certificate()))
-    renewed = run(node, host, paths, renew=True)
+    renewed = run(node, host, renew=True)
     assert renewed.actions == ["renew the control plane's certificates"]
-    assert renewed.certificates["etcd/server.crt"] == 365
-    assert (stopped(host), turns) == (["id-etcd"], ["control-1"])
+    assert renewed.result.certificates["etcd/server.crt"] == 365
+    assert (stopped(host), spared) == (["id-etcd"], ["control-1"])
     assert answers == [None], "the host's turn ended before its API was ready"
 
 
 def test_certificates_with_time_left_are_reported_and_left_alone(node: Node, host: FakeHost, paths: Paths) -> None:
     write(paths, SERVER, pem(certificate(days=31)))
     os.utime(paths.at(SERVER), ns=(0, 0))
-    outcome = run(node, host, paths, renew=True)
-    assert (outcome.certificates["etcd/server.crt"], outcome.actions, outcome.due) == (31, [], [])
+    outcome = run(node, host, renew=True)
+    assert (outcome.result.certificates["etcd/server.crt"], outcome.actions, outcome.result.due) == (31, [], [])
 
 
 @pytest.mark.usefixtures("answers")
@@ -91,47 +89,47 @@ def test_a_renewal_that_was_killed_before_its_readers_started_again_is_finished(
 ) -> None:
     write(paths, "/etc/kubernetes/scheduler.conf", "renewed")
     os.utime(paths.at("/etc/kubernetes/scheduler.conf"), ns=(NOW + 1, NOW + 1))
-    assert run(node, host, paths).due == ["kube-scheduler"]
-    outcome = run(node, host, paths, renew=True)
-    assert outcome.actions == ["start kube-scheduler again, with the files that are there now"]
+    assert run(node, host).result.due == ["kube-scheduler"]
+    outcome = run(node, host, renew=True)
+    assert outcome.actions == ["restart kube-scheduler, with the files that are there now"]
     assert stopped(host) == ["id-kube-scheduler"]
 
 
 @pytest.mark.usefixtures("answers")
 def test_a_changed_audit_policy_is_in_force_when_the_host_had_its_turn(
-    node: Node, host: FakeHost, paths: Paths, turns: list[str], monkeypatch: pytest.MonkeyPatch
+    node: Node, host: FakeHost, spared: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = documents.audit_policy()
     monkeypatch.setattr(documents, "audit_policy", lambda: text.replace("Request", "RequestResponse"))
-    restart = "start kube-apiserver again, with the files that are there now"
+    restart = "restart kube-apiserver, with the files that are there now"
     written = "write /etc/kubernetes/site/audit.yaml"
-    predicted = run(node, host, paths, check=True)
-    assert (predicted.actions, predicted.due) == ([written], ["kube-apiserver"])
-    assert run(node, host, paths, renew=True, check=True).actions == [written, restart]
-    seen = run(node, host, paths)
-    assert (seen.actions, seen.due) == ([written], ["kube-apiserver"])
-    assert (stopped(host), turns) == ([], [])
-    assert run(node, host, paths, renew=True).actions == [restart]
-    assert (stopped(host), turns) == (["id-kube-apiserver"], ["control-1"])
+    predicted = run(node, host, check=True)
+    assert (predicted.actions, predicted.result.due) == ([written], ["kube-apiserver"])
+    assert run(node, host, renew=True, check=True).actions == [written, restart]
+    seen = run(node, host)
+    assert (seen.actions, seen.result.due) == ([written], ["kube-apiserver"])
+    assert (stopped(host), spared) == ([], [])
+    assert run(node, host, renew=True).actions == [restart]
+    assert (stopped(host), spared) == (["id-kube-apiserver"], ["control-1"])
 
 
 @pytest.mark.usefixtures("answers")
 def test_a_certificate_that_lacked_a_name_is_served_when_the_host_had_its_turn(
-    node: Node, host: FakeHost, paths: Paths, turns: list[str]
+    node: Node, host: FakeHost, paths: Paths, spared: list[str]
 ) -> None:
     certificate_ = "/etc/kubernetes/pki/apiserver.crt"
     whole = paths.at(certificate_).read_text()
     write(paths, certificate_, pem(certificate(names=("kubernetes.test",))))
     os.utime(paths.at(certificate_), ns=(NOW - 10**9, NOW - 10**9))
     made = "make the API server's certificate again"
-    predicted = run(node, host, paths, check=True)
-    assert (predicted.actions, predicted.due) == ([made], ["kube-apiserver"])
+    predicted = run(node, host, check=True)
+    assert (predicted.actions, predicted.result.due) == ([made], ["kube-apiserver"])
     host.leaves["kubeadm init"] = lambda: write(paths, certificate_, whole)
-    seen = run(node, host, paths)
-    assert (seen.actions, seen.due) == ([made], ["kube-apiserver"])
-    assert (stopped(host), turns) == ([], []), "control hosts would all restart their API at the same time"
-    run(node, host, paths, renew=True)
-    assert (stopped(host), turns) == (["id-kube-apiserver"], ["control-1"])
+    seen = run(node, host)
+    assert (seen.actions, seen.result.due) == ([made], ["kube-apiserver"])
+    assert (stopped(host), spared) == ([], []), "control hosts would all restart their API at the same time"
+    run(node, host, renew=True)
+    assert (stopped(host), spared) == (["id-kube-apiserver"], ["control-1"])
 
 
 def test_an_api_that_does_not_come_back_is_named_with_what_it_lacks(
@@ -139,8 +137,8 @@ def test_an_api_that_does_not_come_back_is_named_with_what_it_lacks(
 ) -> None:
     write(paths, SERVER, pem(certificate(days=29)))
     answers[:] = ["[-]etcd failed: reason withheld"]
-    with pytest.raises(NodeError, match=r"not ready 180 s after .*: \[-\]etcd failed"):
-        run(node, host, paths, renew=True)
+    with pytest.raises(GroundupError, match=r"not ready 180 s after .*: \[-\]etcd failed"):
+        run(node, host, renew=True)
 
 
 class Members:
@@ -149,13 +147,13 @@ class Members:
     def __init__(self, count: int, *, ill: tuple[int, ...] = ()) -> None:
         self.count, self.ill = count, {f"control-{n}" for n in ill}
 
-    def members(self) -> tuple[Member, ...]:
+    def members(self) -> tuple[EtcdMember, ...]:
         return tuple(
-            Member(id=str(n), name=f"control-{n}", peers=(f"https://10.0.0.{n}:2380",), clients=(), learner=False)
+            EtcdMember(id=str(n), name=f"control-{n}", peers=(f"https://10.0.0.{n}:2380",), clients=(), learner=False)
             for n in range(1, self.count + 1)
         )
 
-    def healthy(self, member: Member) -> bool:
+    def healthy(self, member: EtcdMember) -> bool:
         return member.name not in self.ill
 
 
@@ -177,25 +175,23 @@ def test_a_host_goes_away_only_when_the_others_can_do_without_it(etcd: Any, sile
     def serves(address: str) -> str | None:
         return "refused" if address == silent else None
 
-    assert turn.missing(etcd, address="10.0.0.1", serves=serves) == said
+    assert rolling_restart.missing(etcd, address="10.0.0.1", serves=serves) == said
 
 
 def test_a_host_that_is_needed_is_left_as_it_is_and_says_who_is_away(
-    host: FakeHost, paths: Paths, monkeypatch: pytest.MonkeyPatch, answers: list[str | None]
+    host: FakeHost, monkeypatch: pytest.MonkeyPatch, answers: list[str | None]
 ) -> None:
     assert answers  # sleeping moves the clock
-    monkeypatch.setattr(turn, "Etcd", lambda *_, **__: Members(3, ill=(2,)))
-    monkeypatch.setattr(turn, "unready", lambda *_, **__: None)
-    with pytest.raises(NodeError, match=r"control-1 is left as it is.*: control-2: its etcd is not healthy"):
-        turn.await_turn(make_node(address="10.0.0.1"), host=host, paths=paths)
+    monkeypatch.setattr(rolling_restart, "Etcd", lambda *_, **__: Members(3, ill=(2,)))
+    monkeypatch.setattr(rolling_restart, "unready", lambda *_, **__: None)
+    with pytest.raises(GroundupError, match=r"control-1 is left as it is.*: control-2: its etcd is not healthy"):
+        rolling_restart.wait_until_spared(make_node(address="10.0.0.1"), host)
 
 
-def test_a_host_whose_own_etcd_is_away_is_mended_at_once(
-    host: FakeHost, paths: Paths, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_host_whose_own_etcd_is_away_is_mended_at_once(host: FakeHost, monkeypatch: pytest.MonkeyPatch) -> None:
     class Silent:
         def members(self) -> None:
-            raise ApiError("refused")
+            raise NodeApiError("refused")
 
-    monkeypatch.setattr(turn, "Etcd", lambda *_, **__: Silent())
-    turn.await_turn(make_node(), host=host, paths=paths)
+    monkeypatch.setattr(rolling_restart, "Etcd", lambda *_, **__: Silent())
+    rolling_restart.wait_until_spared(make_node(), host)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import base64
 
 import pytest
+from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.certificates import (
     fingerprint,
     first_certificate,
 )
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.errors import NodeError
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Paths
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.state import Membership, classify, observe
 
@@ -75,14 +75,14 @@ def test_a_host_with_another_ca_is_refused_however_far_it_came(paths: Paths, fin
         finish(paths, control=False, ca=OTHER)
     else:
         write(paths, "/etc/kubernetes/pki/ca.crt", OTHER)
-    with pytest.raises(NodeError, match="worker-1 belongs to another Kubernetes cluster"):
+    with pytest.raises(GroundupError, match="worker-1 belongs to another Kubernetes cluster"):
         what_is(paths, control=False, expected_ca=OUR_CA)
 
 
 @pytest.mark.parametrize("control", [True, False])
 def test_without_a_known_ca_a_host_that_speaks_to_another_endpoint_is_refused(paths: Paths, control: bool) -> None:
     finish(paths, control=control, ca=OTHER, server="https://kubernetes.elsewhere:6443")
-    with pytest.raises(NodeError, match=r"kubernetes\.elsewhere:6443"):
+    with pytest.raises(GroundupError, match=r"kubernetes\.elsewhere:6443"):
         what_is(paths, control=control)
 
 
@@ -91,9 +91,9 @@ def test_the_ca_inside_a_kubeconfig_counts_when_the_file_is_gone(paths: Paths) -
     conf = KUBECONFIG.format(
         server="https://kubernetes.test:6443", credential="/var/lib/kubelet/pki/kubelet-client-current.pem"
     )
-    embedded = base64.b64encode(OTHER.encode()).decode()
-    write(paths, "/etc/kubernetes/kubelet.conf", f"{conf}    certificate-authority-data: {embedded}\n")
-    with pytest.raises(NodeError, match="its CA certificate has"):
+    embedded = f"cluster:\n    certificate-authority-data: {base64.b64encode(OTHER.encode()).decode()}\n"
+    write(paths, "/etc/kubernetes/kubelet.conf", conf.replace("cluster:\n", embedded))
+    with pytest.raises(GroundupError, match="its CA certificate has"):
         what_is(paths, control=False, expected_ca=OUR_CA)
 
 
@@ -101,5 +101,5 @@ def test_the_ca_inside_a_kubeconfig_counts_when_the_file_is_gone(paths: Paths) -
 def test_a_member_with_another_role_is_refused_with_both_roles(paths: Paths, control: bool) -> None:
     finish(paths, control=not control, ca=OURS)
     now, then = ("worker", "control-plane node") if control else ("control-plane node", "worker")
-    with pytest.raises(NodeError, match=f"is a {now} of this cluster and is to be a {then}"):
+    with pytest.raises(GroundupError, match=f"is a {now} of this cluster and is to be a {then}"):
         what_is(paths, control=control)

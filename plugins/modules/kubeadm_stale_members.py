@@ -1,10 +1,10 @@
 #!/usr/bin/python
-"""What a Kubernetes cluster remembers of hosts that are empty now."""
+"""Removes what a Kubernetes cluster remembers of hosts that are empty now."""
 
 from __future__ import annotations
 
 DOCUMENTATION = r"""
-module: kubeadm_forget
+module: kubeadm_stale_members
 short_description: Remove the etcd member and the Node of hosts that were lost and are made anew
 version_added: 0.1.0
 description:
@@ -46,14 +46,14 @@ extends_documentation_fragment: groundup.cloud.attributes
 
 EXAMPLES = r"""
 - name: A control host that was lost takes its place again
-  groundup.cloud.kubeadm_forget:
+  groundup.cloud.kubeadm_stale_members:
     name: control-1
     api: https://{{ hostvars['control-1'].groundup_host.address }}:{{ groundup_site.kubernetes.api_port }}
     hosts: "{{ [hostvars['control-2'].groundup_host] }}"
 """
 
 RETURN = r"""
-actions:
+changes:
   description: What was removed, in order, or in check mode what would be.
   type: list
   elements: str
@@ -63,13 +63,13 @@ actions:
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.access import admin
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.api import ApiError
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.errors import NodeError
+from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
+from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.module_utils._base.module import finish
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.api import NodeApiError
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.etcd import Etcd, listens
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.forget import Empty, forget
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.outcome import Outcome
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Paths
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.host import NodeHost
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.stale_members import Empty, remove_stale_members
 
 
 def empty(parameters: dict[str, Any]) -> list[Empty]:
@@ -96,35 +96,30 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    given, paths, outcome = module.params, Paths(), Outcome()
-    if not (paths.kubernetes / "admin.conf").exists():
-        module.exit_json(changed=False, actions=[])
+    given, changes = module.params, Changes(check=module.check_mode)
+    host = NodeHost(name=given["name"])
+    if not (host.paths.kubernetes / "admin.conf").exists():
+        module.exit_json(**changes.result())
     try:
         hosts = empty(given)
     except KeyError as error:
         module.fail_json(msg=f"one of the option hosts lacks {error}: give the plan's hosts as they are")
+    finish(module, lambda: remove(changes, host, hosts, given["api"]), host=f"host {host.name}", changes=changes)
+
+
+def remove(changes: Changes, host: NodeHost, hosts: list[Empty], server: str) -> dict[str, Any]:
+    """Remove what ``hosts`` left behind and return the module's result. Raises GroundupError."""
     try:
-        with admin(paths, server=given["api"], host=given["name"]) as api:
-            forget(
-                hosts,
-                contact=given["name"],
-                etcd=Etcd(paths, host=given["name"]),
-                api=api,
-                listens=listens,
-                outcome=outcome,
-                check=module.check_mode,
-            )
-    except ApiError as error:
-        silent = NodeError(
+        with host.api(server) as api:
+            remove_stale_members(hosts, contact=host.name, etcd=Etcd(host), api=api, listens=listens, changes=changes)
+    except NodeApiError as error:
+        raise GroundupError(
             f"what the cluster remembers of empty hosts cannot be seen: {error}",
-            where=f"host {given['name']}, its etcd and {given['api']}",
+            where=f"host {host.name}, its etcd and {server}",
             why="a host that was lost and is made anew cannot join while its old etcd member or Node is there",
-            remedy=f"see crictl ps -a and journalctl -u kubelet on {given['name']}",
-        )
-        module.fail_json(msg=str(silent))
-    except NodeError as error:
-        module.fail_json(msg=str(error))
-    module.exit_json(changed=bool(outcome.actions), actions=outcome.actions, diff=outcome.diff)
+            remedy=f"see crictl ps -a and journalctl -u kubelet on {host.name}",
+        ) from error
+    return changes.result()
 
 
 if __name__ == "__main__":

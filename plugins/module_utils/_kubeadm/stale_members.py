@@ -1,26 +1,26 @@
-"""Have a cluster forget hosts that are empty now: what it remembers of them would keep them from joining again.
+"""Remove what a cluster remembers of hosts that are empty now: it would keep them from joining again.
 
 A control host that was lost and is made anew under its name has no data, while etcd still counts its old member and the
 API still has its Node. Started in that member's place, an etcd without data would break the promise the member's votes
 were given on; so the member goes first, and the host joins as a new one.
 
-What may be forgotten is what cannot be there any more: the host was seen empty, and nothing answers where the member or
-the kubelet was. Anything else is refused before anything is changed.
+Only what cannot be there any more is removed: the host was seen empty, and nothing answers where the member or the
+kubelet was. Anything else is refused before anything is changed.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
-from .api import ApiError
-from .errors import NodeError
-from .etcd import Member
-from .outcome import Outcome
+from .._base.changes import Changes
+from .._base.errors import GroundupError
+from .._base.wait import wait_until
+from .api import NodeApiError
+from .etcd import EtcdMember
 from .state import ROTATING
 
 KUBELET_PORT = 10250
@@ -34,13 +34,13 @@ PATIENCE = 20.0  # seconds for etcd to elect a leader, or to notice that a membe
 class Members(Protocol):
     """What is asked of etcd."""
 
-    def members(self) -> tuple[Member, ...]:
+    def members(self) -> tuple[EtcdMember, ...]:
         """Return every member."""
 
-    def healthy(self, member: Member) -> bool:
+    def healthy(self, member: EtcdMember) -> bool:
         """Say whether a member serves."""
 
-    def remove(self, member: Member) -> None:
+    def remove(self, member: EtcdMember) -> None:
         """Have the others go on without it."""
 
 
@@ -64,15 +64,14 @@ class Empty:
     half_made: bool  # a join came so far that its own etcd may run: kubeadm reset takes that back on the host
 
 
-def forget(
+def remove_stale_members(
     hosts: Sequence[Empty],
     *,
     contact: str,
     etcd: Members,
     api: Nodes,
     listens: Callable[[str, int], bool],
-    outcome: Outcome,
-    check: bool,
+    changes: Changes,
 ) -> None:
     """Remove the etcd members and Nodes that ``hosts`` left behind.
 
@@ -82,12 +81,11 @@ def forget(
         etcd: the cluster's etcd.
         api: the API server of this host.
         listens: whether anything takes connections at an address and port.
-        outcome: what was done, or in ``check`` would be.
-        check: change nothing.
+        changes: where changes are noted.
 
     Raises:
-        NodeError: something still answers, etcd has no quorum, or it refuses.
-        ApiError: etcd or the API does not answer.
+        GroundupError: something still answers, etcd has no quorum, or it refuses.
+        NodeApiError: etcd or the API does not answer.
     """
     members = etcd.members() if any(host.control for host in hosts) else ()
     stale = {host.name: _stale(host, members, listens) for host in hosts if host.control}
@@ -96,24 +94,22 @@ def forget(
     for host in hosts:
         if host.control and host.half_made:
             _need_others(host, members, leaving=stale[host.name], etcd=etcd)
-    nodes = [host for host in hosts if _remembered(host, api, listens)]
+    nodes = [host for host in hosts if _known(host, api, listens)]
     for name, gone in stale.items():
         for member in gone:
-            outcome.note(f"remove the etcd member of {name}", name=f"etcd member {name}", before=_line(member))
-            if not check:
+            if changes.add(f"remove the etcd member of {name}", name=f"etcd member {name}", before=_line(member)):
                 _remove(member, etcd=etcd, host=name, contact=contact)
     for host in nodes:
-        outcome.note(f"delete the Node {host.name}", name=f"Node {host.name}", before=f"Node {host.name}\n")
-        if not check:
+        if changes.add(f"delete the Node {host.name}", name=f"Node {host.name}", before=f"Node {host.name}\n"):
             api.request("DELETE", f"/api/v1/nodes/{host.name}")
 
 
-def _line(member: Member) -> str:
+def _line(member: EtcdMember) -> str:
     return f"{member.name or 'never started'} {int(member.id):x} {' '.join(member.peers)}\n"
 
 
-def _stale(host: Empty, members: Sequence[Member], listens: Callable[[str, int], bool]) -> list[Member]:
-    """Return the members that were on ``host``, by name or address. Raises NodeError for one that still answers."""
+def _stale(host: Empty, members: Sequence[EtcdMember], listens: Callable[[str, int], bool]) -> list[EtcdMember]:
+    """Return the members that were on ``host``, by name or address. Raises GroundupError for one that still answers."""
     found = []
     for member in members:
         if member.name != host.name and host.address not in member.addresses:
@@ -122,7 +118,7 @@ def _stale(host: Empty, members: Sequence[Member], listens: Callable[[str, int],
         if not answering:
             found.append(member)
         elif not (host.half_made and host.address in member.addresses):
-            raise NodeError(
+            raise GroundupError(
                 f"{host.name} is empty, but its etcd member {int(member.id):x} still answers at {answering[0]}",
                 where=f"host {host.name} ({host.address}), etcd member {member.name}",
                 why="two machines bear one name or one address; a member that lives is not removed",
@@ -136,30 +132,42 @@ def _listens(url: str, listens: Callable[[str, int], bool]) -> bool:
     return listens(place.hostname or "", place.port or 443)
 
 
-def _need_quorum(members: Sequence[Member], stale: dict[str, list[Member]], *, etcd: Members, contact: str) -> None:
-    """Refuse when those that are left cannot agree. Raises NodeError."""
+def _need_quorum(
+    members: Sequence[EtcdMember], stale: dict[str, list[EtcdMember]], *, etcd: Members, contact: str
+) -> None:
+    """Refuse when those that are left cannot agree. Raises GroundupError."""
     leaving = [member for gone in stale.values() for member in gone]
     voters = [member for member in members if not member.learner]
     others = [member for member in voters if member not in leaving]
     needed = len(voters) // 2 + 1
-    until = time.monotonic() + PATIENCE
-    while len(healthy := [member.name for member in others if etcd.healthy(member)]) < needed:
-        if time.monotonic() > until:
-            empty = ", ".join(sorted(name for name, gone in stale.items() if gone))
-            ill = ", ".join(sorted(member.name for member in others if member.name not in healthy))
-            back = f"bring {ill} back with its data" if ill else "restore etcd from a snapshot"
-            raise NodeError(
-                f"the etcd member of {empty} cannot be removed: {len(healthy)} of {len(voters)} members are healthy "
-                f"({', '.join(sorted(healthy)) or 'none'}), {needed} are needed",
-                where=f"etcd, asked on host {contact}; empty: {empty}; not healthy: {ill or 'none other'}",
-                why="most members must agree on who they are; until then nothing is removed and nobody joins",
-                remedy=f"{back}, then run this again; the data that are left are in /var/lib/etcd of {contact}",
-            )
-        time.sleep(1.0)
+    healthy = _healthy(others, etcd=etcd, needed=needed)
+    if len(healthy) < needed:
+        empty = ", ".join(sorted(name for name, gone in stale.items() if gone))
+        ill = ", ".join(sorted(member.name for member in others if member.name not in healthy))
+        back = f"bring {ill} back with its data" if ill else "restore etcd from a snapshot"
+        raise GroundupError(
+            f"the etcd member of {empty} cannot be removed: {len(healthy)} of {len(voters)} members are healthy "
+            f"({', '.join(healthy) or 'none'}), {needed} are needed",
+            where=f"etcd, asked on host {contact}; empty: {empty}; not healthy: {ill or 'none other'}",
+            why="most members must agree on who they are; until then nothing is removed and nobody joins",
+            remedy=f"{back}, then run this again; the data that are left are in /var/lib/etcd of {contact}",
+        )
 
 
-def _need_others(host: Empty, members: Sequence[Member], *, leaving: Sequence[Member], etcd: Members) -> None:
-    """Refuse a reset of ``host`` that would take a vote the others cannot do without. Raises NodeError.
+def _healthy(members: Sequence[EtcdMember], *, etcd: Members, needed: int) -> list[str]:
+    """Wait until ``needed`` of ``members`` are healthy, and return the names of those that are."""
+    found: list[str] = []
+
+    def pending() -> bool:
+        found[:] = sorted(member.name for member in members if etcd.healthy(member))
+        return len(found) < needed
+
+    wait_until(pending, timeout=PATIENCE, pause=1.0)
+    return found
+
+
+def _need_others(host: Empty, members: Sequence[EtcdMember], *, leaving: Sequence[EtcdMember], etcd: Members) -> None:
+    """Refuse a reset of ``host`` that would take a vote the others cannot do without. Raises GroundupError.
 
     A join that was killed leaves a member beside those it joined. One without them is no half-made node: it is the
     cluster, whatever became of its kubelet's credentials.
@@ -167,22 +175,19 @@ def _need_others(host: Empty, members: Sequence[Member], *, leaving: Sequence[Me
     own = next((m for m in members if host.address in m.addresses and m not in leaving and not m.learner), None)
     others = [m for m in members if m != own and not m.learner and m not in leaving]
     needed = len(others) // 2 + 1
-    until = time.monotonic() + PATIENCE
-    while own and len(healthy := [m.name for m in others if etcd.healthy(m)]) < needed:
-        if time.monotonic() > until:
-            ill = ", ".join(sorted(m.name for m in others if m.name not in healthy))
-            raise NodeError(
-                f"{host.name} is not a whole node, but its etcd member {int(own.id):x} cannot be spared: "
-                f"{len(healthy)} others are healthy, {needed} are needed",
-                where=f"host {host.name}, /etc/kubernetes/kubelet.conf, {ROTATING}; not healthy: {ill or 'no other'}",
-                why="it would be reset to join again, and the data of the cluster would go with it",
-                remedy=f"bring {ill} back, then run this again" if ill else MEND,
-            )
-        time.sleep(1.0)
+    if own and len(healthy := _healthy(others, etcd=etcd, needed=needed)) < needed:
+        ill = ", ".join(sorted(m.name for m in others if m.name not in healthy))
+        raise GroundupError(
+            f"{host.name} is not a whole node, but its etcd member {int(own.id):x} cannot be spared: "
+            f"{len(healthy)} others are healthy, {needed} are needed",
+            where=f"host {host.name}, /etc/kubernetes/kubelet.conf, {ROTATING}; not healthy: {ill or 'no other'}",
+            why="it would be reset to join again, and the data of the cluster would go with it",
+            remedy=f"bring {ill} back, then run this again" if ill else MEND,
+        )
 
 
-def _remembered(host: Empty, api: Nodes, listens: Callable[[str, int], bool]) -> bool:
-    """Say whether the API has a Node of that name. Raises NodeError when it is another machine's, and that lives."""
+def _known(host: Empty, api: Nodes, listens: Callable[[str, int], bool]) -> bool:
+    """Say whether the API has a Node of that name. Raises GroundupError when it is that of a living machine."""
     node = api.get(f"/api/v1/nodes/{host.name}")
     if node is None:
         return False
@@ -190,7 +195,7 @@ def _remembered(host: Empty, api: Nodes, listens: Callable[[str, int], bool]) ->
     for address in addresses:
         # At the host's own address nothing of a node was found.
         if address != host.address and listens(address, KUBELET_PORT):
-            raise NodeError(
+            raise GroundupError(
                 f"{host.name} ({host.address}) is empty, but the Node {host.name} answers at {address}",
                 where=f"Node {host.name}, {address}:{KUBELET_PORT}",
                 why="two machines bear one name; a Node that lives is not deleted",
@@ -199,20 +204,23 @@ def _remembered(host: Empty, api: Nodes, listens: Callable[[str, int], bool]) ->
     return True
 
 
-def _remove(member: Member, *, etcd: Members, host: str, contact: str) -> None:
-    until = time.monotonic() + PATIENCE
-    while True:
+def _remove(member: EtcdMember, *, etcd: Members, host: str, contact: str) -> None:
+    faults: list[NodeApiError] = []
+
+    def refused() -> bool:
+        faults.clear()
         try:
             etcd.remove(member)
-        except ApiError as error:
-            # Until it has noticed that the member is gone, etcd takes its removal for a risk.
-            if error.status == HTTPStatus.SERVICE_UNAVAILABLE and time.monotonic() < until:
-                time.sleep(1.0)
-                continue
-            raise NodeError(
-                f"etcd does not remove the member of {host}: {error}",
-                where=f"etcd member {int(member.id):x} ({', '.join(member.peers)}), asked on host {contact}",
-                why=f"{host} can only join as a new member once the old one is gone",
-                remedy=f"see crictl logs of etcd on {contact}; etcdctl endpoint status --cluster there",
-            ) from error
-        return
+        except NodeApiError as error:
+            faults.append(error)
+        # Until it has noticed that the member is gone, etcd takes its removal for a risk.
+        return any(fault.status == HTTPStatus.SERVICE_UNAVAILABLE for fault in faults)
+
+    wait_until(refused, timeout=PATIENCE, pause=1.0)
+    if faults:
+        raise GroundupError(
+            f"etcd does not remove the member of {host}: {faults[0]}",
+            where=f"etcd member {int(member.id):x} ({', '.join(member.peers)}), asked on host {contact}",
+            why=f"{host} can only join as a new member once the old one is gone",
+            remedy=f"see crictl logs of etcd on {contact}; etcdctl endpoint status --cluster there",
+        ) from faults[0]

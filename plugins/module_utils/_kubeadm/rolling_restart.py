@@ -1,0 +1,73 @@
+"""Rolling restart: etcd and the API of a control host go away only while the other control hosts are well.
+
+The caller takes one host at a time, but goes on to the next when one fails: so each looks for itself.
+"""
+
+from __future__ import annotations
+
+import http
+from collections.abc import Callable
+from urllib.parse import urlsplit
+
+from .._base.errors import GroundupError
+from .._base.wait import wait_until
+from .api import NodeApiError
+from .etcd import Etcd, EtcdMember
+from .host import NodeHost
+from .spec import Node
+
+PATIENCE = 60.0  # seconds for the host before to come back
+
+
+def wait_until_spared(node: Node, host: NodeHost) -> None:
+    """Wait until the cluster can do without ``node``: a quorum of etcd, and their API servers, beside it.
+
+    Raises:
+        GroundupError: it cannot after a minute.
+    """
+
+    def serves(address: str) -> str | None:
+        return unready(host, f"https://{address}:{node.cluster.api_port}")
+
+    def pending() -> str | None:
+        try:
+            return missing(Etcd(host), address=node.address, serves=serves)
+        except NodeApiError:
+            return None  # the host's own etcd is away already, and this may be what brings it back
+
+    if wrong := wait_until(pending, timeout=PATIENCE, pause=1.0):
+        raise GroundupError(
+            f"{node.name} is left as it is, because the cluster cannot do without it now: {wrong}",
+            where=f"host {node.name}, the other control hosts",
+            why="its etcd and its API would be away for a while, and nobody could take their place",
+            remedy="see crictl ps -a and journalctl -u kubelet on the hosts named, then run this again",
+        )
+
+
+def missing(etcd: Etcd, *, address: str, serves: Callable[[str], str | None]) -> str | None:
+    """Return what the cluster lacks to do without the host at ``address``, or None. Raises NodeApiError."""
+    voters = [member for member in etcd.members() if not member.learner]
+    faults = {m.name: fault for m in voters if address not in m.addresses and (fault := _fault(m, etcd, serves))}
+    others = sum(address not in member.addresses for member in voters)
+    # Two members have no quorum without one of them, however well the other is.
+    if others - len(faults) >= min(len(voters) // 2 + 1, others):
+        return None
+    return "; ".join(f"{name}: {fault}" for name, fault in sorted(faults.items()))
+
+
+def _fault(member: EtcdMember, etcd: Etcd, serves: Callable[[str], str | None]) -> str | None:
+    if not etcd.healthy(member):
+        return "its etcd is not healthy"
+    return serves(urlsplit(member.peers[0]).hostname or "")
+
+
+def unready(host: NodeHost, server: str) -> str | None:
+    """Return why the API at ``server`` (https URL) is not ready, its etcd included, or None when it is."""
+    with host.api(server) as api:
+        try:
+            status, text = api.raw("GET", "/readyz?verbose")
+        except NodeApiError as error:
+            return str(error)
+    if status == http.HTTPStatus.OK:
+        return None
+    return "; ".join(line for line in text.splitlines() if line.startswith("[-]")) or f"HTTP {status}"
