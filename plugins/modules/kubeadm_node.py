@@ -225,19 +225,14 @@ ARGUMENT_SPEC = {
 
 def node_of(parameters: dict[str, Any]) -> Node:
     """Turn the module's parameters into a node. Raises KeyError for a field that ``cluster`` lacks."""
+    same = ("name", "initialise", "address", "registry", "registry_tls", "sandbox_image", "encryption_key")
     return Node(
-        name=parameters["name"],
+        **{name: parameters[name] for name in same},
         control=parameters["role"] == "control",
-        initialise=parameters["initialise"],
-        address=parameters["address"],
-        taints=tuple(parameters["taints"]),
         cluster=ClusterSettings.from_plan(parameters["site"], parameters["cluster"]),
-        registry=parameters["registry"],
-        registry_tls=parameters["registry_tls"],
-        sandbox_image=parameters["sandbox_image"],
+        taints=tuple(parameters["taints"]),
         images=tuple(parameters["images"]),
         downloads=tuple(Download(**download) for download in parameters["downloads"]),
-        encryption_key=parameters["encryption_key"],
         control_images={name: str(image) for name, image in parameters["control_images"].items()},
     )
 

@@ -67,7 +67,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._base.changes impor
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.module_utils._base.module import finish
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.api import NodeApiError
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.etcd import Etcd, listens
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.etcd import Etcd
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.host import NodeHost
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.stale_members import Empty, remove_stale_members
 
@@ -111,7 +111,7 @@ def remove(changes: Changes, host: NodeHost, hosts: list[Empty], server: str) ->
     """Remove what ``hosts`` left behind and return the module's result. Raises GroundupError."""
     try:
         with host.api(server) as api:
-            remove_stale_members(hosts, contact=host.name, etcd=Etcd(host), api=api, listens=listens, changes=changes)
+            remove_stale_members(hosts, contact=host.name, etcd=Etcd(host), api=api, changes=changes)
     except NodeApiError as error:
         raise GroundupError(
             f"what the cluster remembers of empty hosts cannot be seen: {error}",

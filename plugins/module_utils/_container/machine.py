@@ -6,8 +6,8 @@ import contextlib
 import json
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from .._base.errors import GroundupError
 from .._base.files import write_file
@@ -17,6 +17,7 @@ from .cgroups import remove_groups
 from .names import CGROUP, RUN
 
 SYSCTL = Path("/proc/sys")
+NETNS = Path("/run/netns")
 # The settings every container shares with the machine; net/ belongs to each network namespace.
 SHARED = ("dev", "fs", "kernel", "vm")
 # Not settings but counters, commands, or another namespace's own.
@@ -30,9 +31,6 @@ VOLATILE_BELOW = ("kernel/random/", "fs/binfmt_misc/", "fs/mqueue/")
 # Limits that all hosts of this machine's labs draw on: kubelet, containerd, kube-proxy and systemd watch many files,
 # and the kernel's default of 128 watchers is used up by two labs.
 LIMITS = {"fs/inotify/max_user_instances": 8192, "fs/inotify/max_user_watches": 524288}
-
-
-# --- kernel settings ------------------------------------------------------------------------------
 
 
 def settings(root: Path = SYSCTL) -> dict[str, str]:
@@ -71,25 +69,13 @@ def restore(before: Mapping[str, str], root: Path = SYSCTL) -> list[str]:
     return sorted(changed)
 
 
-# --- the record of the machine as it was before any lab -------------------------------------------
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Baseline:
-    """This machine before its first lab."""
-
-    boot: str  # which start of the machine it was: a restart resets all of this by itself
-    settings: dict[str, str]
-    namespaces: bool  # whether /run/netns was there
-
-
 def record(directory: Path) -> None:
     """Make ``directory``, a lab's below RUN, and record the machine, unless that was done since it started."""
     with locked(RUN, directory=True):
         directory.mkdir(mode=0o700, exist_ok=True)
         if _recorded() is None:
-            netns = Path("/run/netns")
-            baseline = {"boot": _boot(), "settings": settings(), "namespaces": netns.is_dir() and _is_mount(netns)}
+            # A restart of the machine resets all of this by itself.
+            baseline = {"boot": _boot(), "settings": settings(), "namespaces": NETNS in mounts_below(NETNS)}
             write_file(RUN / "machine.json", json.dumps(baseline).encode(), mode=0o600)
 
 
@@ -109,20 +95,20 @@ def restore_machine() -> list[str]:
         # Its directory, from `record` on: a lab that has no process yet has raised the limits already.
         if any(path.is_dir() for path in RUN.iterdir()):
             return changed
-        baseline = _recorded()
-        if baseline is not None:
-            changed = restore(baseline.settings)
-            if not baseline.namespaces:
+        if (before := _recorded()) is not None:
+            changed = restore(before["settings"])
+            if not before["namespaces"]:
                 _remove_namespaces_directory()
         remove_groups(f"/{CGROUP}", only_if_empty=True)
         shutil.rmtree(RUN)
     return changed
 
 
-def _recorded() -> Baseline | None:
-    with contextlib.suppress(FileNotFoundError, ValueError, TypeError):
-        baseline = Baseline(**json.loads((RUN / "machine.json").read_text()))
-        return baseline if baseline.boot == _boot() else None
+def _recorded() -> dict[str, Any] | None:
+    """Return this machine before its first lab, None when that was not recorded since it started."""
+    with contextlib.suppress(FileNotFoundError, ValueError, KeyError):
+        before: dict[str, Any] = json.loads((RUN / "machine.json").read_text())
+        return before if before["boot"] == _boot() else None
     return None
 
 
@@ -132,14 +118,9 @@ def _boot() -> str:
 
 def _remove_namespaces_directory() -> None:
     """`ip netns add` mounts /run/netns on itself for good; take it away when nothing else has come to use it."""
-    path = Path("/run/netns")
-    if path.is_dir() and not any(path.iterdir()):
-        if _is_mount(path):
-            _umount(path)
-        path.rmdir()
-
-
-# --- mounts ---------------------------------------------------------------------------------------
+    if NETNS.is_dir() and not any(NETNS.iterdir()):
+        unmount(NETNS)
+        NETNS.rmdir()
 
 
 def mounts_below(path: Path) -> list[Path]:
@@ -155,12 +136,4 @@ def mounts_below(path: Path) -> list[Path]:
 def unmount(path: Path) -> None:
     """Take every mount at and below ``path`` away, also one that something still holds open. Raises GroundupError."""
     for point in mounts_below(path):
-        _umount(point)
-
-
-def _umount(point: Path) -> None:
-    run(["umount", "--lazy", str(point)])
-
-
-def _is_mount(path: Path) -> bool:
-    return path in mounts_below(path)
+        run(["umount", "--lazy", str(point)])

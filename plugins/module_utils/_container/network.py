@@ -10,11 +10,9 @@ from typing import Any
 
 from .._base.errors import GroundupError
 from .._base.run import run
-from .machine import mounts_below
+from .machine import NETNS, mounts_below
 from .model import Interface, LabHost, LabNetwork
 from .names import Lab, id_prefix, link_alias, link_name, link_prefix, mac
-
-NETNS = Path("/run/netns")
 
 
 def links() -> dict[str, dict[str, Any]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -41,23 +41,9 @@ class ClusterSettings:
     @classmethod
     def from_plan(cls, name: str, plan: Mapping[str, Any]) -> ClusterSettings:
         """Take what a node needs from the plan's ``kubernetes``. Raises KeyError for a field the plan lacks."""
+        found = {item.name: plan[item.name] for item in fields(cls) if item.name != "name"}
         return cls(
-            name=name,
-            version=str(plan["version"]),
-            endpoint_name=plan["endpoint_name"],
-            endpoint_address=plan["endpoint_address"],
-            endpoint_port=int(plan["endpoint_port"]),
-            api_port=int(plan["api_port"]),
-            pod_cidr=plan["pod_cidr"],
-            service_cidr=plan["service_cidr"],
-            dns_domain=plan["dns_domain"],
-            dns_address=plan["dns_address"],
-            cni=str(plan["cni"]["name"]),
-            image_repository=plan["image_repository"],
-            audit=bool(plan["audit"]),
-            encrypt_secrets=bool(plan["encrypt_secrets"]),
-            kubelet=dict(plan["kubelet"]),
-            ignore_preflight=tuple(plan["ignore_preflight"]),
+            **found | {"name": name, "cni": plan["cni"]["name"], "ignore_preflight": tuple(plan["ignore_preflight"])}
         )
 
 
@@ -105,45 +91,22 @@ class Node:
         return f"https://{self.address}:{self.cluster.api_port}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Paths:
     """Every place on a host that the module looks at or writes to, below ``root`` (another one only in tests)."""
 
-    root: Path = Path("/")
+    def __init__(self, root: Path = Path("/")) -> None:
+        """Name the places."""
+        self.root = root
+        self.kubernetes = self.at("/etc/kubernetes")  # kubeadm's own directory
+        self.pki = self.kubernetes / "pki"  # the certificates kubeadm makes
+        self.site = self.kubernetes / "site"  # what the API server reads of ours, mounted into its pod
+        self.init_file = self.site / "kubeadm.yaml"  # of `kubeadm init` and its phases; control hosts keep it
+        self.kubelet = self.at("/var/lib/kubelet")
+        self.etcd = self.at("/var/lib/etcd")  # the data of a stacked etcd member
 
     def at(self, path: str) -> Path:
         """Return the absolute ``path`` below the root."""
         return self.root / path.lstrip("/")
-
-    @property
-    def kubernetes(self) -> Path:
-        """kubeadm's own directory."""
-        return self.at("/etc/kubernetes")
-
-    @property
-    def site(self) -> Path:
-        """What the API server reads of ours, mounted into its pod."""
-        return self.kubernetes / "site"
-
-    @property
-    def init_file(self) -> Path:
-        """The configuration of ``kubeadm init`` and of its phases; control hosts keep it."""
-        return self.site / "kubeadm.yaml"
-
-    @property
-    def pki(self) -> Path:
-        """The certificates kubeadm makes."""
-        return self.kubernetes / "pki"
-
-    @property
-    def kubelet(self) -> Path:
-        """The kubelet's directory."""
-        return self.at("/var/lib/kubelet")
-
-    @property
-    def etcd(self) -> Path:
-        """The data of a stacked etcd member."""
-        return self.at("/var/lib/etcd")
 
 
 def taint(text: str) -> dict[str, str]:

@@ -10,17 +10,16 @@ kubelet was. Anything else is refused before anything is changed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 from .._base.changes import Changes
 from .._base.errors import GroundupError
 from .._base.wait import wait_until
-from .api import NodeApiError
-from .etcd import EtcdMember
+from .api import NodeApi, NodeApiError
+from .etcd import Etcd, EtcdMember, listens
 from .state import ROTATING
 
 KUBELET_PORT = 10250
@@ -29,29 +28,6 @@ MEND = (
     "configuration /etc/kubernetes/site/kubeadm.yaml, once that certificate is there), then run this again"
 )
 PATIENCE = 20.0  # seconds for etcd to elect a leader, or to notice that a member has gone
-
-
-class Members(Protocol):
-    """What is asked of etcd."""
-
-    def members(self) -> tuple[EtcdMember, ...]:
-        """Return every member."""
-
-    def healthy(self, member: EtcdMember) -> bool:
-        """Say whether a member serves."""
-
-    def remove(self, member: EtcdMember) -> None:
-        """Have the others go on without it."""
-
-
-class Nodes(Protocol):
-    """What is asked of the API."""
-
-    def get(self, path: str) -> dict[str, Any] | None:
-        """Return an object, or None."""
-
-    def request(self, method: str, path: str) -> dict[str, Any]:
-        """Return the answer to a request."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,9 +44,8 @@ def remove_stale_members(
     hosts: Sequence[Empty],
     *,
     contact: str,
-    etcd: Members,
-    api: Nodes,
-    listens: Callable[[str, int], bool],
+    etcd: Etcd,
+    api: NodeApi,
     changes: Changes,
 ) -> None:
     """Remove the etcd members and Nodes that ``hosts`` left behind.
@@ -80,7 +55,6 @@ def remove_stale_members(
         contact: name of the control host this runs on.
         etcd: the cluster's etcd.
         api: the API server of this host.
-        listens: whether anything takes connections at an address and port.
         changes: where changes are noted.
 
     Raises:
@@ -88,13 +62,13 @@ def remove_stale_members(
         NodeApiError: etcd or the API does not answer.
     """
     members = etcd.members() if any(host.control for host in hosts) else ()
-    stale = {host.name: _stale(host, members, listens) for host in hosts if host.control}
+    stale = {host.name: _stale(host, members) for host in hosts if host.control}
     if any(stale.values()):
         _need_quorum(members, stale, etcd=etcd, contact=contact)
     for host in hosts:
         if host.control and host.half_made:
             _need_others(host, members, leaving=stale[host.name], etcd=etcd)
-    nodes = [host for host in hosts if _known(host, api, listens)]
+    nodes = [host for host in hosts if _known(host, api)]
     for name, gone in stale.items():
         for member in gone:
             if changes.add(f"remove the etcd member of {name}", name=f"etcd member {name}", before=_line(member)):
@@ -108,13 +82,13 @@ def _line(member: EtcdMember) -> str:
     return f"{member.name or 'never started'} {int(member.id):x} {' '.join(member.peers)}\n"
 
 
-def _stale(host: Empty, members: Sequence[EtcdMember], listens: Callable[[str, int], bool]) -> list[EtcdMember]:
+def _stale(host: Empty, members: Sequence[EtcdMember]) -> list[EtcdMember]:
     """Return the members that were on ``host``, by name or address. Raises GroundupError for one that still answers."""
     found = []
     for member in members:
         if member.name != host.name and host.address not in member.addresses:
             continue
-        answering = [url for url in (*member.clients, *member.peers) if _listens(url, listens)]
+        answering = [url for url in (*member.clients, *member.peers) if _answers(url)]
         if not answering:
             found.append(member)
         elif not (host.half_made and host.address in member.addresses):
@@ -127,13 +101,13 @@ def _stale(host: Empty, members: Sequence[EtcdMember], listens: Callable[[str, i
     return found
 
 
-def _listens(url: str, listens: Callable[[str, int], bool]) -> bool:
+def _answers(url: str) -> bool:
     place = urlsplit(url)
     return listens(place.hostname or "", place.port or 443)
 
 
 def _need_quorum(
-    members: Sequence[EtcdMember], stale: dict[str, list[EtcdMember]], *, etcd: Members, contact: str
+    members: Sequence[EtcdMember], stale: dict[str, list[EtcdMember]], *, etcd: Etcd, contact: str
 ) -> None:
     """Refuse when those that are left cannot agree. Raises GroundupError."""
     leaving = [member for gone in stale.values() for member in gone]
@@ -154,7 +128,7 @@ def _need_quorum(
         )
 
 
-def _healthy(members: Sequence[EtcdMember], *, etcd: Members, needed: int) -> list[str]:
+def _healthy(members: Sequence[EtcdMember], *, etcd: Etcd, needed: int) -> list[str]:
     """Wait until ``needed`` of ``members`` are healthy, and return the names of those that are."""
     found: list[str] = []
 
@@ -166,7 +140,7 @@ def _healthy(members: Sequence[EtcdMember], *, etcd: Members, needed: int) -> li
     return found
 
 
-def _need_others(host: Empty, members: Sequence[EtcdMember], *, leaving: Sequence[EtcdMember], etcd: Members) -> None:
+def _need_others(host: Empty, members: Sequence[EtcdMember], *, leaving: Sequence[EtcdMember], etcd: Etcd) -> None:
     """Refuse a reset of ``host`` that would take a vote the others cannot do without. Raises GroundupError.
 
     A join that was killed leaves a member beside those it joined. One without them is no half-made node: it is the
@@ -186,7 +160,7 @@ def _need_others(host: Empty, members: Sequence[EtcdMember], *, leaving: Sequenc
         )
 
 
-def _known(host: Empty, api: Nodes, listens: Callable[[str, int], bool]) -> bool:
+def _known(host: Empty, api: NodeApi) -> bool:
     """Say whether the API has a Node of that name. Raises GroundupError when it is that of a living machine."""
     node = api.get(f"/api/v1/nodes/{host.name}")
     if node is None:
@@ -204,7 +178,7 @@ def _known(host: Empty, api: Nodes, listens: Callable[[str, int], bool]) -> bool
     return True
 
 
-def _remove(member: EtcdMember, *, etcd: Members, host: str, contact: str) -> None:
+def _remove(member: EtcdMember, *, etcd: Etcd, host: str, contact: str) -> None:
     faults: list[NodeApiError] = []
 
     def refused() -> bool:

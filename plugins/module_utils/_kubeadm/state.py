@@ -8,6 +8,7 @@ has joined. Before that, nobody relies on the host, and it may be reset.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
@@ -33,13 +34,11 @@ class Membership(Enum):
 class ObservedState:
     """What was found on the host."""
 
-    kubelet_conf: str = ""  # text of the kubeconfig files, empty when missing
-    bootstrap_conf: str = ""
-    admin_conf: str = ""
-    ca: bytes | None = None  # DER
-    rotating_certificate: bool = False
-    manifests: frozenset[str] = frozenset()
-    leftovers: bool = False  # anything else kubeadm leaves: keys, a kubelet configuration, etcd data
+    kubeconfigs: Mapping[str, str]  # text by file, empty when missing; the first that names a server counts
+    ca: bytes | None  # DER
+    rotating_certificate: bool
+    manifests: frozenset[str]
+    leftovers: bool  # anything else kubeadm leaves: keys, a kubelet configuration, etcd data
 
     @property
     def ca_fingerprint(self) -> str | None:
@@ -49,34 +48,22 @@ class ObservedState:
     @property
     def finished(self) -> bool:
         """Say whether the host's init or join came to its end."""
-        return self.rotating_certificate and credential_of(self.kubelet_conf) == ROTATING
+        return self.rotating_certificate and credential_of(self.kubeconfigs["kubelet.conf"]) == ROTATING
 
 
 def observe(paths: Paths) -> ObservedState:
     """Look at the host. Raises OSError when a file is there but cannot be read."""
-    confs = {name: _text(paths, name) for name in ("kubelet.conf", "bootstrap-kubelet.conf", "admin.conf")}
-    manifests = paths.kubernetes / "manifests"
-    authority = certificates.first_certificate(_text(paths, "pki/ca.crt"))
-    for text in confs.values():
-        embedded = decoded(cluster_of(text), "certificate-authority-data")
-        authority = authority or certificates.first_certificate(embedded)
+    names = ("admin.conf", "kubelet.conf", "bootstrap-kubelet.conf")
+    kubeconfigs = {name: read(paths.kubernetes / name) or "" for name in names}
+    embedded = (decoded(cluster_of(text), "certificate-authority-data") for text in kubeconfigs.values())
+    authorities = map(certificates.first_certificate, (read(paths.pki / "ca.crt") or "", *embedded))
+    places = (paths.pki / "ca.crt", paths.pki / "ca.key", paths.kubelet / "config.yaml", paths.etcd / "member")
     return ObservedState(
-        kubelet_conf=confs["kubelet.conf"],
-        bootstrap_conf=confs["bootstrap-kubelet.conf"],
-        admin_conf=confs["admin.conf"],
-        ca=authority,
+        kubeconfigs=kubeconfigs,
+        ca=next(filter(None, authorities), None),
         rotating_certificate=paths.at(ROTATING).exists(),
-        manifests=frozenset(p.stem for p in manifests.glob("*.yaml")) if manifests.is_dir() else frozenset(),
-        leftovers=any(
-            place.exists()
-            for place in (
-                paths.pki / "ca.crt",
-                paths.pki / "ca.key",
-                paths.kubelet / "config.yaml",
-                paths.etcd / "member",
-                paths.kubernetes / "super-admin.conf",
-            )
-        ),
+        manifests=frozenset(path.stem for path in (paths.kubernetes / "manifests").glob("*.yaml")),
+        leftovers=any(place.exists() for place in (*places, paths.kubernetes / "super-admin.conf")),
     )
 
 
@@ -92,8 +79,7 @@ def classify(found: ObservedState, node: Node, *, expected_ca: str | None) -> Me
     Raises:
         GroundupError: the host belongs to another cluster, or is a member with another role.
     """
-    texts = (found.admin_conf, found.kubelet_conf, found.bootstrap_conf)
-    if not any(texts) and not found.leftovers and not found.manifests and found.ca is None:
+    if not (any(found.kubeconfigs.values()) or found.leftovers or found.manifests or found.ca):
         return Membership.BLANK
     _refuse_foreign(found, node, expected_ca)
     if not found.finished:
@@ -117,8 +103,7 @@ def _refuse_foreign(found: ObservedState, node: Node, expected_ca: str | None) -
             return
         difference = f"its CA certificate has SHA-256 {ca[:16]}..., this cluster's has {expected_ca[:16]}..."
     else:
-        texts = (found.admin_conf, found.kubelet_conf, found.bootstrap_conf)
-        server = next((server for text in texts if (server := server_of(text))), None)
+        server = next(filter(None, map(server_of, found.kubeconfigs.values())), None)
         # A control host's kubelet speaks to the API server beside it.
         ours = {
             (node.cluster.endpoint_name, node.cluster.endpoint_port),
@@ -134,7 +119,3 @@ def _refuse_foreign(found: ObservedState, node: Node, expected_ca: str | None) -
         why="resetting it would take a node, perhaps the last copy of etcd, from a cluster that is not this site's",
         remedy="check the address in the site file; to take the host all the same, run kubeadm reset on it by hand",
     )
-
-
-def _text(paths: Paths, name: str) -> str:
-    return read(paths.kubernetes / name) or ""

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import stale_members
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.api import NodeApiError
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.etcd import EtcdMember
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.stale_members import Empty, remove_stale_members
@@ -73,8 +74,10 @@ class Cluster:
     def replace(self, *hosts: Empty, check: bool = False) -> list[str]:
         """Remove what is stale of ``hosts``; return what was done."""
         changes = Changes(check=check)
-        how: Any = {"etcd": self, "api": self, "listens": self.listens}
-        remove_stale_members(hosts, contact="control-1", changes=changes, **how)
+        how: Any = {"etcd": self, "api": self}
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(stale_members, "listens", self.listens)
+            remove_stale_members(hosts, contact="control-1", changes=changes, **how)
         self.shown = "".join(diff["before"] for diff in changes.diffs)
         return changes.done
 
