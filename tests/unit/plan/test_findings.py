@@ -196,6 +196,7 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
     ("unknown-hardware", "error", "lab", {"machines/worker/hardware": "lab-wm"}, "machines.worker.hardware"),
     ("unknown-hardware", "error", "lab", {"machines/seed/machines": {"seed-1": {"hardware": "x"}}}, "seed-1.hardware"),
     ("reserved-name", "error", "lab", {"machines/x": {"roles": ["worker"], "names": ["control"]}}, "machines"),
+    ("reserved-name", "error", "lab", {"machines/x": {"roles": ["worker"], "names": ["refused"]}}, "machines"),
     ("duplicate-rack-number", "error", "region", {"racks/r2/number": 1}, "racks.r1"),
     ("hardware-too-small", "error", "region", {"machines/control/hardware": "edge-node"}, "hardware.edge-node"),
     ("hardware-too-small", "warning", "edge", {"machines/node/hardware": "lab-vm"}, "hardware.lab-vm"),

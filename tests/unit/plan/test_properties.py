@@ -10,6 +10,7 @@ from typing import Any
 
 import yaml
 from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import with_values
+from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.roles import ROLES
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import (
     SiteError,
     build_site,
@@ -37,7 +38,7 @@ EXAMPLES["edge"] |= {
     "supply": {"source": "build", "images": {"mariadb": "registry.example.org/mariadb:11.8"}},
     "hosts": {"sysctl": {"vm.swappiness": 1}, "dns_servers": ["10.95.0.53"], "timezone": "Etc/UTC"},
 }
-ROLES = ("seed", "control", "storage", "worker", "hypervisor")
+
 SLOW = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 # A site that may be large or small, on networks that may be too narrow for it.
@@ -94,7 +95,7 @@ def test_no_site_without_errors_has_an_address_twice_or_outside_its_network(data
 
 
 @SLOW
-@given(sites(), st.sampled_from(ROLES), st.integers(1, 20))
+@given(sites(), st.sampled_from(tuple(ROLES)), st.integers(1, 20))
 def test_adding_machines_to_any_group_moves_nobody(data: dict[str, Any], role: str, more: int) -> None:
     grown = copy.deepcopy(data)
     group = grown["machines"].setdefault(role, {"count": 0})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from ...layers.layers import ABSENT, LAYERS
+from ...layers.layers import ABSENT, LAYERS, REFUSED
 from ...layers.roles import ROLES, Role
 from ...layers.storage import BACKENDS
 from ..form import choose, error, finding
@@ -102,7 +102,8 @@ def _references(context: PlanContext) -> Iterator[Finding]:
         for rack in [group.rack] if group.rack else (group.racks or []):
             if racks and rack not in racks:
                 yield _unknown("unknown-rack", base, "rack", rack, racks)
-    for name in sorted(names & {"all", "ungrouped", ABSENT, *ROLES, *(layer.group for layer in LAYERS.values())}):
+    groups = {"all", "ungrouped", ABSENT, REFUSED, *ROLES, *(layer.group for layer in LAYERS.values())}
+    for name in sorted(names & groups):
         yield error("reserved-name", "machines")(
             what=f"a machine is called {name}",
             why="a group of the inventory has that name (or Ansible itself): a play for one would run on the other",
