@@ -1,15 +1,13 @@
 #!/usr/bin/env python3
-"""Makes a service's schema and its database account, or brings the account's password up to date.
+"""Make a service's databases and their account, or bring the account's password up to date.
 
-Usage: db-init.py FILE      FILE is the service's configuration; its [database] connection says what to make.
-ROOT_DB_CONNECTION is the administrator's connection. Safe to repeat.
+Every variable ADMIN_<name> is the connection of a database's administrator, and SERVICE_<name> the connection that is
+to work. Safe to repeat.
 """
 
 from __future__ import annotations
 
-import configparser
 import os
-import sys
 from urllib.parse import unquote, urlsplit
 
 import pymysql
@@ -26,26 +24,28 @@ def statements(database: str, user: str, password: str) -> list[tuple[str, tuple
     ]
 
 
-def main() -> None:
-    """Do it."""
-    config = configparser.RawConfigParser(strict=False)
-    if not config.read(sys.argv[1]):
-        raise SystemExit(f"{sys.argv[1]} cannot be read")
-    service = urlsplit(config.get("database", "connection"))
-    root = urlsplit(os.environ["ROOT_DB_CONNECTION"])
+def make(admin_url: str, service_url: str) -> None:
+    """Make the database and the account that ``service_url`` names."""
+    admin, service = urlsplit(admin_url), urlsplit(service_url)
     database = service.path.lstrip("/")
-    print(f"{database} on {root.hostname}:{root.port} for {service.username}", flush=True)
     connection = pymysql.connect(
-        host=root.hostname or "",
-        port=root.port or 3306,
-        user=unquote(root.username or ""),
-        password=unquote(root.password or ""),
+        host=admin.hostname or "",
+        port=admin.port or 3306,
+        user=unquote(admin.username or ""),
+        password=unquote(admin.password or ""),
         connect_timeout=10,
     )
     with connection, connection.cursor() as cursor:
         for sql, arguments in statements(database, unquote(service.username or ""), unquote(service.password or "")):
             cursor.execute(sql, arguments or None)
-    print("done", flush=True)
+    print(f"{database} on {admin.hostname}:{admin.port} for {service.username}: there", flush=True)
+
+
+def main() -> None:
+    """Make every database."""
+    for name, admin in sorted(os.environ.items()):
+        if name.startswith("ADMIN_"):
+            make(admin, os.environ["SERVICE_" + name.removeprefix("ADMIN_")])
 
 
 if __name__ == "__main__":

@@ -25,24 +25,94 @@
 {{ end -}}
 {{- end }}
 
-{{/*
-What every OpenStack service's file holds beside the values: database, message queue and cache, from the endpoints.
-An option that is written wins. In: root, service. Out: YAML of sections.
-*/}}
-{{- define "groundup.conf.derived" -}}
-{{- $root := .root -}}
-{{- $written := get $root.Values.conf .service -}}
+{{/* One file of the profile's config. In: root, profile, name, conf (path under .Values.conf). */}}
+{{- define "groundup.conf.file" -}}
+{{- $value := .root.Values.conf -}}
+{{- range splitList "." .conf }}{{ $value = get ($value | default dict) . }}{{ end -}}
+{{- if not (kindIs "map" $value) }}{{ tpl ($value | default "") .root }}
+{{- else if hasSuffix ".yaml" .name }}{{ $value | toYaml }}
+{{- else if hasSuffix ".json" .name }}{{ $value | toJson }}
+{{- else -}}
+{{- $value = deepCopy $value -}}
 {{- $derived := dict -}}
-{{- $database := dict "root" $root "type" "oslo_db" "endpoint" "internal" "port" "mysql" "account" .service -}}
-{{- if not (dig "database" "connection" "" $written) }}
-{{- $_ := set $derived "database" (dict "connection" (include "groundup.endpoint.accountUrl" $database)) }}
+{{- if eq .conf .profile.service }}{{ $derived = include "groundup.conf.derived" . | fromYaml }}{{ end -}}
+{{- range .profile.components }}{{ if eq (.uwsgi | default "") $.conf }}{{ $derived = include "groundup.conf.uwsgi" (dict "root" $.root "component" .) | fromYaml }}{{ end }}{{ end -}}
+{{- /* A written option wins; an empty one asks for what follows from the endpoints. */ -}}
+{{- range $section, $options := $derived -}}
+{{- $written := get $value $section | default dict -}}
+{{- range $option, $it := $options -}}
+{{- if has (get $written $option) (list nil "") }}{{ $_ := set $written $option $it }}{{ end -}}
+{{- end -}}
+{{- $_ := set $value $section $written -}}
+{{- end -}}
+{{- include "groundup.conf.ini" $value | trim }}{{ printf "\n" }}
+{{- end -}}
 {{- end }}
-{{- if not (dig "DEFAULT" "transport_url" "" $written) }}
-{{- $_ := set $derived "DEFAULT" (dict "transport_url" (include "groundup.endpoint.transportUrl" (dict "root" $root "account" .service))) }}
+
+{{/* Connection of one database: as written, else from the endpoint. In: root, profile, type. */}}
+{{- define "groundup.conf.database" -}}
+{{- $derived := include "groundup.endpoint.accountUrl" (dict "root" .root "type" .type "endpoint" "internal" "port" "mysql" "account" .profile.service) -}}
+{{- dig (get .profile.databases .type) "connection" "" (get .root.Values.conf .profile.service) | default $derived -}}
 {{- end }}
-{{- if not (dig "cache" "memcache_servers" "" $written) }}
-{{- $at := dict "root" $root "type" "oslo_cache" "endpoint" "internal" "port" "memcache" }}
-{{- $_ := set $derived "cache" (dict "memcache_servers" (printf "%s:%s" (include "groundup.endpoint.host" $at) (include "groundup.endpoint.port" $at))) }}
-{{- end }}
+
+{{/* Sections that follow from the endpoints: databases, queue, cache, credentials. In: root, profile. Out: YAML. */}}
+{{- define "groundup.conf.derived" -}}
+{{- $at := . -}}
+{{- $root := .root -}}
+{{- $service := .profile.service -}}
+{{- $endpoints := .root.Values.endpoints -}}
+{{- $derived := dict -}}
+{{- range $type, $section := .profile.databases -}}
+{{- if $section }}{{ $_ := set $derived $section (dict "connection" (include "groundup.conf.database" (merge (dict "type" $type) $at))) }}{{ end -}}
+{{- end -}}
+{{- if $endpoints.oslo_messaging -}}
+{{- $_ := set $derived "DEFAULT" (dict "transport_url" (include "groundup.endpoint.transportUrl" (dict "root" $root "account" $service))) -}}
+{{- end -}}
+{{- $cache := "" -}}
+{{- if $endpoints.oslo_cache -}}
+{{- $memcached := dict "root" $root "type" "oslo_cache" "endpoint" "internal" "port" "memcache" -}}
+{{- $cache = printf "%s:%s" (include "groundup.endpoint.host" $memcached) (include "groundup.endpoint.port" $memcached) -}}
+{{- if hasKey (get $root.Values.conf $service) "cache" }}{{ $_ := set $derived "cache" (dict "memcache_servers" $cache) }}{{ end -}}
+{{- end -}}
+{{- $identity := dict "root" $root "type" "identity" "port" "api" -}}
+{{- range $account, $section := .profile.accounts -}}
+{{- $one := index $endpoints.identity.auth $account -}}
+{{- $options := dict "auth_type" "password" "auth_url" (include "groundup.endpoint.url" (merge (dict "endpoint" "internal") $identity)) -}}
+{{- range list "region_name" "project_name" "project_domain_name" "user_domain_name" "username" "password" -}}
+{{- $_ := set $options . (get $one .) -}}
+{{- end -}}
+{{- if eq $section "keystone_authtoken" -}}
+{{- $_ := set $options "www_authenticate_uri" (include "groundup.endpoint.url" (merge (dict "endpoint" "public") $identity)) -}}
+{{- $_ := set $options "service_type" (first $at.profile.catalog) -}}
+{{- $_ := set $options "memcached_servers" $cache -}}
+{{- with dig "auth" "memcache_secret_key" "" ($endpoints.oslo_cache | default dict) -}}
+{{- $_ := set $options "memcache_secret_key" . -}}
+{{- $_ := set $options "memcache_security_strategy" "ENCRYPT" -}}
+{{- end -}}
+{{- end -}}
+{{- $_ := set $derived $section $options -}}
+{{- end -}}
 {{- $derived | toYaml -}}
+{{- end }}
+
+{{/*
+What every uWSGI server is told unless the values say otherwise: the endpoint's port, an end to a server whose application
+does not load, a graceful end, and no connections kept alive, since it would reset them. In: root, component. Out: YAML.
+*/}}
+{{- define "groundup.conf.uwsgi" -}}
+uwsgi:
+  http-socket: 0.0.0.0:{{ include "groundup.component.port" . }}
+  need-app: true
+  master: true
+  processes: 1
+  enable-threads: true
+  lazy-apps: true
+  thunder-lock: true
+  buffer-size: 65535
+  add-header: "Connection: close"
+  die-on-term: true
+  exit-on-reload: false
+  hook-master-start: unix_signal:15 gracefully_kill_them_all
+  worker-reload-mercy: 80
+  log-x-forwarded-for: true
 {{- end }}

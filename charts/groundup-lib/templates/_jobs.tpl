@@ -1,64 +1,66 @@
 {{/*
-Jobs of a service, from its profile: name -> {manifest, image, command, weight, ...}.
+Jobs of a service, from its profile and shared by all: db-init, rabbit-init and identity.
 
-They are Helm hooks, as in OpenStack-Helm: a Job cannot be changed, and an upgrade has to run the migrations of its own
-image. Two things are different here. Every job is deleted and made anew by the next change of the release, never left
-in its way. And jobs that only write keys start no service code: on small machines the start of Python and of the
-service's libraries is what a job costs.
+A job with a weight is a Helm hook, as in OpenStack-Helm: an upgrade has to run the migrations of its own image, so each is
+deleted and made anew by the next change of the release. Hooks run one after another. A job without a weight runs beside
+them. A Job cannot be changed, so its name ends in a digest of what it does: it is made anew when that changes, and
+whoever waits for OpenStack-Helm's job of that purpose waits for it.
 
 Per job:
-  manifest   key of .Values.manifests that switches it
-  image      key of images.tags
-  command    what runs; scripts are in /opt/bin
-  weight     order among the jobs of a release, lowest first (they run one after another)
-  wait       key of dependencies.static (default: the job's name with underscores)
-  secrets    names of Secrets it may read and change through the Kubernetes API
-  keys       whether it sees the key repositories
-  env        variables: name -> {value: <path in the values>} | {text} | {secret, key} | {endpoint}
-  schedule   cron only: path in the values of the schedule; history: path of the history limits
+  manifest  key of .Values.manifests that switches it (default: job_<name> or cron_<name>)
+  image     key of images.tags
+  command   what runs; scripts are in /opt/bin
+  weight    order among the hooks, lowest first
+  wait      key of dependencies.static and pod.resources.jobs (default: the job's name with underscores)
+  replaces  jobs of OpenStack-Helm it stands for, without the service's name
+  rules     what its service account may do in the Kubernetes API
+  settings  cron only, key under jobs: schedule and history
+  env, envFrom, volumes   see _pod.tpl
 */}}
 {{- define "groundup.jobs" -}}
+{{- $at := . -}}
 {{- $root := .root -}}
-{{- $profile := .profile -}}
-{{- range $name, $job := $profile.jobs }}
-{{- if get $root.Values.manifests $job.manifest }}
+{{- $service := .profile.service -}}
+{{- range $name, $job := .profile.jobs }}
+{{- $one := merge (dict "name" $name "job" $job) $at }}
 {{- $labels := include "groundup.labels" (dict "root" $root "component" $name) }}
 ---
 apiVersion: batch/v1
 kind: Job
 metadata:
-  name: {{ $profile.service }}-{{ $name }}
+  name: {{ include "groundup.job.name" $one }}
   labels:
     {{- $labels | nindent 4 }}
+  {{- if hasKey $job "weight" }}
   annotations:
     helm.sh/hook: post-install,post-upgrade
     helm.sh/hook-weight: {{ $job.weight | quote }}
     helm.sh/hook-delete-policy: before-hook-creation
+  {{- end }}
 spec:
-  backoffLimit: 30
+  {{- /* Nothing makes a job without a hook anew: it goes on until what it needs is there. */}}
+  backoffLimit: {{ ternary 30 1000 (hasKey $job "weight") }}
   template:
     metadata:
       labels:
         {{- $labels | nindent 8 }}
     spec:
-      {{- include "groundup.job.pod" (dict "root" $root "profile" $profile "name" $name "job" $job) | nindent 6 }}
+      {{- include "groundup.job.pod" $one | nindent 6 }}
 {{- end }}
-{{- end }}
-{{- range $name, $job := $profile.cron }}
-{{- if get $root.Values.manifests $job.manifest }}
+{{- range $name, $job := .profile.cron }}
 {{- $labels := include "groundup.labels" (dict "root" $root "component" $name) }}
-{{- $history := (include "groundup.value" (dict "root" $root "path" $job.history) | fromJson).it }}
+{{- $settings := index $root.Values.jobs ($job.settings | default (replace "-" "_" $name)) }}
 ---
 apiVersion: batch/v1
 kind: CronJob
 metadata:
-  name: {{ $profile.service }}-{{ $name }}
+  name: {{ $service }}-{{ $name }}
   labels:
     {{- $labels | nindent 4 }}
 spec:
-  schedule: {{ (include "groundup.value" (dict "root" $root "path" $job.schedule) | fromJson).it | quote }}
-  successfulJobsHistoryLimit: {{ $history.success }}
-  failedJobsHistoryLimit: {{ $history.failed }}
+  schedule: {{ $settings.cron | quote }}
+  successfulJobsHistoryLimit: {{ $settings.history.success }}
+  failedJobsHistoryLimit: {{ $settings.history.failed }}
   concurrencyPolicy: Forbid
   jobTemplate:
     metadata:
@@ -71,26 +73,75 @@ spec:
           labels:
             {{- $labels | nindent 12 }}
         spec:
-          {{- include "groundup.job.pod" (dict "root" $root "profile" $profile "name" $name "job" $job) | nindent 10 }}
+          {{- include "groundup.job.pod" (merge (dict "name" $name "job" $job) $at) | nindent 10 }}
 {{- end }}
 {{- end }}
+
+{{/* Jobs every service has that has what they are for. In: root, profile. Out: YAML. */}}
+{{- define "groundup.jobs.shared" -}}
+{{- $secrets := .root.Values.secrets -}}
+{{- with .profile.databases }}
+db-init:
+  image: db_init
+  command: [python3, /opt/bin/db-init.py]
+  weight: -5
+  env:
+    {{- range $type, $_ := . }}
+    ADMIN_{{ $type }}: {secretKeyRef: {name: {{ index $secrets $type "admin" }}, key: DB_CONNECTION}}
+    SERVICE_{{ $type }}: {secretKeyRef: {name: {{ index $secrets $type "admin" }}, key: SERVICE_DB_CONNECTION}}
+    {{- end }}
+{{- end }}
+{{- with $secrets.oslo_messaging }}
+rabbit-init:
+  image: rabbit_init
+  command: [python3, /opt/bin/rabbit-init.py]
+  env:
+    RABBITMQ_ADMIN_CONNECTION: {secretKeyRef: {name: {{ .admin }}, key: RABBITMQ_CONNECTION}}
+    RABBITMQ_USER_CONNECTION: {secretKeyRef: {name: {{ get . $.profile.service }}, key: RABBITMQ_CONNECTION}}
+{{- end }}
+{{- if .profile.accounts }}
+identity:
+  manifest: job_ks_user
+  image: ks_user
+  command: [python3, /opt/bin/identity.py, /run/identity/identity.json]
+  wait: ks_user
+  replaces: [ks-user, ks-service, ks-endpoints]
+  envFrom: [{{ $secrets.identity.admin }}]
+  volumes:
+    - path: /run/identity
+      volume: {secret: {secretName: {{ .profile.service }}-etc, defaultMode: 288, items: [{key: identity.json, path: identity.json}]}}
+{{- end }}
+{{- end }}
+
+{{/* The jobs or cron jobs that the values do not switch off, as JSON. In: root, jobs, prefix of the switch. */}}
+{{- define "groundup.jobs.on" -}}
+{{- $on := dict -}}
+{{- range $name, $job := .jobs -}}
+{{- $switch := $job.manifest | default (printf "%s_%s" $.prefix (replace "-" "_" $name)) -}}
+{{- if get $.root.Values.manifests $switch }}{{ $_ := set $on $name $job }}{{ end -}}
+{{- end -}}
+{{- $on | toJson -}}
+{{- end }}
+
+{{/* Name of a job. In: root, profile, name, job. */}}
+{{- define "groundup.job.name" -}}
+{{- .profile.service }}-{{ .name }}
+{{- if not (hasKey .job "weight") }}-{{ printf "%s%s" (include "groundup.job.pod" .) (include "groundup.digests" .) | sha256sum | trunc 8 }}{{ end -}}
 {{- end }}
 
 {{/* A job's pod. In: root, profile, name, job. */}}
 {{- define "groundup.job.pod" -}}
 {{- $root := .root -}}
 {{- $job := .job -}}
-{{- $component := .name | replace "-" "_" -}}
-{{- $wait := include "groundup.pod.wait" (dict "root" $root "key" ($job.wait | default $component)) -}}
-{{- $seen := .profile -}}
-{{- if not $job.keys }}{{ $seen = omit .profile "keys" }}{{ end -}}
-{{- $at := dict "root" $root "profile" $seen -}}
+{{- $key := $job.wait | default (replace "-" "_" .name) -}}
+{{- $wait := include "groundup.pod.wait" (merge (dict "needs" (get $root.Values.dependencies.static $key)) .) -}}
+{{- $at := merge (dict "volumes" $job.volumes) . -}}
 serviceAccountName: {{ .profile.service }}-{{ .name }}
-automountServiceAccountToken: {{ if or $wait $job.secrets }}true{{ else }}false{{ end }}
+automountServiceAccountToken: {{ if or $wait $job.rules }}true{{ else }}false{{ end }}
 enableServiceLinks: false
 restartPolicy: OnFailure
 {{ include "groundup.pod.security" (dict "user" .profile.user) }}
-{{ include "groundup.pod.placement" (dict "root" $root "component" .name "label" "job") }}
+{{ include "groundup.pod.placement" (dict "root" $root "component" .name "known" (list "job")) }}
 {{- with $wait }}
 initContainers:
   {{- . | nindent 2 }}
@@ -99,28 +150,11 @@ containers:
   - name: {{ .profile.service }}-{{ .name }}
     {{- include "groundup.image" (dict "root" $root "image" $job.image) | nindent 4 }}
     command: {{ toJson $job.command }}
+    {{- include "groundup.pod.env" $job | nindent 4 }}
     {{- include "groundup.pod.containerSecurity" . | nindent 4 }}
-    {{- include "groundup.pod.resources" (dict "root" $root "resources" (get $root.Values.pod.resources.jobs $component)) | nindent 4 }}
-    env:
-      - name: NAMESPACE
-        value: {{ $root.Release.Namespace }}
-      {{- range $variable, $from := $job.env }}
-      - name: {{ $variable }}
-        {{- if $from.secret }}
-        valueFrom:
-          secretKeyRef:
-            name: {{ (include "groundup.value" (dict "root" $root "path" $from.secret) | fromJson).it }}
-            key: {{ $from.key }}
-        {{- else if $from.endpoint }}
-        value: {{ include "groundup.endpoint.url" (dict "root" $root "type" $seen.endpoint "endpoint" $from.endpoint "port" "api") | quote }}
-        {{- else if $from.text }}
-        value: {{ $from.text | quote }}
-        {{- else }}
-        value: {{ (include "groundup.value" (dict "root" $root "path" $from.value) | fromJson).it | include "groundup.conf.value" | quote }}
-        {{- end }}
-      {{- end }}
+    {{- include "groundup.pod.resources" (dict "root" $root "resources" (get $root.Values.pod.resources.jobs $key)) | nindent 4 }}
     volumeMounts:
-      {{- include "groundup.api.mounts" $at | nindent 6 }}
+      {{- include "groundup.pod.mounts" $at | nindent 6 }}
 volumes:
-  {{- include "groundup.api.volumes" $at | nindent 2 }}
+  {{- include "groundup.pod.volumes" $at | nindent 2 }}
 {{- end }}

@@ -16,11 +16,17 @@ image: {{ required (printf "images.tags.%s has no image" .image) (index .root.Va
 imagePullPolicy: {{ .root.Values.images.pull_policy }}
 {{- end }}
 
-{{/* A value by its dotted path, as JSON {"it": value}; null when it is absent. In: root, path. */}}
-{{- define "groundup.value" -}}
-{{- $here := .root.Values -}}
-{{- range splitList "." .path -}}
-{{- if kindIs "map" $here }}{{ $here = index $here . }}{{ else }}{{ $here = nil }}{{ end -}}
-{{- end -}}
-{{- dict "it" $here | toJson -}}
+{{/* What the values know under the first of several names, as JSON {"it": value}, or {}. In: map, names. */}}
+{{- define "groundup.known" -}}
+{{- $found := dict -}}
+{{- range .names }}{{ if and (not $found) (hasKey $.map .) }}{{ $_ := set $found "it" (get $.map .) }}{{ end }}{{ end -}}
+{{- $found | toJson -}}
+{{- end }}
+
+{{/* "true" unless the values switch an object off: <what>_<name>, or <what> alone. In: what, names, map of switches. */}}
+{{- define "groundup.on" -}}
+{{- $switches := list -}}
+{{- range .names }}{{ $switches = append $switches (printf "%s_%s" $.what .) }}{{ end -}}
+{{- $found := (include "groundup.known" (dict "map" .map "names" (append $switches .what)) | fromJson).it -}}
+{{- if or $found (kindIs "invalid" $found) }}true{{ end -}}
 {{- end }}

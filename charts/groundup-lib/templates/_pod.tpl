@@ -1,8 +1,8 @@
 {{/* What pods have in common: where they run, as whom, and what they wait for. */}}
 
-{{/* Node selector, tolerations and anti-affinity. In: root, component, label (key of .Values.labels). */}}
+{{/* Node selector, tolerations and anti-affinity. In: root, component, known (keys of .Values.labels), spread. */}}
 {{- define "groundup.pod.placement" -}}
-{{- $label := index .root.Values.labels .label -}}
+{{- $label := (include "groundup.known" (dict "map" .root.Values.labels "names" .known) | fromJson).it -}}
 nodeSelector:
   {{ $label.node_selector_key }}: {{ $label.node_selector_value }}
 {{- $tolerations := dig .root.Chart.Name dict (.root.Values.pod.tolerations | default dict) }}
@@ -56,25 +56,28 @@ resources:
 {{- end }}
 {{- end }}
 
-{{/* Names the pod waits for: "namespace:service,..." In: root, needs (an entry of dependencies.static). */}}
-{{- define "groundup.pod.neededServices" -}}
-{{- $root := .root -}}
-{{- $names := list -}}
-{{- range (.needs.services | default list) }}
-{{- $at := dict "root" $root "type" .service "endpoint" .endpoint }}
-{{- $names = append $names (printf "%s:%s" (include "groundup.endpoint.namespace" $at) (include "groundup.endpoint.service" $at)) }}
-{{- end }}
-{{- join "," $names -}}
-{{- end }}
-
 {{/*
-The init container that waits for what dependencies.static.<key> names, told in the variables kubernetes-entrypoint
-reads. Nothing at all when there is nothing to wait for: a container less to start. In: root, key.
+The init container that waits for an entry of dependencies.static, told in the variables kubernetes-entrypoint reads.
+Nothing at all when there is nothing to wait for: a container less to start. In: root, profile, needs.
 */}}
 {{- define "groundup.pod.wait" -}}
-{{- $needs := get (.root.Values.dependencies.static | default dict) .key | default dict -}}
-{{- $services := include "groundup.pod.neededServices" (dict "root" .root "needs" $needs) -}}
-{{- $jobs := join "," ($needs.jobs | default list) -}}
+{{- $at := . -}}
+{{- $needs := .needs | default dict -}}
+{{- $services := list -}}
+{{- range $needs.services -}}
+{{- $endpoint := dict "root" $at.root "type" .service "endpoint" .endpoint -}}
+{{- $services = append $services (printf "%s:%s" (include "groundup.endpoint.namespace" $endpoint) (include "groundup.endpoint.service" $endpoint)) -}}
+{{- end -}}
+{{- $jobs := list -}}
+{{- range $wanted := $needs.jobs -}}
+{{- $found := $wanted -}}
+{{- range $name, $job := $at.profile.jobs -}}
+{{- if and (not (hasKey $job "weight")) (has (trimPrefix (printf "%s-" $at.profile.service) $wanted) (append ($job.replaces | default list) $name)) -}}
+{{- $found = include "groundup.job.name" (dict "root" $at.root "profile" $at.profile "name" $name "job" $job) -}}
+{{- end -}}
+{{- end -}}
+{{- $jobs = append $jobs $found -}}
+{{- end -}}
 {{- if or $services $jobs $needs.pod -}}
 - name: init
   {{- include "groundup.image" (dict "root" .root "image" "dep_check") | nindent 2 }}
@@ -100,9 +103,9 @@ reads. Nothing at all when there is nothing to wait for: a container less to sta
     - name: PATH
       value: /usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/
     - name: DEPENDENCY_SERVICE
-      value: {{ $services | quote }}
+      value: {{ join "," $services | quote }}
     - name: DEPENDENCY_JOBS
-      value: {{ $jobs | quote }}
+      value: {{ $jobs | uniq | join "," | quote }}
     - name: DEPENDENCY_POD_JSON
       value: {{ if $needs.pod }}{{ $needs.pod | toJson | quote }}{{ else }}""{{ end }}
 {{- end }}
@@ -114,4 +117,76 @@ reads. Nothing at all when there is nothing to wait for: a container less to sta
 {{ .action }}
 {{ toYaml .probe.params }}
 {{- end }}
+{{- end }}
+
+{{/*
+Variables of a container. In: env (name -> text, or a map for valueFrom), envFrom (Secrets whose keys are variables).
+*/}}
+{{- define "groundup.pod.env" -}}
+{{- with .envFrom }}
+envFrom:
+  {{- range . }}
+  - secretRef:
+      name: {{ . }}
+  {{- end }}
+{{- end }}
+{{- with .env }}
+env:
+  {{- range $name, $from := . }}
+  - name: {{ $name }}
+    {{- if kindIs "map" $from }}
+    valueFrom:
+      {{- toYaml $from | nindent 6 }}
+    {{- else }}
+    value: {{ $from | quote }}
+    {{- end }}
+  {{- end }}
+{{- end }}
+{{- end }}
+
+{{/* Volumes of a service's pod. In: profile, volumes (the pod's own: [{path, volume: as Kubernetes takes it}]). */}}
+{{- define "groundup.pod.volumes" -}}
+- name: scratch
+  emptyDir: {}
+- name: etc
+  secret:
+    secretName: {{ .profile.service }}-etc
+    defaultMode: 0440
+- name: bin
+  configMap:
+    name: {{ .profile.service }}-bin
+    defaultMode: 0555
+{{- range .volumes }}
+- name: {{ base .path }}
+  {{- toYaml .volume | nindent 2 }}
+{{- end }}
+{{- end }}
+
+{{/* Where they are mounted. In: profile, volumes. */}}
+{{- define "groundup.pod.mounts" -}}
+- name: bin
+  mountPath: /opt/bin
+  readOnly: true
+{{- range .profile.scratch }}
+- name: scratch
+  mountPath: {{ . }}
+  subPath: {{ trimPrefix "/" . | replace "/" "-" }}
+{{- end }}
+{{- range $name, $file := .profile.config }}
+- name: etc
+  mountPath: {{ $file.path }}
+  subPath: {{ $name }}
+  readOnly: true
+{{- end }}
+{{- range .volumes }}
+- name: {{ base .path }}
+  mountPath: {{ .path }}
+  readOnly: {{ hasKey .volume "secret" }}
+{{- end }}
+{{- end }}
+
+{{/* Digests that roll a pod when its scripts or its configuration change. In: root, profile. */}}
+{{- define "groundup.digests" -}}
+configmap-bin-hash: {{ include "groundup.bin" . | sha256sum }}
+configmap-etc-hash: {{ include "groundup.etc" . | sha256sum }}
 {{- end }}

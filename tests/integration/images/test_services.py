@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from .conftest import Image
+
+CHARTS = Path(__file__).resolve().parents[3] / "charts"
 
 _MARIADB = """
 mariadb-install-db --user=mysql --skip-test-db >/dev/null 2>&1
@@ -21,6 +25,30 @@ rabbitmqctl --quiet wait --timeout 120 --pid $! || cat /tmp/log
 rabbitmqctl --quiet await_startup --timeout 60
 rabbitmqadmin --username=guest --password=guest list nodes -f bash
 grep -c 'Time to start RabbitMQ' /tmp/log
+"""
+
+_KEYSTONE = """
+cd /tmp
+printf '[database]\\nconnection = sqlite:////tmp/db\\n' > /etc/keystone/keystone.conf
+manage() { keystone-manage "$@" >log 2>&1 || { cat log; exit 1; }; }
+mkdir -m 700 /etc/keystone/fernet-keys
+python3 -c 'import sqlite3; sqlite3.connect("/tmp/db").execute("pragma journal_mode = wal")'
+manage db_sync; manage fernet_setup
+url=http://127.0.0.1:5000/v3
+manage bootstrap --bootstrap-password admin-word --bootstrap-region-id one --bootstrap-public-url $url \\
+  --bootstrap-internal-url $url --bootstrap-admin-url $url
+uwsgi --http-socket 127.0.0.1:5000 --need-app --master --disable-logging --buffer-size 65535 \\
+  --add-header "Connection: close" --module keystone.wsgi.api:application >uwsgi.log 2>&1 &
+export OS_AUTH_URL=$url OS_USERNAME=admin OS_PASSWORD=admin-word OS_PROJECT_NAME=admin OS_REGION_NAME=one \\
+  OS_INTERFACE=internal OS_USER_DOMAIN_NAME=Default OS_PROJECT_DOMAIN_NAME=Default OS_DEFAULT_DOMAIN=default
+for file in /mnt/first.json /mnt/first.json /mnt/second.json; do
+  echo "== $file"
+  python3 /mnt/identity.py $file || { cat uwsgi.log; exit 1; }
+done
+export OS_USERNAME=glance OS_PROJECT_NAME=service OS_USER_DOMAIN_NAME=service OS_PROJECT_DOMAIN_NAME=service
+for word in one-word other-word; do
+  OS_PASSWORD=$word openstack token issue -c project_id -f value >/dev/null 2>&1; echo "token with $word: $?"
+done
 """
 
 
@@ -67,3 +95,31 @@ def test_memcached_answers_as_nobody(image: Callable[[str], Image]) -> None:
 def test_dep_check_needs_nothing_else_and_ends_without_dependencies(image: Callable[[str], Image]) -> None:
     dep_check = image("dep-check")
     assert dep_check.run("/usr/local/bin/kubernetes-entrypoint").returncode == 0
+
+
+def test_the_identity_job_makes_users_services_and_endpoints_in_a_real_keystone_and_brings_them_up_to_date(
+    image: Callable[[str], Image], tmp_path: Path
+) -> None:
+    tmp_path.chmod(0o755)
+    shutil.copy(CHARTS / "groundup-lib/files/identity.py", tmp_path)
+    user = {"name": "glance", "domain": "service", "project": "service", "project_domain": "service"}
+    for file, word, public in (("first", "one-word", "http://a"), ("second", "other-word", "https://b")):
+        urls = {"public": public, "internal": "http://c", "admin": "http://c"}
+        wanted = {
+            "region": "one",
+            "users": [{**user, "password": word, "roles": ["admin", "service"]}],
+            "services": [{"type": "image", "name": "glance", "endpoints": urls}],
+        }
+        (tmp_path / f"{file}.json").write_text(json.dumps(wanted))
+    mounts = {"/mnt": tmp_path, "/etc/keystone": _owned(tmp_path / "etc", 42424)}
+    said = _run(image("openstack"), _KEYSTONE, uid=42424, mounts=mounts)
+    assert said.count("== ") == 3, said
+    first, again, second = (part.splitlines()[1:] for part in said.split("== ")[1:])
+    assert {"domain service: made", "user glance: made", "service glance (image): made"} <= set(first), said
+    assert "endpoint image public http://a: made" in first
+    assert [line for line in again if not line.endswith(": there")] == [
+        "user glance: admin, service of project service"
+    ]
+    assert {"user glance: password set", "endpoint image public https://b: was http://a"} <= set(second), said
+    assert second[-2:] == ["token with one-word: 1", "token with other-word: 0"], said
+    assert "-word" not in "".join([*first, *again, *second[:-2]])

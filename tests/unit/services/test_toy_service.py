@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import filecmp
 import json
 import os
@@ -82,7 +83,9 @@ def test_its_values_follow_from_its_record(made: dict[str, Any]) -> None:
     assert told["oslo_db"]["auth"]["toy"]["password"] == {"$secret": "toy/db"}
     assert told["identity"]["auth"]["toy"]["password"] == {"$secret": "toy/keystone"}
     assert told["toy_box"]["host_fqdn_override"] == {"public": {"host": "toys.lab.test"}}
-    assert set(values["images"]["tags"]) == {"toy_api", "toy_db_sync", "db_init", "dep_check"}
+    assert set(values["images"]["tags"]) == {
+        "toy_api", "toy_db_sync", "db_init", "ks_user", "rabbit_init", "dep_check",
+    }  # fmt: skip
 
 
 def test_its_secrets_have_names(made: dict[str, Any]) -> None:
@@ -114,6 +117,11 @@ def test_its_built_in_chart_renders(tree: Path, made: dict[str, Any]) -> None:
     service = objects["Service/toy-api"]["spec"]["ports"][0]
     assert (service["port"], service["nodePort"]) == (8123, 30123)
     assert "Deployment/toy-api" in objects
+    wanted = json.loads(base64.b64decode(objects["Secret/toy-etc"]["data"]["identity.json"]))
+    inner = "http://toy-api.openstack.svc.cluster.local:8123/v1"
+    urls = {"public": "https://toys.lab.test/v1", "internal": inner, "admin": inner}
+    assert wanted["services"] == [{"type": "toy-box", "name": "toy", "endpoints": urls}]
+    assert [(user["name"], user["password"]) for user in wanted["users"]] == [("toy", "toy/keystone")]
 
 
 def test_it_is_asked_by_the_verifier_of_its_record(made: dict[str, Any]) -> None:

@@ -1,16 +1,16 @@
 #!/bin/bash
-# Runs Keystone under Apache. start: waits for the keys the setup jobs write, then becomes Apache. stop: ends gracefully.
+# Runs an API under Apache. start FILE...: waits for the files, then becomes Apache. stop: ends gracefully.
 set -euo pipefail
 
 [ -r /etc/apache2/envvars ] && { set +u; . /etc/apache2/envvars; set -u; }
 
 start() {
-  # The kubelet brings the keys into a running pod within a minute; without them every login would fail.
-  local deadline=$((SECONDS + 180)) repository
-  for repository in /etc/keystone/fernet-keys /etc/keystone/credential-keys; do
-    until [ -s "$repository/0" ]; do
+  # The kubelet brings what jobs write into a running pod within a minute.
+  local deadline=$((SECONDS + 180)) file
+  for file in "$@"; do
+    until [ -s "$file" ]; do
       if [ $SECONDS -gt $deadline ]; then
-        echo "no keys in $repository: did the job that writes them finish?" >&2
+        echo "no $file: did the job that writes it finish?" >&2
         exit 1
       fi
       sleep 0.5
@@ -29,8 +29,8 @@ stop() {
   while kill -0 "$server" 2>/dev/null; do sleep 0.5; done
 }
 
-case ${1:-start} in
-  start) start ;;
+case ${1:-} in
+  start) shift; start "$@" ;;
   stop) stop ;;
-  *) echo "usage: $0 start|stop" >&2; exit 2 ;;
+  *) echo "usage: $0 start [FILE...] | stop" >&2; exit 2 ;;
 esac

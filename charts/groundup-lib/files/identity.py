@@ -1,0 +1,171 @@
+#!/usr/bin/env python3
+"""Make what a service needs in Keystone: its users with project and roles, its services and their endpoints.
+
+Usage: identity.py FILE      FILE: {region, users: [...], services: [...]}. The OS_* variables are the administrator's.
+
+One process and one token for all of it: the start of Python and its libraries is what such a job costs. Safe to repeat,
+and beside the jobs of other services: what another makes at the same moment is taken as it is.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+WAIT = 300.0  # seconds Keystone may be away
+PAUSE = 3.0
+UNAUTHORIZED, CONFLICT, SERVER_ERROR = 401, 409, 500
+
+
+def status(error: Exception) -> int | None:
+    """Return the HTTP status in an error of the SDK, None for no answer."""
+    code = getattr(error, "http_status", None) or getattr(error, "status_code", None)
+    return code if isinstance(code, int) else None
+
+
+def ensure(what: str, find: Callable[[], Any], create: Callable[[], Any]) -> Any:
+    """Return what ``find`` finds, made by ``create`` when it is missing."""
+    found = find()
+    if found is not None:
+        return found
+    try:
+        made = create()
+    except Exception as error:
+        if status(error) != CONFLICT or (found := find()) is None:
+            raise
+        return found
+    print(f"{what}: made", flush=True)
+    return made
+
+
+class Identity:
+    """Keystone, and what was found in it so far."""
+
+    def __init__(self, connection: Any) -> None:
+        self.connection, self.api = connection, connection.identity
+        self.domains: dict[str, str] = {}
+
+    def domain(self, name: str) -> str:
+        """Return the id of a domain. The charts write `default` for the one whose name is Default."""
+        if name.lower() == "default":
+            return "default"
+        if name not in self.domains:
+            found = ensure(
+                f"domain {name}", lambda: self.api.find_domain(name), lambda: self.api.create_domain(name=name)
+            )
+            self.domains[name] = found.id
+        return self.domains[name]
+
+    def user(self, wanted: dict[str, Any]) -> None:
+        """Make a user with its project and roles, and see that its password is the one it is to have."""
+        name, password = wanted["name"], wanted["password"]
+        home, where = self.domain(wanted["domain"]), self.domain(wanted["project_domain"])
+        project = ensure(
+            f"project {wanted['project']}",
+            lambda: self.api.find_project(wanted["project"], domain_id=where),
+            lambda: self.api.create_project(name=wanted["project"], domain_id=where),
+        )
+        user = ensure(
+            f"user {name}",
+            lambda: self.api.find_user(name, domain_id=home),
+            lambda: self.api.create_user(name=name, domain_id=home, password=password),
+        )
+        for each in wanted["roles"]:
+            role = ensure(
+                f"role {each}",
+                lambda each=each: self.api.find_role(each),
+                lambda each=each: self.api.create_role(name=each),
+            )
+            self.api.assign_project_role_to_user(project, user, role)
+        if not self.works(name, password, home, project.id):
+            self.api.update_user(user, password=password)
+            print(f"user {name}: password set", flush=True)
+        print(f"user {name}: {', '.join(wanted['roles'])} of project {wanted['project']}", flush=True)
+
+    def works(self, name: str, password: str, domain: str, project: str) -> bool:
+        """Return whether a password works. To set it again for nothing would end every token of the user."""
+        from keystoneauth1 import session
+        from keystoneauth1.identity import v3
+
+        admin = self.connection.session
+        account = v3.Password(
+            admin.auth.auth_url, username=name, password=password, user_domain_id=domain, project_id=project
+        )
+        try:
+            session.Session(auth=account, verify=admin.verify, timeout=60).get_token()
+        except Exception as error:
+            if status(error) != UNAUTHORIZED:
+                raise
+            return False
+        return True
+
+    def service(self, wanted: dict[str, Any], region: str) -> None:
+        """Make a service of the catalog with one endpoint an interface, and bring their URLs up to date."""
+        kind, name = wanted["type"], wanted["name"]
+        service = ensure(
+            f"service {name} ({kind})",
+            lambda: next((one for one in self.api.services(type=kind) if one.name == name), None),
+            lambda: self.api.create_service(type=kind, name=name),
+        )
+        found = [one for one in self.api.endpoints(service_id=service.id) if one.region_id == region]
+        for interface, url in wanted["endpoints"].items():
+            mine = [one for one in found if one.interface == interface]
+            what = f"endpoint {kind} {interface} {url}"
+            for surplus in mine[1:]:
+                self.api.delete_endpoint(surplus)
+                print(f"{what}: a second one, {surplus.url}, removed", flush=True)
+            if not mine:
+                self.api.create_endpoint(service_id=service.id, interface=interface, url=url, region_id=region)
+                print(f"{what}: made", flush=True)
+            elif mine[0].url != url:
+                print(f"{what}: was {mine[0].url}", flush=True)
+                self.api.update_endpoint(mine[0], url=url)
+            else:
+                print(f"{what}: there", flush=True)
+
+
+def converge(connection: Any, wanted: dict[str, Any]) -> None:
+    """Make everything in ``wanted``."""
+    identity = Identity(connection)
+    region = wanted["region"]
+    ensure(
+        f"region {region}",
+        lambda: identity.api.find_region(region),
+        lambda: identity.api.create_region(id=region),
+    )
+    for user in wanted["users"]:
+        identity.user(user)
+    for service in wanted["services"]:
+        identity.service(service, region)
+
+
+def patiently(work: Callable[[], None]) -> None:
+    """Do ``work``, again from its beginning as long as Keystone is away. What it refuses ends the program."""
+    end = time.monotonic() + WAIT
+    while True:
+        try:
+            return work()
+        except Exception as error:
+            refused = status(error)
+            if type(error).__module__.partition(".")[0] not in ("keystoneauth1", "openstack"):
+                raise
+            if (refused and refused < SERVER_ERROR) or time.monotonic() > end:
+                raise SystemExit(f"{type(error).__name__}: {error}") from None
+            print(f"Keystone does not answer yet: {type(error).__name__}", flush=True)
+            time.sleep(PAUSE)
+
+
+def main() -> None:
+    """Do what FILE says."""
+    import openstack
+
+    wanted = json.loads(Path(sys.argv[1]).read_text())
+    patiently(lambda: converge(openstack.connect(load_yaml_config=False), wanted))
+
+
+if __name__ == "__main__":
+    main()

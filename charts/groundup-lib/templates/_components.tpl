@@ -1,0 +1,160 @@
+{{/*
+The workloads of a service: APIs, workers, schedulers.
+
+Per component, <key> -> ...:
+  name      of the workload and its service account (default: <service>-<key>)
+  label     its label `component` (default: <key>)
+  known     names the values know it by, first one found wins: in manifests (deployment_<name>, pdb_<name>, service_<name>),
+            labels, network, dependencies.static and, under pod, replicas, resources, probes, ... (default: [<key>])
+  kind      Deployment or StatefulSet (default: Deployment)
+  image     key of images.tags
+  command   what runs; or, for an API,
+  uwsgi     key under conf of its uWSGI options, which become /etc/<service>/<key>.ini; or
+  apache    files Apache waits for before it starts
+  endpoint  its key under endpoints: it gets a Service with `portName`, a disruption budget and probes over HTTP
+  port      key under the endpoint's port (default: api)
+  check     command of its probes, when it has no endpoint
+  env, envFrom, volumes   see _pod.tpl
+*/}}
+{{- define "groundup.component" -}}
+{{- $component := .component -}}
+{{- $values := .root.Values -}}
+{{- $at := merge (dict "names" $component.known "map" $values.manifests) . -}}
+{{- if include "groundup.on" (merge (dict "what" (lower ($component.kind | default "Deployment"))) $at) }}{{ include "groundup.component.workload" . }}{{ end }}
+{{- if $component.endpoint }}
+{{- if include "groundup.on" (merge (dict "what" "service") $at) }}{{ include "groundup.component.service" . }}{{ end }}
+{{- if include "groundup.on" (merge (dict "what" "pdb") $at) }}
+{{- $budget := (include "groundup.known" (dict "map" $values.pod.lifecycle.disruption_budget "names" $component.known) | fromJson).it }}
+{{- include "groundup.disruptionBudget" (dict "root" .root "name" $component.name "component" $component.label "minimum" $budget.min_available) }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/* Port number of a component with an endpoint. In: root, component. */}}
+{{- define "groundup.component.port" -}}
+{{- include "groundup.endpoint.port" (dict "root" .root "type" .component.endpoint "endpoint" "internal" "port" .component.port) -}}
+{{- end }}
+
+{{/* An API's Service; with a node port it is what the site's edge balances over. */}}
+{{- define "groundup.component.service" -}}
+{{- $component := .component -}}
+{{- $network := (include "groundup.known" (dict "map" .root.Values.network "names" $component.known) | fromJson).it | default dict -}}
+{{- $port := dict "name" $component.portName "port" (include "groundup.component.port" . | int) -}}
+{{- $extra := "" -}}
+{{- if dig "node_port" "enabled" false $network -}}
+{{- $_ := set $port "nodePort" (int $network.node_port.port) -}}
+{{- $extra = printf "type: NodePort%s" (ternary "\nexternalTrafficPolicy: Local" "" (default false $network.external_policy_local)) -}}
+{{- end -}}
+{{- $name := include "groundup.endpoint.service" (dict "root" .root "type" $component.endpoint "endpoint" "internal") -}}
+{{- include "groundup.service" (dict "root" .root "name" $name "component" $component.label "ports" (list $port) "extra" $extra) }}
+{{- end }}
+
+{{/* The Deployment or StatefulSet. */}}
+{{- define "groundup.component.workload" -}}
+{{- $at := . -}}
+{{- $root := .root -}}
+{{- $component := .component -}}
+{{- $pod := .root.Values.pod -}}
+{{- $known := $component.known -}}
+{{- $labels := include "groundup.labels" (dict "root" $root "component" $component.label) -}}
+{{- $upgrades := $pod.lifecycle.upgrades.deployments -}}
+{{- $grace := (include "groundup.known" (dict "map" $pod.lifecycle.termination_grace_period "names" $known) | fromJson).it | default dict }}
+---
+apiVersion: apps/v1
+kind: {{ $component.kind | default "Deployment" }}
+metadata:
+  name: {{ $component.name }}
+  labels:
+    {{- $labels | nindent 4 }}
+spec:
+  replicas: {{ (include "groundup.known" (dict "map" $pod.replicas "names" $known) | fromJson).it }}
+  {{- if eq ($component.kind | default "") "StatefulSet" }}
+  serviceName: {{ $component.name }}
+  podManagementPolicy: Parallel
+  {{- else }}
+  revisionHistoryLimit: {{ $upgrades.revision_history }}
+  strategy:
+    type: {{ $upgrades.pod_replacement_strategy }}
+    {{- if eq $upgrades.pod_replacement_strategy "RollingUpdate" }}
+    rollingUpdate:
+      maxUnavailable: {{ $upgrades.rolling_update.max_unavailable }}
+      maxSurge: {{ $upgrades.rolling_update.max_surge }}
+    {{- end }}
+  {{- end }}
+  selector:
+    matchLabels:
+      {{- $labels | nindent 6 }}
+  template:
+    metadata:
+      labels:
+        {{- $labels | nindent 8 }}
+      annotations:
+        {{- include "groundup.digests" . | nindent 8 }}
+    spec:
+      serviceAccountName: {{ $component.name }}
+      enableServiceLinks: false
+      terminationGracePeriodSeconds: {{ $grace.timeout | default 30 }}
+      {{- include "groundup.pod.security" (dict "user" .profile.user) | nindent 6 }}
+      {{- include "groundup.pod.placement" (dict "root" $root "component" $component.label "known" $known "spread" true) | nindent 6 }}
+      {{- $needs := (include "groundup.known" (dict "map" $root.Values.dependencies.static "names" $known) | fromJson).it }}
+      {{- with include "groundup.pod.wait" (merge (dict "needs" $needs) $at) }}
+      initContainers:
+        {{- . | nindent 8 }}
+      {{- end }}
+      containers:
+        - name: {{ $component.name }}
+          {{- include "groundup.image" (dict "root" $root "image" $component.image) | nindent 10 }}
+          command: {{ toJson $component.command }}
+          {{- if $component.endpoint }}
+          # A database whose host has died answers nothing and refuses nothing: without an end to waiting, all threads of
+          # an API would hang in connections it keeps to it. Only here: what jobs ask the database may take its time.
+          {{- range .profile.databases }}{{ if . }}
+          {{- $_ := set $component "env" (merge ($component.env | default dict) (dict (printf "OS_%s__CONNECTION_PARAMETERS" (upper .)) "connect_timeout=5&read_timeout=15&write_timeout=15")) }}
+          {{- end }}{{ end }}
+          {{- end }}
+          {{- include "groundup.pod.env" $component | nindent 10 }}
+          {{- include "groundup.pod.containerSecurity" . | nindent 10 }}
+          {{- include "groundup.pod.resources" (dict "root" $root "resources" (include "groundup.known" (dict "map" $pod.resources "names" $known) | fromJson).it) | nindent 10 }}
+          {{- with $component.stop }}
+          lifecycle:
+            preStop:
+              {{- toYaml . | nindent 14 }}
+          {{- end }}
+          {{- if $component.endpoint }}
+          ports:
+            - name: {{ $component.portName }}
+              containerPort: {{ include "groundup.component.port" $at }}
+          {{- end }}
+          {{- include "groundup.component.probes" $at | nindent 10 }}
+          volumeMounts:
+            {{- include "groundup.pod.mounts" (merge (dict "volumes" $component.volumes) $at) | nindent 12 }}
+      volumes:
+        {{- include "groundup.pod.volumes" (merge (dict "volumes" $component.volumes) $at) | nindent 8 }}
+{{- end }}
+
+{{/*
+Probes: of an API its version page or health check, of others the command they name. Settings are the only entry under
+pod.probes.<known>, the charts' name of the container.
+*/}}
+{{- define "groundup.component.probes" -}}
+{{- $component := .component -}}
+{{- $check := "" -}}
+{{- if $component.endpoint -}}
+{{- $path := dig $component.endpoint "path" "healthcheck" "" .root.Values.endpoints | default "/" -}}
+{{- $check = printf "httpGet:\n  path: %s\n  port: %s" $path (include "groundup.component.port" .) -}}
+{{- else if $component.check -}}
+{{- $check = dict "exec" (dict "command" $component.check) | toYaml -}}
+{{- end -}}
+{{- if $check -}}
+{{- $entry := (include "groundup.known" (dict "map" (.root.Values.pod.probes | default dict) "names" $component.known) | fromJson).it | default dict -}}
+{{- $written := first (concat (values $entry) (list dict)) -}}
+{{- range $probe, $delay := dict "readiness" 5 "liveness" 60 -}}
+{{- $own := get $written $probe | default dict -}}
+{{- $params := $own.params | default (dict "initialDelaySeconds" $delay "periodSeconds" 15 "timeoutSeconds" 10) -}}
+{{- with include "groundup.pod.probe" (dict "probe" (dict "enabled" (or (not (hasKey $own "enabled")) $own.enabled) "params" $params) "action" $check) }}
+{{ $probe }}Probe:
+  {{- . | nindent 2 }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}

@@ -1,1 +1,0 @@
-../../groundup-lib/files/db-init.py

@@ -1,0 +1,172 @@
+"""The job that makes a service's users, services and endpoints; against a real Keystone in tests/unit/images."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from .conftest import script
+
+identity = script("groundup-lib/files/identity.py")
+USER = {
+    "name": "glance", "password": "word", "domain": "service", "project": "service", "project_domain": "Default",
+    "roles": ["admin", "service"],
+}  # fmt: skip
+URLS = {"public": "https://image.lab.test", "internal": "http://glance-api:9292", "admin": "http://glance-api:9292"}
+WANTED = {"region": "one", "users": [USER], "services": [{"type": "image", "name": "glance", "endpoints": URLS}]}
+
+
+class RefusedError(Exception):
+    """What the SDK raises for an answer with an error's status."""
+
+    def __init__(self, http_status: int | None) -> None:
+        super().__init__(f"HTTP {http_status}")
+        self.http_status = http_status
+
+
+RefusedError.__module__ = "keystoneauth1.exceptions.http"
+
+
+class Keystone:
+    """As much of the SDK's identity proxy as the script talks to; kinds of things by name."""
+
+    def __init__(self) -> None:
+        self.kept: dict[str, list[Any]] = {}
+        self.calls: list[str] = []
+        self.before_create: Callable[[str, dict[str, Any]], None] = lambda _kind, _attributes: None
+
+    def __getattr__(self, call: str) -> Callable[..., Any]:
+        verb, _, kind = call.partition("_")
+        if verb == "find":
+            return lambda name, **at: next(iter(self.of(kind, id=name) or self.of(kind, name=name, **at)), None)
+        if verb == "create":
+            return lambda **attributes: self.create(kind, attributes)
+        if verb == "update":
+            return lambda item, **changes: (self.calls.append(call), item.__dict__.update(changes))
+        if verb == "delete":
+            return lambda item: (self.calls.append(call), self.kept[kind].remove(item))
+        return lambda **at: self.of(call.removesuffix("s"), **at)
+
+    def assign_project_role_to_user(self, project: Any, user: Any, role: Any) -> None:
+        user.roles = {*getattr(user, "roles", ()), (project.id, role.name)}
+
+    def of(self, kind: str, **at: Any) -> list[Any]:
+        return [item for item in self.kept.get(kind, []) if at.items() <= item.__dict__.items()]
+
+    def create(self, kind: str, attributes: dict[str, Any]) -> Any:
+        self.calls.append(f"create_{kind}")
+        self.before_create(kind, attributes)
+        item = SimpleNamespace(**{"id": f"{kind}-{len(self.kept.get(kind, []))}", **attributes})
+        self.kept.setdefault(kind, []).append(item)
+        return item
+
+
+@pytest.fixture
+def keystone(monkeypatch: pytest.MonkeyPatch) -> Keystone:
+    found = Keystone()
+
+    def works(_self: Any, name: str, password: str, domain: str, _project: str) -> bool:
+        return any(user.password == password for user in found.of("user", name=name, domain_id=domain))
+
+    monkeypatch.setattr(identity.Identity, "works", works)
+    return found
+
+
+def converge(keystone: Keystone, wanted: dict[str, Any] = WANTED) -> list[str]:
+    """Run the script's work and return the calls that changed something."""
+    keystone.calls.clear()
+    identity.converge(SimpleNamespace(identity=keystone), wanted)
+    return list(keystone.calls)
+
+
+def test_everything_is_made_once(keystone: Keystone, capsys: pytest.CaptureFixture[str]) -> None:
+    converge(keystone)
+    (user,), (service,) = keystone.of("user"), keystone.of("service")
+    assert (user.name, user.domain_id, user.roles) == (
+        "glance",
+        keystone.of("domain")[0].id,
+        {("project-0", "admin"), ("project-0", "service")},
+    )
+    assert keystone.of("project")[0].domain_id == "default"
+    assert {end.interface: end.url for end in keystone.of("endpoint", service_id=service.id, region_id="one")} == URLS
+    assert converge(keystone) == []
+    assert "endpoint image public https://image.lab.test: made" in (said := capsys.readouterr().out)
+    assert "word" not in said
+
+
+def test_a_password_is_set_only_when_the_old_one_does_not_work(
+    keystone: Keystone, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Keystone ends every token of a user whose password is set, be it the same one."""
+    converge(keystone)
+    assert converge(keystone, {**WANTED, "users": [{**USER, "password": "another"}]}) == ["update_user"]
+    assert keystone.of("user")[0].password == "another"
+    assert "another" not in capsys.readouterr().out
+
+
+def test_an_endpoint_is_brought_up_to_date_and_others_of_its_interface_go(keystone: Keystone) -> None:
+    converge(keystone)
+    service = keystone.of("service")[0].id
+    keystone.create("endpoint", {"service_id": service, "interface": "admin", "url": "http://old", "region_id": "one"})
+    keystone.create("endpoint", {"service_id": service, "interface": "admin", "url": "http://it", "region_id": "two"})
+    moved = {**URLS, "public": "https://elsewhere"}
+    assert converge(keystone, {**WANTED, "services": [{"type": "image", "name": "glance", "endpoints": moved}]}) == [
+        "update_endpoint",
+        "delete_endpoint",
+    ]
+    assert {end.interface: end.url for end in keystone.of("endpoint", region_id="one")} == moved
+    assert len(keystone.of("endpoint", region_id="two")) == 1
+
+
+def test_what_the_job_of_another_service_makes_at_the_same_moment_is_taken_as_it_is(keystone: Keystone) -> None:
+    def another_was_first(kind: str, attributes: dict[str, Any]) -> None:
+        if kind in ("domain", "project", "role"):
+            keystone.kept.setdefault(kind, []).append(SimpleNamespace(id=f"theirs-{kind}", **attributes))
+            raise RefusedError(409)
+
+    keystone.before_create = another_was_first
+    converge(keystone)
+    assert [item.id for kind in ("domain", "project") for item in keystone.of(kind)] == [
+        "theirs-domain",
+        "theirs-project",
+    ]
+
+
+def test_it_waits_for_a_keystone_that_is_away_and_not_for_one_that_refuses(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    naps: list[float] = []
+    monkeypatch.setattr(identity.time, "sleep", naps.append)
+    answers: list[int | None] = [None, 503, 401]
+
+    def work() -> None:
+        raise RefusedError(answers.pop(0))
+
+    with pytest.raises(SystemExit, match="HTTP 401"):
+        identity.patiently(work)
+    assert len(naps) == 2
+    assert "Keystone does not answer yet" in capsys.readouterr().out
+
+
+def test_it_does_not_wait_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(identity, "WAIT", -1.0)
+
+    def work() -> None:
+        raise RefusedError(None)
+
+    with pytest.raises(SystemExit, match="RefusedError"):
+        identity.patiently(work)
+
+
+def test_it_reads_what_the_chart_writes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, keystone: Keystone) -> None:
+    path = tmp_path / "identity.json"
+    path.write_text(json.dumps(WANTED))
+    monkeypatch.setattr(identity.sys, "argv", ["identity.py", str(path)])
+    monkeypatch.setattr("openstack.connect", lambda **_: SimpleNamespace(identity=keystone))
+    identity.main()
+    assert [user.name for user in keystone.of("user")] == ["glance"]
