@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import configparser
 import json
+import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -12,22 +13,26 @@ from typing import Any
 
 import pytest
 
-from .conftest import objects
+from .conftest import ROOT, objects
 
 TOY = Path(__file__).parent / "toy"
 Toy = Callable[..., dict[str, dict[str, Any]]]
 
 
 @pytest.fixture(scope="module")
-def toy(helm: Path) -> Toy:
+def toy(helm: Path, tmp_path_factory: pytest.TempPathFactory) -> Toy:
     """A function that renders the toy service with other values and returns its objects by kind and name."""
+    chart = tmp_path_factory.mktemp("charts") / "toy"
+    shutil.copytree(TOY, chart)
+    (chart / "charts").mkdir()
+    (chart / "charts/groundup-lib").symlink_to(ROOT / "charts/groundup-lib")
 
     def run(**values: str) -> dict[str, dict[str, Any]]:
         said = [
             argument for path, value in values.items() for argument in ("--set", f"{path.replace('__', '.')}={value}")
         ]
         done = subprocess.run(
-            [helm, "template", "toy", TOY, "--namespace", "openstack", *said],
+            [helm, "template", "toy", chart, "--namespace", "openstack", *said],
             capture_output=True, text=True, check=False,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr

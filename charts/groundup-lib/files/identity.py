@@ -13,6 +13,7 @@ import json
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -75,11 +76,7 @@ class Identity:
             lambda: self.api.create_user(name=name, domain_id=home, password=password),
         )
         for each in wanted["roles"]:
-            role = ensure(
-                f"role {each}",
-                lambda each=each: self.api.find_role(each),
-                lambda each=each: self.api.create_role(name=each),
-            )
+            role = ensure(f"role {each}", partial(self.api.find_role, each), partial(self.api.create_role, name=each))
             self.api.assign_project_role_to_user(project, user, role)
         if not self.works(name, password, home, project.id):
             self.api.update_user(user, password=password)

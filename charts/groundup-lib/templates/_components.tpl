@@ -11,7 +11,8 @@ Per component, <key> -> ...:
   command   what runs; or, for an API,
   uwsgi     key under conf of its uWSGI options, which become /etc/<service>/<key>.ini; or
   apache    files Apache waits for before it starts
-  endpoint  its key under endpoints: it gets a Service with `portName`, a disruption budget and probes over HTTP
+  endpoint  its key under endpoints: it gets a Service with `portName`, probes over HTTP and, where the values know one, a
+            disruption budget
   port      key under the endpoint's port (default: api)
   check     command of its probes, when it has no endpoint
   env, envFrom, volumes   see _pod.tpl
@@ -23,8 +24,8 @@ Per component, <key> -> ...:
 {{- if include "groundup.on" (merge (dict "what" (lower ($component.kind | default "Deployment"))) $at) }}{{ include "groundup.component.workload" . }}{{ end }}
 {{- if $component.endpoint }}
 {{- if include "groundup.on" (merge (dict "what" "service") $at) }}{{ include "groundup.component.service" . }}{{ end }}
-{{- if include "groundup.on" (merge (dict "what" "pdb") $at) }}
 {{- $budget := (include "groundup.known" (dict "map" $values.pod.lifecycle.disruption_budget "names" $component.known) | fromJson).it }}
+{{- if and $budget (include "groundup.on" (merge (dict "what" "pdb") $at)) }}
 {{- include "groundup.disruptionBudget" (dict "root" .root "name" $component.name "component" $component.label "minimum" $budget.min_available) }}
 {{- end }}
 {{- end }}

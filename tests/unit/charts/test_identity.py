@@ -47,21 +47,25 @@ class Keystone:
         if verb == "create":
             return lambda **attributes: self.create(kind, attributes)
         if verb == "update":
-            return lambda item, **changes: (self.calls.append(call), item.__dict__.update(changes))
+            return lambda item, **changes: self.change(call, item, changes)
         if verb == "delete":
-            return lambda item: (self.calls.append(call), self.kept[kind].remove(item))
+            return lambda item: self.change(call, item, {"gone": True})
         return lambda **at: self.of(call.removesuffix("s"), **at)
 
     def assign_project_role_to_user(self, project: Any, user: Any, role: Any) -> None:
         user.roles = {*getattr(user, "roles", ()), (project.id, role.name)}
 
     def of(self, kind: str, **at: Any) -> list[Any]:
-        return [item for item in self.kept.get(kind, []) if at.items() <= item.__dict__.items()]
+        return [item for item in self.kept.get(kind, []) if {**at, "gone": False}.items() <= item.__dict__.items()]
+
+    def change(self, call: str, item: Any, changes: dict[str, Any]) -> None:
+        self.calls.append(call)
+        item.__dict__.update(changes)
 
     def create(self, kind: str, attributes: dict[str, Any]) -> Any:
         self.calls.append(f"create_{kind}")
         self.before_create(kind, attributes)
-        item = SimpleNamespace(**{"id": f"{kind}-{len(self.kept.get(kind, []))}", **attributes})
+        item = SimpleNamespace(**{"id": f"{kind}-{len(self.kept.get(kind, []))}", "gone": False, **attributes})
         self.kept.setdefault(kind, []).append(item)
         return item
 
@@ -126,7 +130,7 @@ def test_an_endpoint_is_brought_up_to_date_and_others_of_its_interface_go(keysto
 def test_what_the_job_of_another_service_makes_at_the_same_moment_is_taken_as_it_is(keystone: Keystone) -> None:
     def another_was_first(kind: str, attributes: dict[str, Any]) -> None:
         if kind in ("domain", "project", "role"):
-            keystone.kept.setdefault(kind, []).append(SimpleNamespace(id=f"theirs-{kind}", **attributes))
+            keystone.kept.setdefault(kind, []).append(SimpleNamespace(id=f"theirs-{kind}", gone=False, **attributes))
             raise RefusedError(409)
 
     keystone.before_create = another_was_first
