@@ -52,7 +52,7 @@ from ansible import context
 from ansible.errors import AnsibleParserError
 from ansible.plugins.inventory import BaseInventoryPlugin
 from ansible.template import trust_as_template
-from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.layers import ABSENT, LAYERS, groups_of
+from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.layers import ABSENT, LAYERS, REFUSED, groups_of
 from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.roles import ROLES
 from ansible_collections.groundup.cloud.plugins.plugin_utils.lifetime import end_workers_with_run
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
@@ -118,11 +118,11 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # ansible shi
             everything.set_variable(name, _trusted(value, known))
         # What plays name must exist without machines. Metal fills ABSENT in a dry run.
         named = {layer.group for layer in LAYERS.values()} - {"all", "localhost"}
-        for group in (*ROLES, *sorted(named), "provisioner_existing", ABSENT):
+        for group in (*ROLES, *sorted(named), "provisioner_existing", ABSENT, REFUSED):
             inventory.add_group(group)
         for host in plan.hosts.values():
             place = (f"rack_{host.rack.replace('-', '_')}", f"provisioner_{host.provisioner}")
-            for group in (*groups_of(host.roles, node=bool(host.node_labels)), *place):
+            for group in (*groups_of(host.roles, node=bool(host.node_labels)), *place, *[REFUSED] * bool(errors)):
                 if group not in inventory.groups:
                     inventory.add_group(group)
                 inventory.add_host(host.name, group)

@@ -119,3 +119,11 @@ def test_only_site_files_are_taken(tmp_path: Path, name: str, text: str, ours: b
     path = tmp_path / name
     path.write_text(text)
     assert InventoryModule().verify_file(str(path)) is ours
+
+
+def test_every_host_of_a_plan_with_an_error_is_refused_and_no_other(tmp_path: Path) -> None:
+    assert members(inventory(LAB))["refused"] == set()
+    path = tmp_path / "site.yml"
+    path.write_text(LAB.read_text() + "access: {host_keys: {nobody: ssh-ed25519 AAAA}}\n")
+    groups = members(inventory(path))
+    assert groups["refused"] == groups["all"]
