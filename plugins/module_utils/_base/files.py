@@ -22,17 +22,9 @@ def write_file(
     valid: Callable[[Path], object] | None = None,
     before: Callable[[], object] | None = None,
 ) -> None:
-    """Replace ``path`` by ``data``; a missing directory is made.
+    """Replace ``path`` by ``data`` with ``mode`` from the first byte on; a missing directory is made. Raises OSError.
 
-    Args:
-        path: the file.
-        data: all of its new content.
-        mode: its permissions, from the first byte on.
-        valid: is given the new file before it replaces the old one, and raises when it is no good.
-        before: is called just before the replacement.
-
-    Raises:
-        OSError: it cannot be written.
+    ``valid`` is given the new file and raises when it is no good; ``before`` is called just before the replacement.
     """
     temporary = _beside(path, data, mode=mode)
     try:

@@ -25,14 +25,8 @@ def run(
 ) -> str:
     """Return what ``argv`` printed on standard output. Raises GroundupError when it fails, is missing or hangs.
 
-    Args:
-        argv: the program and its arguments; no secret is among them.
-        why: why it matters, for the error.
-        remedy: what to do, for the error.
-        stdin: given to the program, and shown when it fails.
-        timeout: seconds.
-        environment: the program's, in place of this process's own.
-        inherits: open files the program gets, such as a lock.
+    ``argv`` and ``stdin`` hold no secret: the error shows them, with ``why`` and ``remedy``. The ``environment`` takes
+    the place of this process's own; the program ``inherits`` open files, such as a lock. ``timeout`` is in seconds.
     """
     done = attempt(argv, stdin=stdin, timeout=timeout, environment=environment, inherits=inherits)
     if done.returncode:

@@ -10,12 +10,9 @@ Pending = TypeVar("Pending")
 
 
 def wait_until(pending: Callable[[], Pending], *, timeout: float, pause: float = 0.5) -> Pending:
-    """Ask until ``pending`` returns something false, or ``timeout`` is over; return its last answer.
+    """Ask every ``pause`` seconds until nothing is ``pending`` or ``timeout`` seconds are over; return the last answer.
 
-    Args:
-        pending: returns what is still missing, such as a reason or a list of names; false when there is nothing left.
-        timeout: seconds; it is asked once more when they are over.
-        pause: seconds between two questions.
+    ``pending`` returns what is still missing, such as a reason or names; something false when nothing is.
     """
     deadline = time.monotonic() + timeout
     while (missing := pending()) and time.monotonic() < deadline:

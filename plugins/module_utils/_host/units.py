@@ -56,15 +56,10 @@ class Unit:
         healthy: Callable[[], object] | None = None,
         marks: Path | None = None,
     ) -> None:
-        """Name the unit.
+        """Name the unit, and what makes it take up changed files.
 
-        Args:
-            changes: where changes are noted.
-            name: of the unit.
-            on_change: what makes it take up changed files.
-            healthy: is called after a start, and raises when the unit does not serve; systemd takes one that ends at
-                once for started.
-            marks: directory of the marks, another one only in tests.
+        ``healthy`` is called after a start and raises when the unit does not serve, because systemd takes one that ends
+        at once for started. ``marks`` is another directory only in tests.
         """
         self._changes = changes
         self._name = name

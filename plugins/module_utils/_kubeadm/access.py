@@ -38,16 +38,9 @@ def admin_kubeconfig(host: NodeHost, *, server: str, may_miss: bool) -> str | No
 
 
 def invite(host: NodeHost, *, server: str, control: bool) -> Join:
-    """Make a bootstrap token that works, and for control hosts put the certificates into the cluster.
+    """Make a bootstrap token that works, and for ``control`` hosts put the certificates into the cluster.
 
-    Args:
-        host: the control host.
-        server: https URL of its own API server.
-        control: whether control-plane nodes are invited, too.
-
-    Raises:
-        GroundupError: kubeadm failed, or the token was not signed in a minute.
-        OSError: the host's files cannot be read.
+    ``server`` is the https URL of the host's own API server. Raises GroundupError, OSError.
     """
     command = ["kubeadm", "token", "create", "--ttl", LIFE, "--description", "joins of one run of groundup.cloud"]
     printed = host.run(

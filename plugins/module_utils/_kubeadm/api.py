@@ -42,11 +42,7 @@ class NodeApi:
         self._connection.close()
 
     def request(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """Send one request and return the answer's JSON.
-
-        Raises:
-            NodeApiError: the server cannot be reached (status 0) or refuses (its status and message).
-        """
+        """Send one request and return the answer's JSON. Raises NodeApiError with the server's status and message."""
         status, text = self.raw(method, path, None if body is None else json.dumps(body).encode())
         if status >= http.HTTPStatus.BAD_REQUEST:
             raise NodeApiError(_message(text, status), status=status)

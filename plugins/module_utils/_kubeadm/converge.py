@@ -36,20 +36,11 @@ def converge(
     check: bool,
     rolling_restart: bool = False,
 ) -> NodeResult:
-    """Bring the host nearest to ``node``: a member when it can be, else prepared.
+    """Bring the host nearest to ``node``: a member when it can be, else prepared. Raises GroundupError, OSError.
 
-    Args:
-        node: what the host is to become.
-        host: the edge to the host.
-        join: the invitation; with it a prepared host joins and nothing else is looked at.
-        expected_ca: SHA-256 of the cluster's CA when the controller knows the cluster: then it is never made anew.
-        rolling_restart: do what takes etcd and the API of a control host away for a while; without it the result only
-            says what is due.
-        check: say what would be done and do nothing.
-
-    Raises:
-        GroundupError: the host is refused or a step failed.
-        OSError: the host's files cannot be read or written.
+    With ``join``, the invitation, a prepared host joins, and nothing else is looked at. With ``expected_ca``, the
+    SHA-256 of the cluster's CA, the cluster is never made anew. Without ``rolling_restart`` the result only says what
+    is due that takes etcd and the API of a control host away for a while.
     """
     with nullcontext() if check else host.alone():
         result = NodeResult(changes=Changes(check=check))

@@ -65,13 +65,10 @@ def published_digest(url: str) -> str:
 
 
 def fetch(download: Download, path: Path, *, sha256: str, before: Callable[[], None] | None = None) -> None:
-    """Download a file to ``path``, or unpack an archive into it, mode 0755.
+    """Download a file to ``path``, or unpack an archive into it, mode 0755; ``before`` is called before a replacement.
 
-    ``before`` is called just before the file is replaced.
-
-    Raises:
-        GroundupError: the file server does not give it, or gives something with another digest.
-        OSError: it cannot be written here.
+    Raises GroundupError when the file server does not give it, or gives something with another digest; OSError when it
+    cannot be written here.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     digest = hashlib.sha256()

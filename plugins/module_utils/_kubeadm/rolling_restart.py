@@ -22,8 +22,7 @@ PATIENCE = 60.0  # seconds for the host before to come back
 def wait_until_spared(node: Node, host: NodeHost) -> None:
     """Wait until the cluster can do without ``node``: a quorum of etcd, and their API servers, beside it.
 
-    Raises:
-        GroundupError: it cannot after a minute.
+    Raises GroundupError when it cannot after a minute.
     """
 
     def serves(address: str) -> str | None:

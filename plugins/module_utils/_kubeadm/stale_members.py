@@ -48,18 +48,10 @@ def remove_stale_members(
     api: NodeApi,
     changes: Changes,
 ) -> None:
-    """Remove the etcd members and Nodes that ``hosts`` left behind.
+    """Remove the etcd members and Nodes that empty ``hosts`` left behind; ``contact`` is the host this runs on.
 
-    Args:
-        hosts: who is empty.
-        contact: name of the control host this runs on.
-        etcd: the cluster's etcd.
-        api: the API server of this host.
-        changes: where changes are noted.
-
-    Raises:
-        GroundupError: something still answers, etcd has no quorum, or it refuses.
-        NodeApiError: etcd or the API does not answer.
+    Raises GroundupError when something still answers, etcd has no quorum, or it refuses; NodeApiError when etcd or the
+    API does not answer.
     """
     members = etcd.members() if any(host.control for host in hosts) else ()
     stale = {host.name: _stale(host, members) for host in hosts if host.control}

@@ -1,9 +1,9 @@
 """What a host is to the cluster, recognised from what kubeadm and the kubelet left on it: there are no marker files.
 
-The evidence that init or join came to its end is ``kubelet.conf`` naming the kubelet's own rotating certificate:
-``kubeadm init`` writes that in its phase kubelet-finalize, after every phase another node depends on, and on a joining
-host the kubelet writes it itself once the cluster has signed its certificate, for a control host only after its etcd
-has joined. Before that, nobody relies on the host, and it may be reset.
+An init or join came to its end when ``kubelet.conf`` names the kubelet's own rotating certificate. ``kubeadm init``
+writes that in its phase kubelet-finalize, after every phase another node depends on; on a joining host the kubelet
+writes it once the cluster has signed its certificate, on a control host only after its etcd has joined. Before that,
+nobody relies on the host, and it may be reset.
 """
 
 from __future__ import annotations
@@ -68,16 +68,9 @@ def observe(paths: Paths) -> ObservedState:
 
 
 def classify(found: ObservedState, node: Node, *, expected_ca: str | None) -> Membership:
-    """Say what the host is to ``node``'s cluster.
+    """Say what the host is to ``node``'s cluster, which is known by the SHA-256 of its CA, or by its endpoint.
 
-    Args:
-        found: what was found.
-        node: what the host is to become.
-        expected_ca: SHA-256 of the cluster's CA certificate when the controller knows it, else None: then a host is
-            ours when its kubeconfig files name the cluster's endpoint.
-
-    Raises:
-        GroundupError: the host belongs to another cluster, or is a member with another role.
+    Raises GroundupError for a host of another cluster, and for a member with another role.
     """
     if not (any(found.kubeconfigs.values()) or found.leftovers or found.manifests or found.ca):
         return Membership.BLANK
