@@ -35,17 +35,16 @@ def test_a_root_that_cannot_be_unpacked_is_named_with_what_tar_said_and_leaves_n
     root = supply.Artifact(
         name="root", kind="root", version="13", key="0" * 16, path=archive, sha256=file_digest(archive), image=None
     )
-    with pytest.raises(GroundupError, match=r"root file system root 13 cannot be unpacked: .*tar") as caught:
+    with pytest.raises(GroundupError, match=r"(?s)tar .*exit code 2: zstd: .* unsupported format.* root 13") as caught:
         unpacked(root)
-    assert caught.value.where == str(cache / "unpacked")
-    assert "make room" in caught.value.remedy
+    assert f"make room in {cache / 'unpacked'}" in caught.value.remedy
     assert [path.name for path in (cache / "unpacked").iterdir()] == [".root.lock"]
 
 
 def test_a_tree_that_cannot_be_removed_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program(tmp_path / "bin", "rm", "echo 'rm: cannot remove: Device or resource busy' >&2; exit 1")
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
-    with pytest.raises(GroundupError, match="tree cannot be removed: rm: cannot remove: Device or resource busy"):
+    with pytest.raises(GroundupError, match=r"(?s)rm .*exit code 1: rm: cannot remove: Device or .*/tree"):
         remove_tree(tmp_path / "tree")
 
 
@@ -56,8 +55,8 @@ def test_apt_settings_that_cannot_be_read_are_told_with_apts_own_words(
     if broken:
         program(tmp_path / "bin", "apt-config", "echo 'E: Syntax error apt.conf:1' >&2; exit 100")
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
-    said = "E: Syntax error" if broken else "No such file"
-    with pytest.raises(GroundupError, match=f"apt's settings cannot be read: .*{said}"):
+    fault = "dump failed with exit code 100: E: Syntax error" if broken else "cannot be run: no such program"
+    with pytest.raises(GroundupError, match=f"apt-config {fault}"):
         machine.apt_options()
 
 

@@ -10,11 +10,11 @@ import os
 import platform
 import re
 import shlex
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from ....module_utils._base.run import run
 from ...errors import GroundupError
 
 CA_BUNDLE = "/etc/ssl/certs/ca-certificates.crt"
@@ -67,16 +67,11 @@ def apt_lines(suite: str, *, etc: Path = Path("/etc")) -> tuple[str, ...]:
 
 def apt_options() -> tuple[str, ...]:
     """Return the proxy and certificate settings of the machine's apt, in the form of apt.conf lines."""
-    try:
-        dump = subprocess.run(["apt-config", "dump"], check=True, capture_output=True, text=True).stdout
-    except (OSError, subprocess.CalledProcessError) as error:
-        fault = error.stderr.strip() if isinstance(error, subprocess.CalledProcessError) else str(error)
-        raise GroundupError(
-            f"apt's settings cannot be read: {fault}",
-            where="apt-config dump",
-            why="root file systems and images are made from this machine's package mirrors",
-            remedy="run `apt-config dump` and correct what it says; the machine must be a Debian",
-        ) from error
+    dump = run(
+        ["apt-config", "dump"],
+        why="root file systems and images are made from this machine's package mirrors",
+        remedy="run `apt-config dump` and correct what it says; the machine must be a Debian",
+    )
     wanted = re.compile(r"^Acquire::(https?|Retries|ForceIPv[46])\b.*\"[^\"]+\";$")
     return tuple(line for line in dump.splitlines() if wanted.match(line))
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.metadata import distributions
 from pathlib import Path
+
+from ....module_utils._base.run import run
 
 _DPKG = "${db:Status-Status}\t${Package}\t${Version}\t${Architecture}\n"
 
@@ -36,7 +37,7 @@ class Component:
 def debian_components(root: Path, suite: str) -> Iterator[Component]:
     """Yield the installed packages of a Debian root file system, as its dpkg database has them."""
     query = ["dpkg-query", f"--admindir={root / 'var/lib/dpkg'}", "--show", f"--showformat={_DPKG}"]
-    for line in subprocess.run(query, check=True, capture_output=True, text=True).stdout.splitlines():
+    for line in run(query).splitlines():
         status, name, version, architecture = line.split("\t")
         if status == "installed":
             yield Component.of("deb", name, version, arch=architecture, distro=suite)

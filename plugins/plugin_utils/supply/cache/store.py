@@ -7,7 +7,6 @@ next one, which knows that it is dead because it holds the artifact's lock.
 from __future__ import annotations
 
 import json
-import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -17,7 +16,7 @@ from typing import Any
 
 from ....module_utils._base.files import write_file
 from ....module_utils._base.locks import locked
-from ...errors import GroundupError
+from ....module_utils._base.run import run
 from ...paths import cache_dir
 from ..errors import damaged, not_locked
 from ..lock.model import Entry
@@ -137,11 +136,9 @@ def _check_digest(entry: Entry, found: str) -> None:
 
 def remove_tree(tree: Path) -> None:
     """Remove a directory tree, if it is there, and never what is mounted in it."""
-    done = subprocess.run(["rm", "-rf", "--one-file-system", "--", tree], check=False, capture_output=True, text=True)
-    if done.returncode != 0:
-        raise GroundupError(
-            f"{tree.name} cannot be removed: {' '.join(done.stderr.strip().splitlines()[-1:])}",
-            where=str(tree),
-            why="nothing else can take its place",
-            remedy="see what is mounted there or who owns it, then run the same command again",
-        )
+    run(
+        ["rm", "-rf", "--one-file-system", "--", str(tree)],
+        why="nothing else can take its place",
+        remedy="see what is mounted there or who owns it, then run the same command again",
+        timeout=1800,
+    )

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 import tempfile
 from pathlib import Path
 
 from ....module_utils._base.locks import locked
+from ....module_utils._base.run import run
 from ...errors import GroundupError
 from ...paths import cache_dir
 from ..errors import damaged
 from .artifact import Artifact, file_digest
+from .store import remove_tree
 
 
 def home() -> Path:
@@ -46,23 +46,20 @@ def unpacked(artifact: Artifact) -> Path:
 
 def _unpack(artifact: Artifact, final: Path) -> None:
     for stale in (*home().glob(f".{artifact.name}-*.partial"), *home().glob(f".old-{artifact.name}-*")):
-        shutil.rmtree(stale)
+        remove_tree(stale)
     if file_digest(artifact.path) != artifact.sha256:
         raise damaged(artifact.name, artifact.path)
     place = Path(tempfile.mkdtemp(prefix=f".{artifact.name}-", suffix=".partial", dir=home()))
     place.chmod(0o755)
-    done = subprocess.run(
-        ["tar", "--extract", "--zstd", "--numeric-owner", "--xattrs", "--xattrs-include=*",
-         "-f", artifact.path, "-C", place],
-        check=False, capture_output=True, text=True,
-    )  # fmt: skip
-    if done.returncode != 0:
-        shutil.rmtree(place, ignore_errors=True)
-        raise GroundupError(
-            f"root file system {artifact.name} {artifact.version} cannot be unpacked: "
-            f"{' '.join(done.stderr.strip().splitlines()[-2:])}",
-            where=str(home()),
-            why="hosts and builds start from it",
-            remedy="make room there (`ci/supply prune` removes what nothing uses), then run the same command again",
-        )
+    try:
+        run(
+            ["tar", "--extract", "--zstd", "--numeric-owner", "--xattrs", "--xattrs-include=*",
+             "-f", str(artifact.path), "-C", str(place)],
+            why=f"hosts and builds start from root file system {artifact.name} {artifact.version}",
+            remedy=f"make room in {home()} (`ci/supply prune` removes what nothing uses), run the same command again",
+            timeout=1800,
+        )  # fmt: skip
+    except GroundupError:
+        remove_tree(place)
+        raise
     place.rename(final)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
+from ....module_utils._base.run import run
 from ...errors import GroundupError
 from ...progress import Progress, no_progress, reminder
 from ..build.oci import manifest_digest
@@ -86,23 +86,13 @@ def registry_digest(registry: str, image: Artifact, *, tls_verify: bool) -> str 
 
 
 def _push(image: Artifact, reference: str, *, tls_verify: bool) -> None:
-    command = [
-        "skopeo", "--insecure-policy", "copy", "--quiet", "--preserve-digests", "--retry-times=2",
-        f"--dest-tls-verify={str(tls_verify).lower()}", f"oci-archive:{image.path}", f"docker://{reference}",
-    ]  # fmt: skip
-    try:
-        result = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PUSH_TIMEOUT)
-        fault = result.stderr.strip().rpartition("\n")[2] or f"exit code {result.returncode}"
-        fault = fault if result.returncode else ""
-    except subprocess.TimeoutExpired:
-        fault = f"the registry did not take it within {PUSH_TIMEOUT:g} s"
-    if fault:
-        raise GroundupError(
-            f"image {image.name} could not be pushed: {fault}",
-            where=reference,
-            why="hosts pull it from this registry only",
-            remedy="look at the registry's log and at its disk",
-        )
+    run(
+        ["skopeo", "--insecure-policy", "copy", "--quiet", "--preserve-digests", "--retry-times=2",
+         f"--dest-tls-verify={str(tls_verify).lower()}", f"oci-archive:{image.path}", f"docker://{reference}"],
+        why=f"hosts pull image {image.name} from this registry only",
+        remedy="look at the registry's log and at its disk",
+        timeout=PUSH_TIMEOUT,
+    )  # fmt: skip
 
 
 def _no_registry(registry: str, error: str) -> GroundupError:
