@@ -90,6 +90,7 @@ def test_a_site_without_keystone_has_a_shell_for_its_cluster(home: Path) -> None
     assert site_shell.environment(plan) == {"KUBECONFIG": str(home / "state/lab/kubeconfig")}
 
 
+@pytest.mark.root
 def test_a_command_sees_the_names_and_the_tools_and_the_machine_does_not(
     plan: Plan, home: Path, entered: list[subprocess.CompletedProcess[str]]
 ) -> None:
@@ -105,6 +106,7 @@ def test_a_command_sees_the_names_and_the_tools_and_the_machine_does_not(
     assert not list(home.glob("groundup-hosts-*"))
 
 
+@pytest.mark.root
 def test_without_a_command_it_is_the_users_shell_with_a_word_of_help(
     entered: list[subprocess.CompletedProcess[str]], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -233,6 +233,7 @@ def test_two_runs_at_once_build_an_artifact_once(make_lock: MakeLock, tmp_path: 
     assert first.splitlines()[-1] == second.splitlines()[-1], "both have the same digest of a random build"
 
 
+@pytest.mark.root
 def test_a_killed_run_leaves_no_process_and_the_next_one_builds(
     make_lock: MakeLock, tmp_path: Path, fake: FakeBuilder, cache: Path
 ) -> None:
@@ -252,6 +253,7 @@ def test_a_killed_run_leaves_no_process_and_the_next_one_builds(
     assert not list((cache / "artifacts/a").glob(".building-*"))
 
 
+@pytest.mark.root
 def test_what_a_build_mounts_is_not_seen_by_the_machine_and_gone_after_a_kill(
     make_lock: MakeLock, tmp_path: Path, fake: FakeBuilder, cache: Path
 ) -> None:

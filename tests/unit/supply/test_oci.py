@@ -49,6 +49,7 @@ def test_an_image_built_twice_has_the_same_digest(image: tuple[Lock, supply.Arti
     assert manifest_digest(second.path) == digest
 
 
+@pytest.mark.root
 def test_skopeo_reads_the_archive_and_its_configuration(image: tuple[Lock, supply.Artifact]) -> None:
     command = ["skopeo", "inspect", "--config", f"oci-archive:{image[1].path}"]
     config = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
@@ -57,6 +58,7 @@ def test_skopeo_reads_the_archive_and_its_configuration(image: tuple[Lock, suppl
     assert config["config"]["Labels"]["org.opencontainers.image.version"] == "1"
 
 
+@pytest.mark.root
 def test_the_layer_has_the_files_links_and_a_tmp_that_all_may_write(
     image: tuple[Lock, supply.Artifact], tmp_path: Path
 ) -> None:

@@ -25,6 +25,8 @@ from .conftest import FakeBuilder
 from .seed import Seed
 from .test_oci import PROGRAM_IMAGE
 
+pytestmark = pytest.mark.root  # skopeo reads an archive as its owner, root
+
 MakeLock = Callable[..., Lock]
 ACTION = supply_publish.ActionModule
 

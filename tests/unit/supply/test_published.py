@@ -20,6 +20,8 @@ from .conftest import FakeBuilder
 from .seed import Seed
 from .test_oci import PROGRAM_IMAGE
 
+pytestmark = pytest.mark.root  # skopeo reads an archive as its owner, root
+
 MakeLock = Callable[..., Lock]
 ONE, TWO = f"sha256:{'1' * 64}", f"sha256:{'2' * 64}"
 REGISTRY = "registry.unit.test:5000"

@@ -57,6 +57,7 @@ def web(tmp_path: Path) -> Iterator[str]:
     server.server_close()
 
 
+@pytest.mark.root
 def test_an_image_is_pushed_once_and_again_only_when_the_registry_lacks_its_digest(
     fake: FakeBuilder, make_lock: MakeLock, lines: list[str], registry: Registry
 ) -> None:
@@ -99,6 +100,7 @@ def test_a_registry_that_does_not_answer_is_named(
     assert registry.requests == []
 
 
+@pytest.mark.root
 def test_an_upstream_image_is_copied_by_its_locked_digest(
     fake: FakeBuilder, make_lock: MakeLock, lines: list[str], registry: Registry
 ) -> None:
@@ -116,6 +118,7 @@ def test_an_upstream_image_is_copied_by_its_locked_digest(
         supply.ensure("image", progress=lines.append, lock=nowhere, source="upstream")
 
 
+@pytest.mark.root
 def test_of_an_upstream_image_for_many_machines_this_ones_is_copied_by_the_digest_of_all(
     fake: FakeBuilder, make_lock: MakeLock, lines: list[str], registry: Registry
 ) -> None:
@@ -230,6 +233,7 @@ def test_with_source_upstream_what_nobody_publishes_is_built(
     assert found["mine"].sha256 != supply.ensure("mine", progress=lines.append, lock=lock)["mine"].sha256
 
 
+@pytest.mark.root
 def test_resolve_records_missing_digests_and_touches_nothing_else(
     web: str, registry: Registry, fake: FakeBuilder, make_lock: MakeLock, tmp_path: Path
 ) -> None:
