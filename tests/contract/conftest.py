@@ -17,6 +17,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import with
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, build_site, make_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import ReleasePlan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services import of_kind
+from ansible_collections.groundup.cloud.plugins.plugin_utils.services.parts import merge
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = Path(__file__).parent / "data"
@@ -76,6 +77,18 @@ def render(helm: Path) -> Render:
         return done.stdout
 
     return run
+
+
+CHARTS = ROOT / "charts"
+BUILT_IN = sorted({path.parent.parent.name for path in CHARTS.glob("*/templates/*.yaml")})
+
+
+def chart_values(name: str) -> Any:
+    """Return the values of a built-in chart, over those it imports from the library chart."""
+    own = yaml.safe_load((CHARTS / name / "values.yaml").read_text())
+    chart = yaml.safe_load((CHARTS / name / "Chart.yaml").read_text())
+    library = yaml.safe_load((CHARTS / "groundup-lib/values.yaml").read_text())
+    return merge(library["service"], own) if "import-values" in chart["dependencies"][0] else own
 
 
 def objects(text: str) -> list[dict[str, Any]]:

@@ -12,10 +12,9 @@ import pytest
 import yaml
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
 
-from .conftest import ROOT, Render, objects
+from .conftest import BUILT_IN, CHARTS, Render, chart_values, objects
 from .test_values import violations
 
-CHARTS = ROOT / "charts"
 # What the real charts read without a default: helm-toolkit's own, names of components, sections of logging.
 UNWRITTEN = re.compile(
     r"release_group|endpoints\.\w+\.namespace|pod\.affinity\.anti\.\w+\.\w+|conf\.logging\.\w+\.\w+|conf\.ks_domains"
@@ -49,14 +48,14 @@ def test_two_renders_are_identical(plan: Plan, render: Render) -> None:
         assert render(release, CHARTS / release.chart) == render(release, CHARTS / release.chart), release.name
 
 
-@pytest.mark.parametrize("chart", sorted(path.parent.name for path in CHARTS.glob("*/values.yaml")))
+@pytest.mark.parametrize("chart", BUILT_IN)
 def test_every_key_a_chart_reads_is_one_of_the_real_chart(chart: str, keys: Any) -> None:
     own = yaml.safe_load((CHARTS / chart / "values.yaml").read_text())
     unknown = {fault.split()[0] for fault in violations(own, keys[chart])}
     assert {path for path in unknown if not UNWRITTEN.fullmatch(path)} == set()
 
 
-@pytest.mark.parametrize("chart", sorted(path.parent.name for path in CHARTS.glob("*/values.yaml")))
+@pytest.mark.parametrize("chart", BUILT_IN)
 def test_charts_pass_helms_own_lint(chart: str, helm: Path) -> None:
     done = subprocess.run([helm, "lint", CHARTS / chart], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -188,6 +187,5 @@ def test_a_majority_stays_during_maintenance(plan: Plan, rendered: dict[str, Any
 
 
 def test_values_files_are_yaml_with_every_manifest_switch_a_boolean() -> None:
-    for path in CHARTS.glob("*/values.yaml"):
-        switches = yaml.safe_load(path.read_text())["manifests"]
-        assert all(isinstance(value, bool) for value in switches.values()), path
+    for chart in BUILT_IN:
+        assert all(isinstance(value, bool) for value in chart_values(chart)["manifests"].values()), chart

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-import yaml
 from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import with_values
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import references
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services import RECORDS
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services.secrets import secrets
 
-from .conftest import ROOT
+from .conftest import BUILT_IN, chart_values
 from .derive import types
 
 # Maps whose keys are free: the charts pass them on, or look an endpoint up by name and fall back to "default".
@@ -73,7 +71,7 @@ def test_the_built_in_chart_knows_every_key_we_set_but_switches_of_what_it_does_
     """A value the built-in chart passes over in silence would be a lie."""
     switch = re.compile(r"manifests\.\w+ |images\.tags\.\w+ ")
     for release in plan.openstack.releases:
-        own = yaml.safe_load((ROOT / "charts" / release.chart / "values.yaml").read_text())
+        own = chart_values(release.chart)
         unknown = [fault for fault in violations(release.values, types(own)) if not switch.match(fault)]
         assert not unknown, release.name
         off = [name for name in release.values["manifests"] if name not in own["manifests"]]
@@ -151,5 +149,4 @@ def with_endpoint(plan: Plan, name: str) -> list[Any]:
 
 
 def test_every_deployed_service_has_a_built_in_chart_and_facts_of_the_real_one(facts: Any) -> None:
-    charts = {path.parent.name for path in Path(ROOT / "charts").glob("*/values.yaml")}
-    assert charts == set(facts) == {record.name for record in RECORDS.values() if record.values}
+    assert set(BUILT_IN) == set(facts) == {record.name for record in RECORDS.values() if record.values}

@@ -65,7 +65,7 @@
 {{- range $type, $section := .profile.databases -}}
 {{- if $section }}{{ $_ := set $derived $section (dict "connection" (include "groundup.conf.database" (merge (dict "type" $type) $at))) }}{{ end -}}
 {{- end -}}
-{{- if $endpoints.oslo_messaging -}}
+{{- if dig "oslo_messaging" "auth" $service "" $endpoints -}}
 {{- $_ := set $derived "DEFAULT" (dict "transport_url" (include "groundup.endpoint.transportUrl" (dict "root" $root "account" $service))) -}}
 {{- end -}}
 {{- $cache := "" -}}
