@@ -13,8 +13,9 @@ description:
   - A file that no plan can be made from ends the command with exit code 4 and one error that says what to correct and
     where. No other inventory plugin is asked about it, and no play runs without its hosts.
   - So does a second site file in the same run (C(-i) twice, or a directory), for what all hosts share is one site's.
-  - "Groups: one a role (C(seed), C(control), C(storage), C(worker), C(hypervisor)), C(kubernetes) for every node of
-    the cluster, C(rack_<name>) and C(provisioner_<name>)."
+  - "Groups: one a role of machines, one a layer that names its own (C(kubernetes): every node of the cluster),
+    C(rack_<name>), C(provisioner_<name>), C(absent) (hosts a dry run cannot reach) and C(refused) (all hosts of a plan
+    with errors)."
   - "Variables: C(groundup_site_file), the path of the site file; C(groundup_site), the plan without its hosts and chart
     values; C(groundup_host), one host's part; and how to connect: C(ansible_host), C(ansible_user), C(ansible_port),
     the site's ssh key, and the keys of hosts; C(groundup_dry_run), whether this run changes nothing

@@ -125,53 +125,42 @@ def _shown(value: Any) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def _models_at(location: tuple[str | int, ...]) -> list[Any]:
-    """Return the annotations that the key path ``location`` may lead to."""
+def _models_at(location: tuple[str | int, ...]) -> list[type[BaseModel]]:
+    """Return the models that the key path ``location`` may lead to."""
     found: list[Any] = [Site]
     for part in location:
         found = [inner for outer in found for inner in _step(outer, part)]
-    return found
+    return [one for one in found if isinstance(one, type) and issubclass(one, BaseModel)]
 
 
 def _step(annotation: Any, part: str | int) -> list[Any]:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         info = annotation.model_fields.get(str(part))
-        return [info.annotation] if info else []
-    origin, arguments = get_origin(annotation), get_args(annotation)
-    if origin is Annotated:
-        return _step(arguments[0], part)
-    if origin in (Union, types.UnionType):
-        return [inner for argument in arguments for inner in _step(argument, part)]
-    if origin is dict:
-        return [arguments[1]] if part != "[key]" else [arguments[0]]
-    return [arguments[0]] if origin is list else []
+        return _choices(info.annotation) if info else []
+    arguments = get_args(annotation)
+    if get_origin(annotation) is dict:
+        return _choices(arguments[0 if part == "[key]" else 1])
+    return _choices(arguments[0]) if get_origin(annotation) is list else []
 
 
-def _unwrapped(annotation: Any) -> list[Any]:
-    if get_origin(annotation) in (Annotated, Union, types.UnionType):
-        arguments = get_args(annotation)
-        return [
-            inner
-            for a in (arguments[:1] if get_origin(annotation) is Annotated else arguments)
-            for inner in _unwrapped(a)
-        ]
+def _choices(annotation: Any) -> list[Any]:
+    """Return what ``annotation`` allows: each choice of a union, without its constraints."""
+    if get_origin(annotation) is Annotated:
+        return _choices(get_args(annotation)[0])
+    if get_origin(annotation) in (Union, types.UnionType):
+        return [inner for choice in get_args(annotation) for inner in _choices(choice)]
     return [annotation]
 
 
 def _fields_at(location: tuple[str | int, ...]) -> list[str]:
-    models = [
-        m for a in _models_at(location) for m in _unwrapped(a) if isinstance(m, type) and issubclass(m, BaseModel)
-    ]
-    return sorted({name for model in models for name in model.model_fields})
+    return sorted({name for model in _models_at(location) for name in model.model_fields})
 
 
 def _description(location: tuple[str | int, ...]) -> str:
     """Return what the model says of the field at ``location``, or of the nearest one above it."""
     for length in range(len(location), 0, -1):
-        owners = [m for a in _models_at(location[: length - 1]) for m in _unwrapped(a)]
-        for owner in owners:
-            if isinstance(owner, type) and issubclass(owner, BaseModel):
-                info = owner.model_fields.get(str(location[length - 1]))
-                if info and info.description:
-                    return info.description
+        for owner in _models_at(location[: length - 1]):
+            info = owner.model_fields.get(str(location[length - 1]))
+            if info and info.description:
+                return info.description
     return "what docs/site-file.md describes"
