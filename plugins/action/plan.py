@@ -20,7 +20,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import (
 )
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.output.report import (
     count,
-    filled_in,
+    defaults_text,
     summary,
     table,
 )
@@ -51,12 +51,13 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
         refused = counted["error"] + (counted["warning"] if arguments["strict"] else 0)
         if plan.findings:
             self._display.display(table(plan.findings))
-        self._display.display(filled_in(defaults(site, plan)))
+        in_effect = defaults(site, plan)
+        self._display.display(defaults_text(in_effect))
         result |= {
             "findings": [asdict(finding) for finding in plan.findings],
             "hosts": len(plan.hosts),
             "counts": counted,
-            "defaults": defaults(site, plan),
+            "defaults": in_effect,
             "changed": False,
             "files": [],
         }

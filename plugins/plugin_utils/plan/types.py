@@ -18,7 +18,7 @@ Severity = Literal["error", "warning", "info"]
 CniName = Literal["flannel", "cilium", "calico"]
 EdgeKind = Literal["haproxy", "gateway-api"]
 FailureDomain = Literal["host", "rack", "room"]
-Source = Literal["build", "registry", "upstream"]
+SupplySource = Literal["build", "registry", "upstream"]
 TenantNetwork = Literal["geneve", "vlan", "flat"]
 
 
@@ -114,7 +114,7 @@ class HostSettings:
 class SupplyPlan:
     """Where artifacts come from and where the site serves them."""
 
-    source: Source
+    source: SupplySource
     registry: str  # "registry.lab.test:5000": every image reference starts with it
     registry_inside: str  # "127.0.0.1:5001": where the seed itself reaches its registry, and images are put in
     registry_tls: bool  # whether it is spoken to by HTTPS; the seed's is plain, inside the site

@@ -1,4 +1,4 @@
-"""What can be written and planned, and this version does not build."""
+"""Parts of the site file that this version plans but does not build."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..types import Finding
 
 
 def check(context: PlanContext) -> Iterator[Finding]:
-    """Yield a finding for each part of the site that no layer carries out yet."""
+    """Yield a finding for each part of the site that no layer builds yet."""
     if context.site.edge.kind == "gateway-api":
         yield error("not-in-this-version", "edge.kind")(
             what="the public names are to be served by a Gateway in the cluster, and this version makes none",

@@ -1,4 +1,4 @@
-"""On which line of a site file a key path stands. Only asked for what is wrong: a good file does not pay for it."""
+"""Line numbers of key paths in a site file, looked up for errors only."""
 
 from __future__ import annotations
 

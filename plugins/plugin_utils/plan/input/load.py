@@ -81,7 +81,7 @@ def _problem(detail: dict[str, Any], data: dict[str, Any]) -> Problem:
     return Problem(key=key, reason=f"{shown}{reason}", remedy=remedy or described)
 
 
-# Where the words of the validator are those of a programmer.
+# In place of the validator's own words, which are a programmer's.
 _MUST = {
     "string_type": "must be text",
     "int_type": "must be a whole number",
@@ -94,7 +94,7 @@ _SHOULD = re.compile(r"^(Input|String|Dictionary|List|Value) should ")
 
 
 def _misread(value: bool | float | date) -> str:
-    """Say what YAML made of a word that was meant as text."""
+    """Return the reason for a word that YAML read as something else."""
     if isinstance(value, bool):
         return "YAML takes on, yes, true, off, no and false for answers, not for words"
     if isinstance(value, date):

@@ -62,12 +62,12 @@ class _Refused(yaml.MarkedYAMLError):
 
 
 def _refuse_aliases_tags_and_depth(content: bytes) -> None:
-    """Look at the events alone, which costs the same whatever they would expand to."""
+    """Read events only: aliases are not expanded."""
     depth = 0
     for event in yaml.parse(content, Loader=_Loader):
         if isinstance(event, yaml.AliasEvent):
             raise _Refused(event.start_mark, f"the alias *{event.anchor} is not accepted", "write the value out")
-        # Only a tag that is written is here. Also YAML's own: the loader has no words for one its value does not fit.
+        # Explicit tags only. YAML's own too: the loader fails on a tag that does not fit its value.
         if tag := getattr(event, "tag", None):
             name = str(tag).removeprefix("tag:yaml.org,2002:")
             remedy = "leave it out, with text in quotes; secrets are named in a site file, never written"

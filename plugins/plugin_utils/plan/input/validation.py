@@ -1,4 +1,4 @@
-"""What a site file must say before a plan can be made at all, where two of its parts together say it."""
+"""Checks across parts of the site file, without which there is nothing to plan."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The plan while it is being made: what findings look at and the compiler turns into a `Plan`."""
+"""Layout and plan context: what findings read, and what the compiler turns into a `Plan`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Member:
 
 @dataclass(slots=True, kw_only=True)
 class Layout:
-    """Sites, networks and machines with their addresses."""
+    """Networks and machines with their addresses."""
 
     site: Site
     profile: Profile
@@ -69,7 +69,7 @@ class Layout:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanContext:
-    """Everything but the findings, with what was written beside what follows from it."""
+    """The layout and the plan without findings: what was written beside what follows from it."""
 
     layout: Layout
     plan: Plan  # its findings are still empty

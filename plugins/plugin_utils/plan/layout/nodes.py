@@ -1,4 +1,4 @@
-"""Which machines are nodes of the cluster, with which labels and taints."""
+"""Labels and taints of the cluster's nodes."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from .profiles import PROFILES
 
 
 class NodeRules:
-    """Labels and taints by role, for one site."""
+    """Labels and taints by role."""
 
     def __init__(self, site: Site) -> None:
         groups = [(name, group) for name, group in site.machines.items() if size_of(site, group)]
         present = {role for name, group in groups for role in roles_of(name, group)}
         self._nodes = {name for name, role in ROLES.items() if role.node} | BACKENDS[site.storage.backend].nodes
-        # A taint keeps pods off; without nodes that take them it would keep them off everything.
+        # Without other nodes that take pods the taint would keep them off everything.
         self._tainted = PROFILES[site.profile].control_taint and any(map(_takes_pods, present))
 
     def labels(self, roles: tuple[Role, ...], group: MachineGroup) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Findings noticed while machines are laid out, where looking a second time would cost as much again."""
+"""Findings about addresses and names, made while machines are laid out."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .addresses import Share
 
 
 def range_full(key: str, network: NetworkPlan, role: Role, share: Share, machines: list[str]) -> Finding:
-    """A group has more machines than its role's share of a network has addresses."""
+    """Return the finding about a group with more machines than its role's share of a network has addresses."""
     more = f" and {len(machines) - 1} more" if len(machines) > 1 else ""
     return error("address-range-full", key, f"networks.{network.name}")(
         what=f"{machines[0]}{more} have no address on {network.name}: {role} machines have {share} of {network.cidr}",
@@ -19,7 +19,7 @@ def range_full(key: str, network: NetworkPlan, role: Role, share: Share, machine
 
 
 def name_twice(key: str, name: str, first_key: str) -> Finding:
-    """Two machines have one name."""
+    """Return the finding about two machines of one name."""
     return error("duplicate-name", first_key, key)(
         what=f"the name {name} stands for two machines",
         why="a name is a host's identity in ssh, Kubernetes and the site's state; the second is left out of the plan",
@@ -28,7 +28,7 @@ def name_twice(key: str, name: str, first_key: str) -> Finding:
 
 
 def rack_full(key: str, slots: int, machines: list[str]) -> Finding:
-    """A rack has more machines than its block of addresses has places."""
+    """Return the finding about a rack with more machines than its block of addresses holds."""
     more = f" and {len(machines) - 1} more" if len(machines) > 1 else ""
     return error("rack-block-full", f"{key}.per_rack", f"{key}.slots_per_rack")(
         what=f"{machines[0]}{more} have no address: a rack's block has {slots} places",
@@ -38,7 +38,7 @@ def rack_full(key: str, slots: int, machines: list[str]) -> Finding:
 
 
 def machine_without_number(key: str, name: str) -> Finding:
-    """A machine's name has no number in it, and nothing else gives it an address."""
+    """Return the finding about a machine whose name has no number and that has no address otherwise."""
     return error("machine-without-number", key)(
         what=f"{name} has no address: nothing says its place in the address plan",
         why="the place must be its own: the position in a list would change for all when one is added",

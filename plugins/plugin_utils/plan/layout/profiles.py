@@ -1,4 +1,4 @@
-"""What follows from a profile where the site file says nothing. Everything here can be written in the site file."""
+"""Defaults by profile. Each can be written in the site file."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Profile:
 
 
 _KUBELET = {"cgroupDriver": "systemd"}
-# Hosts that share one disk with everything else on the machine: a percentage of it says nothing about what is theirs.
+# Lab hosts share the machine's disk: limits are bytes, not percentages of it.
 _SHARED_DISK = {
     "evictionHard": {"memory.available": "100Mi", "nodefs.available": "1Gi", "imagefs.available": "1Gi"},
     "imageGCHighThresholdPercent": 100,  # never: 100 turns the collection of unused images off

@@ -1,4 +1,4 @@
-"""What a host gets for its roles, beside what every host of the site gets."""
+"""Packages and kernel settings of a host's roles."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..model.platform import Hosts
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnSettings:
-    """Fields of a `HostPlan`."""
+    """The fields of a `HostPlan` that follow from the host's roles."""
 
     packages: dict[str, tuple[str, ...]]
     sysctl: dict[str, str]

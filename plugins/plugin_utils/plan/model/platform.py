@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field, create_model
 
 from ...layers.storage import Backend, Volumes
 from ...services import RECORDS, of_kind
-from ..types import CniName, EdgeKind, FailureDomain, Source, TenantNetwork
+from ..types import CniName, EdgeKind, FailureDomain, SupplySource, TenantNetwork
 from .base import Address, Cidr, Domain, IdRange, Model, Name, Plain, Text, Version
 
 
@@ -124,7 +124,7 @@ class Edge(Model):
 class Supply(Model):
     """Where artifacts come from and where the site serves them."""
 
-    source: Source = Field(
+    source: SupplySource = Field(
         "build",
         description="build: from packages; registry: an existing one; upstream: URLs and digests of the lock.",
     )

@@ -1,4 +1,4 @@
-"""What the site file leaves out and the plan filled in: every such value, at the key where it can be written."""
+"""Defaults in effect: values the site file leaves out, by the key where each can be written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Findings as a table for people."""
+"""Findings and defaults as text."""
 
 from __future__ import annotations
 
@@ -31,12 +31,14 @@ def table(findings: Sequence[Finding], *, width: int = 132) -> str:
     return "\n".join(lines)
 
 
-def filled_in(values: Mapping[str, str]) -> str:
-    """Return what the site file leaves out and the plan decided, a line each."""
+def defaults_text(values: Mapping[str, str]) -> str:
+    """Return the defaults in effect, a line each."""
     width = max(map(len, values), default=0)
     lines = [f"  {key:<{width}}  {value}" for key, value in values.items()]
     return (
-        "\n".join(["not written, and therefore (each can be written):", *lines]) if lines else "everything is written"
+        "\n".join(["defaults in effect (each can be written in the site file):", *lines])
+        if lines
+        else "no defaults in effect"
     )
 
 

@@ -1,4 +1,4 @@
-"""What a host of a cloud should have and Debian does not bring: the rules of docs/host.md, as data.
+"""Hardening beyond Debian's defaults: the rules of docs/host.md, as data.
 
 Written out rather than left to the OS's defaults where an audit asks for them. A site takes single ones back by writing
 `hosts.sysctl` (another value, or null), `hosts.disabled_units` or `hosts.blocked_modules`, or all of them by

@@ -1,4 +1,4 @@
-"""What every host gets, whatever its role."""
+"""Settings of every host."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The network of the tenants: what is written, and what follows from it."""
+"""The tenants' network: MTU, ranges, bridge mappings."""
 
 from __future__ import annotations
 

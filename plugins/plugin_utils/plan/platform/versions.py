@@ -1,4 +1,4 @@
-"""The version matrix: which versions of what were built and tested together, and nothing else decides one.
+"""The version matrix: versions that were built and tested together.
 
 Sources: kubeadm's own constants of each Kubernetes release (etcd, CoreDNS, pause); the ``Chart.yaml`` files and image
 defaults of each OpenStack-Helm release; the package versions of Debian trixie for what comes from the OS.
