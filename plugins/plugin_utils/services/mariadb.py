@@ -205,6 +205,7 @@ SERVICE = ServiceRecord(
         "mariadb/sst": "account that copies a whole member to a joining one",
         "mariadb/audit": "read-only account",
     },
+    client_images={"db_init": "openstack-client", "db_drop": "openstack-client"},
     client_account=("db", "database account"),
     members="Galera members",
     quorum="Galera",

@@ -27,17 +27,18 @@ def merge(values: Mapping[str, Any], over: Mapping[str, Any]) -> Values:
 
 def shared_values(plan: Plan, sizes: Sizes, record: ServiceRecord) -> Values:
     """Return what follows from ``record`` alone: images from the registry, and the endpoints the chart is told."""
-    told = dict.fromkeys((*needs(record), *(provider(facility).name for facility in record.optional)))
+    others = [*(RECORDS[name] for name in needs(record)), *map(provider, record.optional)]
     endpoints: Values = {"cluster_domain_suffix": plan.kubernetes.dns_domain}
-    for other, client in (*((RECORDS[name], record.name) for name in told), (record, "")):
+    for other, client in (*((other, record.name) for other in others), (record, "")):
         if other.endpoints:
             endpoints = merge(endpoints, other.endpoints(plan, sizes, client))
         elif other.api:
             endpoints = merge(endpoints, api_endpoint(plan, other.name, other.api))
-    images = dict(sorted({**record.images, "dep_check": "dep-check"}.items()))
+    images = {tag: image for other in others for tag, image in other.client_images.items()}
+    images |= {**record.images, "dep_check": "dep-check"}
     return {
         "images": {
-            "tags": {tag: plan.supply.images[image] for tag, image in images.items()},
+            "tags": {tag: plan.supply.images[image] for tag, image in sorted(images.items())},
             "pull_policy": "IfNotPresent",
             "local_registry": {"active": False},
         },

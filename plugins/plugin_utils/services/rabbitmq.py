@@ -133,6 +133,7 @@ SERVICE = ServiceRecord(
         "rabbitmq/guest": "the guest account, which every client has to change or lose",
         "rabbitmq/erlang-cookie": "what makes RabbitMQ nodes one cluster",
     },
+    client_images={"rabbit_init": "rabbitmq"},
     client_account=("rabbitmq", "message queue account"),
     members="RabbitMQ members",
     quorum="RabbitMQ",

@@ -63,6 +63,7 @@ class ServiceRecord:
     api: PublicApi | None = None
     images: Mapping[str, str] = field(default_factory=dict)  # tag in the chart -> image of the lock
     secrets: Mapping[str, str] = field(default_factory=dict)  # name -> what it is; accounts with others follow
+    client_images: Mapping[str, str] = field(default_factory=dict)  # of the jobs its clients' charts have for it
     client_account: tuple[str, str] | None = None  # what each client has here: end of the secret's name, description
     shares: tuple[tuple[str, str, str], ...] = ()  # own value, other release, its value: must be the same
 

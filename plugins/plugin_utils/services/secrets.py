@@ -13,10 +13,9 @@ def secrets() -> dict[str, str]:
         if not record.values:
             continue
         found |= record.secrets
-        hosts = [*map(provider, (*record.uses, *record.optional)), *(RECORDS[need] for need in record.needs)]
-        for host in hosts:
-            if host.client_account:
-                end, what = host.client_account
+        for other in (*map(provider, (*record.uses, *record.optional)), *(RECORDS[need] for need in record.needs)):
+            if other.client_account:
+                end, what = other.client_account
                 found[f"{record.name}/{end}"] = f"{record.label}'s {what}"
     return found
 

@@ -84,7 +84,8 @@ def test_its_values_follow_from_its_record(made: dict[str, Any]) -> None:
     assert told["identity"]["auth"]["toy"]["password"] == {"$secret": "toy/keystone"}
     assert told["toy_box"]["host_fqdn_override"] == {"public": {"host": "toys.lab.test"}}
     assert set(values["images"]["tags"]) == {
-        "toy_api", "toy_db_sync", "db_init", "ks_user", "rabbit_init", "dep_check",
+        "toy_api", "toy_db_sync", "dep_check",
+        "db_init", "db_drop", "rabbit_init", "ks_user", "ks_service", "ks_endpoints",
     }  # fmt: skip
 
 
