@@ -7,6 +7,7 @@ import json
 import ssl
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,7 +16,7 @@ from typing import Any, cast
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import EndpointPlan, ReleasePlan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.engine import Rollout
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import RolloutResult
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.verify import ask
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.verify.catalog import verify_catalog
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.verify.context import VerifierContext
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.verify.https import request
@@ -301,8 +302,8 @@ class Store:
         return {}
 
 
-def site_asked(keystone: Keystone, tmp_path: Path, *routes: EndpointPlan) -> RolloutResult:
-    """Return what the verb ``verify`` says of a site with Keystone and the services of ``routes``."""
+def rollout_of(keystone: Keystone, tmp_path: Path, *routes: EndpointPlan) -> Rollout:
+    """Return the rollout of a site with Keystone and the services of ``routes``."""
     admin = {"username": "admin", "password": PASSWORD, "project_name": "admin", "user_domain_name": "default"}
     values = {"endpoints": {"identity": {"auth": {"admin": {**admin, "project_domain_name": "default"}}}}}
     releases = [
@@ -322,7 +323,7 @@ def site_asked(keystone: Keystone, tmp_path: Path, *routes: EndpointPlan) -> Rol
     return Rollout(
         plan=plan, api=cast(Any, Services(ports)), helm=nothing, processes=nothing, secrets=Store(),
         authority=tmp_path / "ca.crt", say=lambda _line: None,
-    ).verify()  # fmt: skip
+    )  # fmt: skip
 
 
 def test_the_site_is_judged_once_after_all_releases_and_its_catalog_is_read_then(
@@ -330,16 +331,36 @@ def test_the_site_is_judged_once_after_all_releases_and_its_catalog_is_read_then
 ) -> None:
     image = image_at(keystone)
     keystone.later = [image.url]  # glance writes its endpoint after Keystone verified
-    result = site_asked(keystone, tmp_path, image)
+    result = rollout_of(keystone, tmp_path, image).verify()
     assert not result.failed
     assert [check.name for check in result.site] == ["endpoints are routes", "routes are services", "public urls"]
     assert [entry["url"] for entry in result.facts["catalog"]] == [keystone.base, image.url]
 
 
 def test_a_site_whose_catalog_lacks_a_service_has_a_card_of_its_own(keystone: Keystone, tmp_path: Path) -> None:
-    result = site_asked(keystone, tmp_path, image_at(keystone))
+    result = rollout_of(keystone, tmp_path, image_at(keystone)).verify()
     assert result.failed
     assert {report.state for report in result.releases} == {"ready"}
     card = result.cards[0]
     assert (card.release, card.layer, card.object) == ("site test", "network", "the catalog")
     assert "route without an endpoint: image.test" in card.what
+
+
+def test_after_a_rollout_the_site_is_asked_until_it_agrees_or_time_is_up(
+    keystone: Keystone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ask, "_PAUSE", 0.0)
+    image = image_at(keystone)
+    verifiers = rollout_of(keystone, tmp_path, image)._verifiers
+    gone = verifiers.ask_site(patience=0.0, stopped=lambda: pytest.fail("there was no time for a second question"))
+    assert gone is not None
+    assert not gone.ok
+    found = verifiers.ask_site(patience=30.0, stopped=lambda: keystone.urls.append(image.url))
+    assert found is not None
+    assert found.ok
+
+
+def test_a_site_without_a_keystone_of_its_own_has_no_catalog_to_judge(keystone: Keystone, tmp_path: Path) -> None:
+    rollout = rollout_of(keystone, tmp_path)
+    rollout._plan.openstack.releases[0] = replace(rollout._plan.openstack.releases[0], verify="workloads")  # type: ignore[index]
+    assert rollout._verifiers.ask_site(patience=0.0, stopped=lambda: None) is None
