@@ -99,6 +99,7 @@ def test_a_first_install_killed_outright_is_healed(site: Site) -> None:
 
 
 KEYS = "/api/v1/namespaces/NS/secrets/probe-keys"
+JOB = "/apis/batch/v1/namespaces/NS/jobs/probe-sync"
 
 
 def kill_in_hook(site: Site, **values: Any) -> None:
@@ -134,9 +135,11 @@ def test_keys_a_job_of_the_killed_install_wrote_are_kept(site: Site) -> None:
 
 
 def test_an_upgrade_killed_outright_is_healed_without_a_rollback(site: Site) -> None:
-    site.rollout(site.release("probe", greeting="before")).apply()
+    keys, job = (path.replace("NS", site.namespace) for path in (KEYS, JOB))
+    site.rollout(site.release("probe", greeting="before", keys=True)).apply()
+    made, ran = (site.api.get(path)["metadata"]["uid"] for path in (keys, job))
     site.puppet.rules["sync"] = is_left_alone
-    process = start(site, "after")
+    process = start(site, "after", keys=True)
     until(lambda: status(site) == "pending-upgrade")
     for helm in helms(site):  # helm gets no chance to write anything down
         os.kill(helm, signal.SIGKILL)
@@ -144,7 +147,11 @@ def test_an_upgrade_killed_outright_is_healed_without_a_rollback(site: Site) -> 
     process.wait()
     until(lambda: helms(site) == [])
     assert status(site) == "pending-upgrade"
-    converges(site)
+    converges(site, keys=True)
+    # Upgraded from the revision before: its hooks ran again, those of the install did not.
+    assert read(site.api, [site.namespace])[site.namespace, "probe"].revision == 2
+    assert (site.api.get(job)["metadata"]["uid"] != ran, site.api.get(job)["status"]["succeeded"]) == (True, 1)
+    assert site.api.get(keys)["metadata"]["uid"] == made
     reports = [line for line in site.lines if "pending-upgrade" in line]
     assert reports == ["probe: revision 2 was pending-upgrade: its record was removed"]
 
