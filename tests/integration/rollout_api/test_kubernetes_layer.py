@@ -1,0 +1,62 @@
+"""What the kubernetes layer does from the controller, against a real API server: objects, nodes, questions."""
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube import verify
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Api, ApiError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.nodes import WantedNode, converge, wait_ready
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.objects import Applier
+
+from .conftest import Site
+from .puppet import NODE
+
+
+def test_objects_are_predicted_applied_once_and_told_when_they_differ(site: Site) -> None:
+    role = {
+        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": site.namespace},
+        "rules": [{"apiGroups": [""], "resources": ["nodes"], "verbs": ["get"]}],
+    }  # fmt: skip
+    config = {
+        "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c", "namespace": site.namespace},
+        "data": {"k": "v"},
+    }  # fmt: skip
+    applier = Applier(site.api)
+    for item in (role, config):
+        assert applier.apply(item, check=True)
+        assert applier.apply(item, check=False)
+        assert applier.apply(item, check=False) is None
+        assert applier.apply(item, check=True) is None
+    changed = applier.apply({**config, "data": {"k": "w"}}, check=False)
+    assert changed
+    assert ("k: v" in changed.before, "k: w" in changed.after) == (True, True)
+
+
+def test_an_object_the_api_server_refuses_is_named(site: Site) -> None:
+    bad = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "Not_A_Name", "namespace": site.namespace}}
+    with pytest.raises(ApiError, match="Invalid value") as caught:
+        Applier(site.api).apply(bad, check=False)
+    assert caught.value.where == f"ConfigMap {site.namespace}/Not_A_Name"
+
+
+def test_a_node_is_labelled_and_waited_for(site: Site) -> None:
+    want = WantedNode(name=NODE, labels={"rack": site.namespace}, taints=())
+    assert [name for name, _ in converge(site.api, (want,), check=True, timeout=5)] == [NODE]
+    assert [name for name, _ in converge(site.api, (want,), check=False, timeout=5)] == [NODE]
+    assert list(converge(site.api, (want,), check=False, timeout=5)) == []
+    wait_ready(site.api, [NODE], timeout=5)
+    site.puppet.node(ready=False)
+    with pytest.raises(GroundupError, match=f"{NODE}: .*; worker-2: it is not registered"):
+        wait_ready(site.api, [NODE, "worker-2"], timeout=0.1)
+
+
+def test_the_api_server_is_asked_whether_it_is_ready_and_for_its_certificate(site: Site) -> None:
+    api = Api(site.control_plane.kubeconfig, timeout=5)
+    verify._ready(api, timeout=5)
+    warnings, days = verify._certificate(api)
+    assert warnings == ()
+    assert days > verify.EXPIRY_WARNS
+    api.server = "https://127.0.0.1:1"
+    with pytest.raises(GroundupError, match="the API is not ready: the Kubernetes API does not answer"):
+        verify._ready(api, timeout=0.1)
