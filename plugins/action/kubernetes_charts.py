@@ -6,12 +6,11 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
-from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import finish
 from ansible_collections.groundup.cloud.plugins.plugin_utils.helm.client import Helm
 from ansible_collections.groundup.cloud.plugins.plugin_utils.helm.converge import converge
-from ansible_collections.groundup.cloud.plugins.plugin_utils.helm.diff import lines
+from ansible_collections.groundup.cloud.plugins.plugin_utils.helm.diff import diff_text
 from ansible_collections.groundup.cloud.plugins.plugin_utils.helm.types import ReleaseDiff
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.access import kubeconfig_path
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Api
@@ -38,14 +37,14 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
         """Return what changed, with a diff."""
         result: dict[str, Any] = super().run(tmp, task_vars)
         _, arguments = self.validate_argument_spec(ARGUMENTS)
-        try:
-            if self._task.check_mode and (unmade := _unmade(arguments)):
-                return result | _not_made(unmade)
-            diffs = self._converge(arguments)
-        except GroundupError as error:
-            raise AnsibleActionFail(str(error)) from error
-        text = "".join(f"{line}\n" for diff in diffs for line in lines(diff))
-        return result | {
+        return finish(result, lambda: self._carried_out(arguments))
+
+    def _carried_out(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        if self._task.check_mode and (unmade := _unmade(arguments)):
+            return _not_made(unmade)
+        diffs = self._converge(arguments)
+        text = diff_text(diffs)
+        return {
             "changed": bool(diffs),
             "releases": [diff.release for diff in diffs],
             "diff": {"prepared": text} if text else {},

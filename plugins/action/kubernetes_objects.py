@@ -8,16 +8,21 @@ from typing import Any
 
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
-from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
+from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import finish
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.access import kubeconfig_path
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Api
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.objects import (
     Applier,
-    ObjectDiff,
     in_order,
     readable,
     title,
 )
+
+ARGUMENTS = {
+    "site": {"type": "str", "required": True},
+    "objects": {"type": "list", "elements": "dict", "required": True},
+}
 
 
 class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
@@ -28,30 +33,20 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         """Return what changed, with a diff."""
         result: dict[str, Any] = super().run(tmp, task_vars)
-        _, arguments = self.validate_argument_spec(
-            {
-                "site": {"type": "str", "required": True},
-                "objects": {"type": "list", "elements": "dict", "required": True},
-            }
-        )
-        check = bool(self._task.check_mode)
-        try:
-            items = in_order(_checked(arguments["objects"]))
-            kubeconfig = kubeconfig_path(arguments["site"])
-            if check and not kubeconfig.is_file():  # there will be a cluster, and nothing in it
-                changes = [ObjectDiff(name=title(item), before="", after=readable(item)) for item in items]
-            else:
-                applier = Applier(Api(kubeconfig))
-                changes = list(filter(None, (applier.apply(item, check=check) for item in items)))
-        except GroundupError as error:
-            raise AnsibleActionFail(str(error)) from error
-        return result | {
-            "changed": bool(changes),
-            "objects": [change.name for change in changes],
-            "diff": [
-                {"before_header": c.name, "after_header": c.name, "before": c.before, "after": c.after} for c in changes
-            ],
-        }
+        _, arguments = self.validate_argument_spec(ARGUMENTS)
+        return finish(result, lambda: self._apply(**arguments))
+
+    def _apply(self, site: str, objects: list[Any]) -> dict[str, Any]:
+        changes, kubeconfig = Changes(check=bool(self._task.check_mode)), kubeconfig_path(site)
+        items = in_order(_checked(objects))
+        if changes.check and not kubeconfig.is_file():  # there will be a cluster, and nothing in it
+            for item in items:
+                changes.add(title(item), name=title(item), after=readable(item))
+        else:
+            applier = Applier(Api(kubeconfig))
+            for item in items:
+                applier.apply(item, changes)
+        return {"changed": bool(changes.done), "objects": changes.done, "diff": changes.diffs}
 
 
 def _checked(objects: list[Any]) -> list[Mapping[str, Any]]:

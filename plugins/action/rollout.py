@@ -8,9 +8,8 @@ from functools import partial
 from typing import Any
 
 from ansible.plugins.action import ActionBase
-from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import finish
 from ansible_collections.groundup.cloud.plugins.plugin_utils.helm.diff import diff_text
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import SiteError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.diagnose import cards
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.gate import ownership
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.gate.decide import decide
@@ -50,9 +49,10 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
             remove=tuple(arguments["remove"]),
             limits={name: int(value) for name, value in arguments["limits"].items()},
         )
-        try:
+
+        def work() -> dict[str, Any]:
             if verb != "apply" and (unmade := missing(TOOLS)):
-                return result | _not_made(verb, unmade)
+                return _not_made(verb, unmade)
             with session(
                 arguments["site_file"],
                 say=self._display.display,
@@ -60,9 +60,9 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
                 reads_only=verb != "apply",
                 foreseen=lambda plan: digests.of_dry_run(task_vars or {}, seed=plan.supply.seed),
             ) as opened:
-                return result | self._carry_out(verb, opened, options.force)
-        except (GroundupError, SiteError, OSError) as error:
-            return {**result, "failed": True, "msg": str(error), "releases": [], "cards": []}
+                return self._carry_out(verb, opened, options.force)
+
+        return finish({"releases": [], "cards": [], **result}, work)
 
     def _carry_out(self, verb: str, opened: Session, force: tuple[str, ...]) -> dict[str, Any]:
         rollout = opened.rollout

@@ -168,7 +168,7 @@ def _print(value: Any) -> str | None:
     return None if value is None else f"sha256:{hashlib.sha256(str(value).encode()).hexdigest()[:12]}"
 
 
-def diff_text(diffs: Iterable[ReleaseDiff], redact: Callable[[str], str]) -> str:
+def diff_text(diffs: Iterable[ReleaseDiff], redact: Callable[[str], str] = str) -> str:
     """Return a whole change as text, for ``--diff``."""
     return "".join(f"{redact(line)}\n" for diff in diffs for line in lines(diff))
 

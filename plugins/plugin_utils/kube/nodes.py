@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ...module_utils._base.changes import Changes
 from ...module_utils._base.wait import wait_until
 from ...module_utils._kubeadm.spec import taint
 from ..errors import GroundupError
@@ -66,26 +67,26 @@ def _plain(taints: list[dict[str, str]]) -> list[tuple[str, str, str]]:
     return sorted((t["key"], t.get("value", ""), t["effect"]) for t in taints)
 
 
-def converge(
-    api: Api, wants: tuple[WantedNode, ...], *, check: bool, timeout: float
-) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Label and taint the nodes; yield name and patch of each that differed.
+def converge(api: Api, wants: Iterable[WantedNode], changes: Changes, *, timeout: float) -> None:
+    """Label and taint the nodes, or predict, and note what differs.
 
     A kubelet registers its node a little after the join: up to ``timeout`` seconds are given to it.
     Raises GroundupError naming the nodes that do not register, ApiError.
     """
-    if not check:
+    wants = tuple(wants)
+    if not changes.check:
         _wait_registered(api, {want.name for want in wants}, timeout=timeout)
     found = _nodes(api)
     for want in wants:
-        if want.name not in found:  # only in check mode: it would have joined
-            yield want.name, {"metadata": {"labels": dict(want.labels)}}
-            continue
-        change = patch(found[want.name], want)
-        if change:
-            if not check:
-                api.request("PATCH", f"{NODES}/{want.name}", body=change, content_type=_MERGE)
-            yield want.name, change
+        # In a dry run it may be one that would join.
+        change = patch(found[want.name], want) if want.name in found else new(want)
+        if change and changes.add(want.name, name=want.name, after=json.dumps(change, indent=2) + "\n"):
+            api.request("PATCH", f"{NODES}/{want.name}", body=change, content_type=_MERGE)
+
+
+def new(want: WantedNode) -> dict[str, Any]:
+    """Return the merge patch of a node that is not there yet."""
+    return {"metadata": {"labels": dict(want.labels)}}
 
 
 def _nodes(api: Api) -> dict[str, Object]:

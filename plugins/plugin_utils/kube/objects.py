@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import yaml
 
+from ...module_utils._base.changes import Changes
 from .client import Api, ApiError
 from .types import Object
 
@@ -23,23 +23,11 @@ SERVER_FIELDS = frozenset({
 ORDER = ("Namespace", "ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding", "ConfigMap")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ObjectDiff:
-    """One object that differed."""
-
-    name: str  # "DaemonSet kube-flannel/kube-flannel"
-    before: str  # YAML, empty when it was not there
-    after: str
-
-
 def title(item: Mapping[str, Any]) -> str:
     """Return kind, namespace and name."""
     meta = item["metadata"]
-    return (
-        f"{item['kind']} {meta['namespace']}/{meta['name']}"
-        if "namespace" in meta
-        else f"{item['kind']} {meta['name']}"
-    )
+    place = f"{meta['namespace']}/" if "namespace" in meta else ""
+    return f"{item['kind']} {place}{meta['name']}"
 
 
 def in_order(items: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
@@ -54,27 +42,28 @@ class Applier:
         """Ask what the cluster serves. Raises ApiError."""
         self._api, self._discovery = api, api.discover()
 
-    def apply(self, item: Mapping[str, Any], *, check: bool) -> ObjectDiff | None:
-        """Apply one object; return what changed, or would in ``check``. Raises ApiError naming the object."""
+    def apply(self, item: Mapping[str, Any], changes: Changes) -> None:
+        """Apply one object, or predict, and note what differs. Raises ApiError naming the object."""
         path = self._discovery.path(item)
         if path is None:
             what = f"the API has no kind {item['kind']} in {item['apiVersion']}"
             raise ApiError(what, where=title(item), status=404)
         before = self._api.find(path)
         try:
-            after = self._apply(path, item, check=check)
+            after = self._apply(path, item, dry_run=changes.check)
         except ApiError as error:
-            # In check mode its namespace would have been made just before.
-            if not (check and before is None and error.status == 404):
+            # In a dry run its namespace would have been made just before.
+            if not (changes.check and before is None and error.status == 404):
                 raise
             after = dict(item)
         old, new = readable(before), readable(after)
-        return None if old == new else ObjectDiff(name=title(item), before=old, after=new)
+        if old != new:
+            changes.add(title(item), name=title(item), before=old, after=new)
 
-    def _apply(self, path: str, item: Mapping[str, Any], *, check: bool) -> Object:
+    def _apply(self, path: str, item: Mapping[str, Any], *, dry_run: bool) -> Object:
         for attempt in range(5):
             try:
-                return self._api.apply(path, item, manager=MANAGER, dry_run=check)
+                return self._api.apply(path, item, manager=MANAGER, dry_run=dry_run)
             except ApiError as error:
                 if error.status not in {409, 429, 500, 503} or attempt == 4:
                     raise ApiError(error.message, where=title(item), status=error.status) from error

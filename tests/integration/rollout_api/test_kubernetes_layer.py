@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube import verify
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Api, ApiError
@@ -24,27 +25,29 @@ def test_objects_are_predicted_applied_once_and_told_when_they_differ(site: Site
     }  # fmt: skip
     applier = Applier(site.api)
     for item in (role, config):
-        assert applier.apply(item, check=True)
-        assert applier.apply(item, check=False)
-        assert applier.apply(item, check=False) is None
-        assert applier.apply(item, check=True) is None
-    changed = applier.apply({**config, "data": {"k": "w"}}, check=False)
-    assert changed
-    assert ("k: v" in changed.before, "k: w" in changed.after) == (True, True)
+        for check, differs in ((True, True), (False, True), (False, False), (True, False)):
+            changes = Changes(check=check)
+            applier.apply(item, changes)
+            assert bool(changes.done) == differs
+    changes = Changes(check=False)
+    applier.apply({**config, "data": {"k": "w"}}, changes)
+    (diff,) = changes.diffs
+    assert ("k: v" in diff["before"], "k: w" in diff["after"]) == (True, True)
 
 
 def test_an_object_the_api_server_refuses_is_named(site: Site) -> None:
     bad = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "Not_A_Name", "namespace": site.namespace}}
     with pytest.raises(ApiError, match="Invalid value") as caught:
-        Applier(site.api).apply(bad, check=False)
+        Applier(site.api).apply(bad, Changes(check=False))
     assert caught.value.where == f"ConfigMap {site.namespace}/Not_A_Name"
 
 
 def test_a_node_is_labelled_and_waited_for(site: Site) -> None:
     want = WantedNode(name=NODE, labels={"rack": site.namespace}, taints=())
-    assert [name for name, _ in converge(site.api, (want,), check=True, timeout=5)] == [NODE]
-    assert [name for name, _ in converge(site.api, (want,), check=False, timeout=5)] == [NODE]
-    assert list(converge(site.api, (want,), check=False, timeout=5)) == []
+    for check, differs in ((True, [NODE]), (False, [NODE]), (False, [])):
+        changes = Changes(check=check)
+        converge(site.api, [want], changes, timeout=5)
+        assert changes.done == differs
     wait_ready(site.api, [NODE], timeout=5)
     site.puppet.node(ready=False)
     with pytest.raises(GroundupError, match=f"{NODE}: .*; worker-2: it is not registered"):

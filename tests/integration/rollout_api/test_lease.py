@@ -117,6 +117,16 @@ def test_a_run_whose_lease_somebody_took_stops_and_changes_nothing_more(site: Si
     assert site.api.get(path(site))["spec"]["holderIdentity"] == other
 
 
+def test_a_lease_that_only_looks_changed_is_still_ours(site: Site) -> None:
+    """As after a renewal that was stored and whose answer was lost."""
+    lost: list[bool] = []
+    with hold(site, seconds=2.0, lost=lambda: lost.append(True)):
+        site.puppet.patch(path(site), {"metadata": {"labels": {"a": "b"}}})
+        before = site.api.get(path(site))["spec"]["renewTime"]
+        until(lambda: site.api.get(path(site))["spec"]["renewTime"] != before)
+    assert lost == []
+
+
 def test_a_run_that_cannot_renew_its_lease_stops_before_it_ends(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     interrupted = threading.Event()
     api = Api(site.control_plane.kubeconfig)

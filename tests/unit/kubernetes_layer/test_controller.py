@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import access as host_access
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.certificates import days_left, names
@@ -207,28 +208,31 @@ class Cluster:
 MAP = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "m", "namespace": "n"}, "data": {"k": "v"}}
 
 
+def applied_to(cluster: Cluster, *items: Mapping[str, Any], check: bool = False) -> list[dict[str, str]]:
+    """Return the diffs of applying ``items``."""
+    changes = Changes(check=check)
+    for item in items:
+        Applier(cluster).apply(item, changes)  # type: ignore[arg-type]
+    return changes.diffs
+
+
 def test_an_object_is_a_change_once_and_again_when_it_differs() -> None:
     cluster = Cluster()
-    applier = Applier(cluster)  # type: ignore[arg-type]
-    first = applier.apply(MAP, check=False)
-    assert first
-    assert first.name == "ConfigMap n/m"
-    assert applier.apply(MAP, check=False) is None
-    changed = applier.apply({**MAP, "data": {"k": "w"}}, check=False)
-    assert changed
-    assert ("k: v" in changed.before, "k: w" in changed.after) == (True, True)
-    assert "resourceVersion" not in changed.after
+    assert [diff["after_header"] for diff in applied_to(cluster, MAP, MAP)] == ["ConfigMap n/m"]
+    (changed,) = applied_to(cluster, {**MAP, "data": {"k": "w"}})
+    assert ("k: v" in changed["before"], "k: w" in changed["after"]) == (True, True)
+    assert "resourceVersion" not in changed["after"]
 
 
 def test_a_dry_run_predicts_and_keeps_nothing() -> None:
     cluster = Cluster()
-    assert Applier(cluster).apply(MAP, check=True)  # type: ignore[arg-type]
+    assert applied_to(cluster, MAP, check=True)
     assert cluster.kept == {}
 
 
 def test_a_kind_the_api_does_not_have_is_named() -> None:
     with pytest.raises(ApiError, match="no kind Secret in v1"):
-        Applier(Cluster()).apply({**MAP, "kind": "Secret"}, check=False)  # type: ignore[arg-type]
+        applied_to(Cluster(), {**MAP, "kind": "Secret"})
 
 
 def test_namespaces_and_permissions_come_before_what_needs_them() -> None:

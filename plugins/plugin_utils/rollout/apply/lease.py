@@ -79,8 +79,7 @@ class _Lease:
         self._collection = resource_path(_API, "leases", namespace=namespace)
         self._path = f"{self._collection}/{NAME}"
         self._me = f"{_this_machine()}:{os.getpid()}:{_started(os.getpid())}:{secrets.token_hex(4)}"
-        self._item: Object = {}
-        self._meta = {"name": NAME, "namespace": namespace}
+        self._patience = max(1.0, seconds * _REQUEST)  # with one request
         self.where = f"Lease/{NAME} in {namespace}"
         self.ended = threading.Event()
         self.trouble = ""  # how it was lost
@@ -112,50 +111,56 @@ class _Lease:
     def renew(self) -> None:
         """Renew the lease until the run ends; end the run when the lease is lost."""
         renewed, pause = time.monotonic(), _RENEWED
-        while not self.ended.wait(self._seconds * pause):
+        while not self.trouble and not self.ended.wait(self._seconds * pause):
+            begun = time.monotonic()
             try:
-                self._write("PUT", self._path, self._item)
+                # Read anew each time: a renewal may have been stored although its answer was lost.
+                found = self._api.request("GET", self._path, timeout=self._patience)
+                if self._is_ours(found):
+                    self._write("PUT", self._path, found)
+                    renewed, pause = begun, _RENEWED
+                else:
+                    self.trouble = f"{_holder(found)} has taken it"
             except ApiError as error:
-                taken = error.status in (_CONFLICT, _MISSING)
-                if taken or time.monotonic() - renewed > self._seconds * _GIVEN_UP:
-                    self.trouble = "somebody else has taken or removed it" if taken else error.message
-                    self._lost()
-                    return
                 pause = _REQUEST / 2
-            else:
-                renewed, pause = time.monotonic(), _RENEWED
+                if error.status == _MISSING or time.monotonic() - renewed > self._seconds * _GIVEN_UP:
+                    self.trouble = error.message
+        if self.trouble:
+            self._lost()
 
     def release(self) -> None:
         """Give the lease up, if it is still ours. A cluster that does not answer forgets it by itself."""
-        meta = self._item["metadata"]
-        mine = {"uid": meta["uid"], "resourceVersion": meta["resourceVersion"]}
         try:
-            self._api.delete(self._path, body={"preconditions": mine})
+            found = self._api.request("GET", self._path, timeout=self._patience)
+            if self._is_ours(found):
+                version = {"resourceVersion": found["metadata"]["resourceVersion"]}
+                self._api.delete(self._path, body={"preconditions": version})
         except ApiError:
             return
 
     def _take(self, found: Object | None) -> bool:
         """Write ourselves into the lease as it was found; return False when somebody else was faster."""
-        now = _now()
-        spec = {"acquireTime": now, "leaseTransitions": 0}
-        meta: Object = dict(self._meta)
-        if found is not None:
-            spec["leaseTransitions"] = int(found.get("spec", {}).get("leaseTransitions") or 0) + 1
-            meta["resourceVersion"] = found["metadata"]["resourceVersion"]
+        before = (found or {}).get("spec") or {}
+        spec = {"acquireTime": _now(), "leaseTransitions": int(before.get("leaseTransitions") or 0) + bool(found)}
         try:
-            self._write("POST" if found is None else "PUT", self._collection if found is None else self._path,
-                        {"metadata": meta, "spec": spec})  # fmt: skip
+            if found is None:
+                self._write("POST", self._collection, {"metadata": {"name": NAME}, "spec": spec})
+            else:
+                self._write("PUT", self._path, {"metadata": found["metadata"], "spec": spec})
         except ApiError as error:
             if error.status == _CONFLICT or (found is not None and error.status == _MISSING):
                 return False
             raise
         return True
 
+    def _is_ours(self, found: Object) -> bool:
+        return bool(found["spec"].get("holderIdentity") == self._me)
+
     def _write(self, method: str, path: str, item: Object) -> None:
         # The resource version in the metadata is the precondition: what changed meanwhile is a conflict.
         mine = {"holderIdentity": self._me, "renewTime": _now(), "leaseDurationSeconds": max(1, round(self._seconds))}
         body = {**item, "apiVersion": _API, "kind": "Lease", "spec": {**item["spec"], **mine}}
-        self._item = self._api.request(method, path, body=body, timeout=max(1.0, self._seconds * _REQUEST))
+        self._api.request(method, path, body=body, timeout=self._patience)
 
     def _is_free(self, found: Object) -> bool:
         machine, pid, started = _parts(found)
