@@ -6,7 +6,7 @@ from typing import Any
 
 from ansible.plugins.action import ActionBase
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
-from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import finish
 from ansible_collections.groundup.cloud.plugins.plugin_utils.progress import TERMINAL
 
 ARGUMENTS = {
@@ -25,10 +25,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
         """Return the artifacts, and what was built."""
         result: dict[str, Any] = super().run(tmp, task_vars)
         _, arguments = self.validate_argument_spec(ARGUMENTS)
-        try:
-            return result | self._supply(arguments)
-        except GroundupError as error:
-            return {**result, "failed": True, "msg": str(error)}
+        return finish(result, lambda: self._supply(arguments))
 
     def _supply(self, arguments: dict[str, Any]) -> dict[str, Any]:
         names, source = arguments["names"], arguments["source"]

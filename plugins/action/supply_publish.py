@@ -16,6 +16,7 @@ from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible_collections.groundup.cloud.plugins.module_utils._base.wait import wait_until
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
+from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import finish
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import cache_dir
 from ansible_collections.groundup.cloud.plugins.plugin_utils.progress import Progress, no_progress, reminder
@@ -50,10 +51,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
         """Return what was sent."""
         result: dict[str, Any] = super().run(tmp, task_vars)
         _, arguments = self.validate_argument_spec(ARGUMENTS)
-        try:
-            return result | self._publish(arguments, task_vars or {})
-        except GroundupError as error:
-            return {**result, "failed": True, "msg": str(error)}
+        return finish(result, lambda: self._publish(arguments, task_vars or {}))
 
     def _publish(self, arguments: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
         check, site, source = bool(self._task.check_mode), arguments["site"], arguments["source"]

@@ -150,24 +150,19 @@ def _networks(needs: LabNeeds, machine: MachineFacts) -> Iterator[GroundupError]
 
 def _taken(site: str, machine: MachineFacts) -> Iterator[tuple[str, str]]:
     """Yield each network this machine has an address in or a route to, and its owner; without the site's own."""
+    own, addresses = link_prefix(site), {}
     for name, link in machine.links.items():
         alias = link.get("ifalias", "")
         owner = f"{name}: {alias.removeprefix('groundup/')}, a lab" if alias.startswith("groundup/") else name
         for item in link.get("addr_info", ()):
-            if item["family"] == "inet" and not name.startswith(link_prefix(site)):
-                yield str(ip_interface(f"{item['local']}/{item['prefixlen']}").network), owner
-    known = {str(name) for name in machine.links}
+            if item["family"] == "inet":
+                addresses[str(name), ip_interface(f"{item['local']}/{item['prefixlen']}").network] = owner
+    yield from ((str(network), owner) for (name, network), owner in addresses.items() if not name.startswith(own))
     for route in machine.routes:
         where, device = str(route["dst"]), str(route.get("dev", ""))
         # A default route, also one in two halves as VPNs write it, leads everywhere: nothing would be free.
-        if where == "default" or ip_network(where).prefixlen <= 1 or device.startswith(link_prefix(site)):
-            continue
-        owned = device in known and any(
-            item["family"] == "inet"
-            and ip_interface(f"{item['local']}/{item['prefixlen']}").network == ip_network(where)
-            for item in machine.links[device].get("addr_info", ())
-        )
-        if not owned:  # else it comes with an address, which is in the list
+        everywhere = where == "default" or ip_network(where).prefixlen <= 1
+        if not everywhere and not device.startswith(own) and (device, ip_network(where)) not in addresses:
             yield where, f"route via {route['gateway']}" if "gateway" in route else f"route on {device or 'nothing'}"
 
 

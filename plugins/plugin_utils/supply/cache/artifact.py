@@ -60,8 +60,3 @@ def stamp(path: Path) -> list[list[int | str]]:
     """Return name, size, and modification time of every file: cheap to compare, enough to notice a touched file."""
     files = [path] if path.is_file() else sorted(p for p in path.rglob("*") if p.is_file() and not p.is_symlink())
     return [[f.relative_to(path.parent).as_posix(), (s := f.stat()).st_size, s.st_mtime_ns] for f in files]
-
-
-def size(path: Path) -> int:
-    """Return the bytes of a file, or of all files in a directory."""
-    return sum(int(entry[1]) for entry in stamp(path))

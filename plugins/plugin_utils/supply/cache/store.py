@@ -20,7 +20,7 @@ from ....module_utils._base.run import run
 from ...paths import cache_dir
 from ..errors import damaged, not_locked
 from ..lock.model import Entry
-from .artifact import Artifact, digest, payload_name, size, stamp
+from .artifact import Artifact, digest, payload_name, stamp
 
 MARK = "used"  # a file beside the payload whose time says when the artifact was last asked for
 
@@ -106,10 +106,11 @@ class ArtifactStore:
         path = place / payload_name(entry.kind)
         found = digest(path)
         _check_digest(entry, found)
+        files = stamp(path)
         manifest = Manifest(
-            name=entry.name, version=entry.version, key=key, sha256=found, size=size(path),
+            name=entry.name, version=entry.version, key=key, sha256=found, size=sum(int(size) for _, size, _ in files),
             cpu_seconds=round(cpu_seconds, 2), wall_seconds=round(wall_seconds, 2),
-            inputs=entry.model_dump(mode="json", include={"builder", "needs", "inputs"}), files=stamp(path),
+            inputs=entry.model_dump(mode="json", include={"builder", "needs", "inputs"}), files=files,
         )  # fmt: skip
         write_file(place / "manifest.json", json.dumps(asdict(manifest), indent=1).encode(), mode=0o644)
         place.chmod(0o755)
