@@ -54,12 +54,8 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
         check, kubeconfig = bool(self._task.check_mode), kubeconfig_path(arguments["site"])
         charts, processes = arguments["charts"], Processes()
         found = ensure(charts, progress=self._display.display, source=arguments["source"])[charts]
-        helm = Helm(
-            binary=tool("helm", progress=self._display.display),
-            kubeconfig=kubeconfig,
-            charts=str(found.path),
-            processes=processes,
-        )
+        binary = tool("helm", progress=self._display.display)
+        helm = Helm(binary=binary, kubeconfig=kubeconfig, charts=str(found.path), processes=processes)
         try:
             return converge(
                 _releases(arguments["releases"], images=arguments["images"]),

@@ -12,12 +12,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._base.changes impor
 from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import finish
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.access import kubeconfig_path
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Api
-from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.objects import (
-    Applier,
-    in_order,
-    readable,
-    title,
-)
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.objects import Applier, in_order, readable, title
 
 ARGUMENTS = {
     "site": {"type": "str", "required": True},

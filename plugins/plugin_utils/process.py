@@ -1,4 +1,4 @@
-"""Runs command-line tools in process groups of their own and ends whole groups.
+"""Run command-line tools in process groups of their own and ends whole groups.
 
 Every child is a session leader, so that one signal reaches all it started. `setpriv --pdeathsig` has the kernel send
 the child SIGTERM when this process dies in a way that leaves no time for anything (SIGKILL, out of memory).
@@ -73,7 +73,7 @@ class Processes:
         """
         with self._lock:
             if self.stopped:
-                raise InterruptedRunError()
+                raise InterruptedRunError
             try:
                 process = subprocess.Popen(
                     ["setpriv", "--pdeathsig", "TERM", "--", *argv],
@@ -118,19 +118,15 @@ class Processes:
         while True:
             try:
                 stdout, stderr = process.communicate(fed, timeout=0.5)
+                break
             except subprocess.TimeoutExpired:
                 fed = None  # the first call has it in hand; further ones only read
                 late = deadline is not None and time.monotonic() > deadline
                 if late or self.stopped or (cancel is not None and cancel.is_set()):
                     self._end(process)
-                    stdout, stderr = process.communicate()
-                    if self.stopped:
-                        raise InterruptedRunError() from None
-                    return Finished(code=process.returncode, stdout=stdout, stderr=stderr)
-            else:
-                if self.stopped:
-                    raise InterruptedRunError()
-                return Finished(code=process.returncode, stdout=stdout, stderr=stderr)
+        if self.stopped:
+            raise InterruptedRunError
+        return Finished(code=process.returncode, stdout=stdout, stderr=stderr)
 
     def _end(self, process: subprocess.Popen[str], *, asked: bool = False) -> None:
         if not asked and process.poll() is None:

@@ -1,4 +1,4 @@
-"""The one place that calls helm. Values travel on standard input: never on disk, never in an argument."""
+"""Call helm. Values travel on standard input: never on disk, never in an argument."""
 
 from __future__ import annotations
 

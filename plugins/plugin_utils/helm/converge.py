@@ -1,7 +1,7 @@
-"""Charts that the cluster itself needs before any release of the cloud: its pod network's.
+"""Install charts the cluster itself needs, such as its pod network's.
 
-One after another, because one may bring the kinds another uses, and without waiting for pods: there may be no node yet
-that could run them.
+One after another, because one may define kinds that another uses, and without waiting for pods: there may be no node
+yet that could run them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Compares what a chart renders with what the cluster holds, field by field.
+"""Compare what a chart renders with what the cluster holds, field by field.
 
 The API server predicts: a server-side apply as dry run, under the name helm applies with, gives the object as it would
 be stored. So defaults the server fills in are on both sides, and what it would refuse is known before anything changes.

@@ -1,4 +1,4 @@
-"""Reads what Helm renders: YAML documents into objects and hooks, and a digest that is the same for the same render."""
+"""Parse rendered manifests into objects and hooks, and digest them."""
 
 from __future__ import annotations
 
@@ -70,11 +70,7 @@ def split(release: str, namespace: str, items: Iterable[Object]) -> Rendered:
         elif set(events) - {"test", "test-success", "test-failure"}:
             hooks.append(item)
     return Rendered(
-        release=release,
-        namespace=namespace,
-        objects=tuple(objects),
-        hooks=tuple(hooks),
-        digest=digest(objects, hooks),
+        release=release, namespace=namespace, objects=tuple(objects), hooks=tuple(hooks), digest=digest(objects, hooks)
     )
 
 

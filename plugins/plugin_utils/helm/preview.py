@@ -1,4 +1,4 @@
-"""The change before it happens: every release rendered and compared with the cluster, in parallel. Reads only."""
+"""Preview a change: render every release and compare it with the cluster, in parallel. Reads only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a chart renders, what is live of a release, and what an upgrade would change."""
+"""Types of helm: a render, a live release, the differences between them."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The cluster as the controller sees it: through the admin kubeconfig in the site's state directory."""
+"""The Kubernetes API, from the controller, with the admin kubeconfig of the site."""

@@ -52,7 +52,7 @@ class Api:
     """A cluster, by its kubeconfig. Safe to use from several threads. ``timeout``: of one request, in seconds."""
 
     def __init__(self, kubeconfig: Path, *, timeout: float = 30.0) -> None:
-        """Read the kubeconfig; nobody is asked yet. Raises GroundupError."""
+        """Read the kubeconfig, without a connection. Raises GroundupError."""
         self._path, self._timeout = kubeconfig, timeout
         access = read(kubeconfig)
         self.server = access.server.rstrip("/")

@@ -1,4 +1,4 @@
-"""Labels and taints of nodes, and waiting until they are Ready."""
+"""Label and taint nodes, and wait until they are Ready."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def patch(node: Mapping[str, Any], want: WantedNode) -> dict[str, Any] | None:
     labels |= {key: None for key in owned["labels"] if key not in want.labels and key in meta.get("labels", {})}
     ours = [taint(text) for text in want.taints]
     names = {(t["key"], t["effect"]) for t in ours} | {tuple(pair) for pair in owned["taints"]}
-    # kubeadm puts its own taint on a control host that is not told otherwise: the plan's word counts.
+    # kubeadm taints control hosts by itself; the plan decides.
     names.add(("node-role.kubernetes.io/control-plane", "NoSchedule"))
     present = node.get("spec", {}).get("taints", [])
     taints = [t for t in present if (t["key"], t["effect"]) not in names] + ours

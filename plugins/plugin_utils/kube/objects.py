@@ -1,7 +1,4 @@
-"""Server-side apply of a few objects, with a truthful diff: for what the cluster itself needs, before any chart.
-
-Charts are the rollout engine's business; this is for the pod network, the storage class and the like.
-"""
+"""Server-side apply of objects with a diff: pod network, storage class, namespaces and the like."""
 
 from __future__ import annotations
 

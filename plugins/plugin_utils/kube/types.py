@@ -1,4 +1,4 @@
-"""Objects of the Kubernetes API, as the plain mappings it speaks, and how they are named."""
+"""Kubernetes objects as plain mappings, references to them, their paths in the API."""
 
 from __future__ import annotations
 

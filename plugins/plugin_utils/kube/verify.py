@@ -1,4 +1,4 @@
-"""Whether the cluster serves: asked of the cluster itself, through the virtual IP, and of a pod."""
+"""Verify the cluster: its API through the virtual IP, nodes, storage class, DNS, and a probe between two nodes."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def verify(
     storage_class: str,
     timeout: float,
 ) -> ClusterReport:
-    """Ask whether the cluster serves.
+    """Verify the cluster and return what was seen.
 
     Args:
         kubeconfig: path of the admin kubeconfig.

@@ -1,4 +1,4 @@
-"""What Kubernetes objects say of themselves: conditions, images, and why a pod or workload is not ready. Pure."""
+"""Conditions, images and owners of Kubernetes objects; why a pod or workload is not ready. Pure."""
 
 from __future__ import annotations
 

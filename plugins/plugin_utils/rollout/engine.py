@@ -1,4 +1,4 @@
-"""The rollout: check, apply and verify of a whole graph of releases.
+"""The rollout: check, apply and verify a graph of releases.
 
     rollout = Rollout(plan=plan, api=api, helm=helm, processes=processes, secrets=store, authority=ca, say=print)
     result = rollout.apply()
@@ -237,7 +237,7 @@ class Rollout:
             graph,
             lambda name: self._one(self._releases[name], graph.needs(name), found, tools),
             ended,
-            jobs=len(self._releases),  # how many go at once is the limits' word
+            jobs=len(self._releases),  # the limits decide how many go at once
             threads="release",
             stop=self._processes.stop,
             tick=tools.progress.tick,

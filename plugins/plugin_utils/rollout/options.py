@@ -1,4 +1,4 @@
-"""How patient the rollout is, and what an operator accepted."""
+"""Timeouts, limits and consents of a rollout."""
 
 from __future__ import annotations
 

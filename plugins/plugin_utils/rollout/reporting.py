@@ -1,4 +1,4 @@
-"""What a rollout tells: reports, cards and predictions, with secrets taken out."""
+"""Reports, failure cards and predictions of a rollout, without secrets."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Reporter:
         return cards.make(symptom, self.redactor, affected=affected, site_file=self.site_file)
 
     def unwell(self, name: str, own: Verification, below: Iterable[Verification]) -> Symptom:
-        """Return the symptom of a service that runs and does not work: what it stands on is asked first (R7)."""
+        """Return the symptom of a service that runs and does not work: releases it needs are asked first (R7)."""
         checks = [check for verification in [*below, own] for check in verification.checks if not check.ok]
         namespace = self.releases[name].namespace
         return Symptom(

@@ -94,13 +94,9 @@ def session(
         store.ensure(required(plan))  # in memory only: a prediction for a site that is not there yet
     options = replace(options or Options(), seconds=_seconds(directory), site_file=site_file)
     with _lock(directory, say=say, wanted=not reads_only) as lock:
-        helm = Helm(
-            binary=tool("helm", progress=say),
-            kubeconfig=kubeconfig,
-            charts=str(_BUILTIN) if plan.openstack.charts == "builtin" else plan.openstack.charts,
-            processes=processes,
-            lock=lock,
-        )
+        charts = str(_BUILTIN) if plan.openstack.charts == "builtin" else plan.openstack.charts
+        binary = tool("helm", progress=say)
+        helm = Helm(binary=binary, kubeconfig=kubeconfig, charts=charts, processes=processes, lock=lock)
         api = None if reads_only and not kubeconfig.is_file() else Api(kubeconfig)
         rollout = Rollout(
             plan=plan,

@@ -1,7 +1,4 @@
-"""The words of the rollout engine: what is rendered, what is live, what would change, what went wrong.
-
-Values only; the modules beside this one compute them.
-"""
+"""Types of the rollout: reasons, symptoms, diagnoses, cards, reports, results."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ class _GivenUpError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tools:
-    """What every release is brought up with."""
+    """What every deployment uses."""
 
     api: Api
     helm: Helm

@@ -1,4 +1,4 @@
-"""One rollout at a time, from whatever controller: a Lease in the cluster is held while a run may change something.
+"""Hold a Lease in the cluster while a rollout may change something: one rollout at a time, from any controller.
 
 The holder renews it; a run that cannot renew it stops before anybody else may take it over. A lease is abandoned when
 whoever wants it saw it unchanged for its whole duration (no two clocks are compared), or when its holder is a dead
@@ -38,19 +38,11 @@ class LeaseLostError(RolloutError):
 def held(
     api: Api, *, namespace: str, seconds: float, say: Callable[[str], None], lost: Callable[[], object]
 ) -> Iterator[None]:
-    """Hold the rollout's lease while the block runs.
+    """Hold the rollout's lease in ``namespace`` while the block runs; without renewal it lasts ``seconds``.
 
-    Args:
-        api: the cluster.
-        namespace: where the lease is.
-        seconds: how long it lasts without being renewed.
-        say: gets a line when somebody else has it and it is not known yet whether they still run.
-        lost: called when it is lost; it makes the block end with InterruptedRunError.
-
-    Raises:
-        RolloutError: another run holds it.
-        LeaseLostError: it was lost, so the block was interrupted.
-        ApiError: the cluster does not answer.
+    ``say`` gets a line when it is not known yet whether its holder still runs. ``lost`` is called when it is lost, and
+    makes the block end with InterruptedRunError. Raises RolloutError when another run holds it, LeaseLostError when it
+    was lost, ApiError.
     """
     lease = _Lease(api, namespace, seconds, lost)
     lease.acquire(say)

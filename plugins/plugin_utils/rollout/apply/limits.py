@@ -21,21 +21,14 @@ class Limits:
 
     def __init__(self, values: Mapping[str, int] | None = None) -> None:
         merged = {**DEFAULTS, **(values or {})}
-        unknown = sorted(set(merged) - set(DEFAULTS))
-        if unknown:
+        wrong = [f"unknown limit {name}" for name in sorted(merged.keys() - DEFAULTS.keys())]
+        wrong += [f"limit {name} is below 1" for name, value in merged.items() if value < 1]
+        if wrong:
             raise RolloutError(
-                f"unknown limit {', '.join(unknown)}",
-                where="rollout_limits",
-                why="it would limit nothing",
-                remedy=f"the limits are {', '.join(sorted(DEFAULTS))}",
-            )
-        low = sorted(name for name, value in merged.items() if value < 1)
-        if low:
-            raise RolloutError(
-                f"limit {', '.join(low)} is below 1",
-                where="rollout_limits",
-                why="nothing could ever run",
-                remedy="write 1 or more",
+                "; ".join(wrong),
+                where="the rollout's option limits",
+                why="it would limit nothing, or nothing could ever run",
+                remedy=f"write 1 or more for {', '.join(sorted(DEFAULTS))}",
             )
         self.values = merged
         self._semaphores = {name: BoundedSemaphore(value) for name, value in merged.items()}

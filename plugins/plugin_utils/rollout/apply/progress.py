@@ -1,4 +1,4 @@
-"""One live line a release: printed when something changed, and again before the screen was silent for too long.
+"""One live line a release: printed when something changed, and again after a silence.
 
 The same on a terminal and in a log: lines are only ever added.
 """

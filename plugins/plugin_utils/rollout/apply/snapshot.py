@@ -1,4 +1,4 @@
-"""A picture of the cluster at one moment: workloads, their pods, claims, nodes, events. `watch` keeps it current."""
+"""A snapshot of the cluster: workloads, their pods, claims, nodes, events. `watch` keeps it current."""
 
 from __future__ import annotations
 

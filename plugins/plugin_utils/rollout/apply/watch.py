@@ -1,4 +1,4 @@
-"""Keeps a picture of the cluster current through the watch API: one stream a kind, nothing is polled."""
+"""Watch the cluster: one stream a kind keeps a snapshot current, nothing is polled."""
 
 from __future__ import annotations
 

@@ -112,6 +112,6 @@ def dns(symptom: Symptom) -> Diagnosis | None:
     namespace, _, name = symptom.facts.dns_down.partition("/")
     return Diagnosis(
         rule="dns-down", layer="network", object=f"{name} ({namespace})",
-        what=f"nobody serves cluster names. {said(symptom, NAMES)}".strip(),
+        what=f"no pod serves cluster names. {said(symptom, NAMES)}".strip(),
         next=f"kubectl --namespace {namespace} describe {name.replace('/', ' ').lower()}", patience=120.0,
     )  # fmt: skip

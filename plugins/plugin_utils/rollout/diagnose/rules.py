@@ -1,4 +1,4 @@
-"""Which layer is at fault: a table of small rules, tried in order, the first that fits decides.
+"""Name the layer at fault: a table of rules, tried in order, the first that fits decides.
 
 A rule looks at the symptom alone. What lies deeper comes first: a node that is gone explains a pod that is not ready,
 and a database that refuses a password explains a job that fails. `docs/failure-cards.md` shows them all.
@@ -34,7 +34,7 @@ def _render(symptom: Symptom) -> Diagnosis | None:
 
 
 def _verification(symptom: Symptom) -> Diagnosis | None:
-    """A service that runs and does not work. What it stands on was asked too, and is held responsible first."""
+    """Blame the first check that failed; those of needed releases come first."""
     failed = [check for check in symptom.checks if not check.ok]
     if symptom.stage != "verify" or not failed:
         return None

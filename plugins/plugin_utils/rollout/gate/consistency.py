@@ -1,4 +1,4 @@
-"""What releases must agree on: an endpoint, an account or a count that two of them set is one and the same."""
+"""Consistency of releases: an endpoint, an account or a count that two of them set must be the same."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whose secrets a cluster runs on: a ConfigMap beside the releases holds fingerprints of those it was deployed with.
+"""Refuse another secrets store: a ConfigMap holds fingerprints of the secrets the cluster was deployed with.
 
 Another laptop's store, one made anew, or one from an old backup has other passwords than the databases know. It is
 refused before anything changes. The ConfigMap holds nothing secret.
@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from ...kube.client import Api
 from ...kube.objects import MANAGER
-from ...kube.types import Object, resource_path
+from ...kube.types import resource_path
 from ..types import RolloutError
 
 NAME = "groundup-secrets-store"
@@ -35,17 +35,13 @@ def claim(
         raise _refusal(namespace, store, differing, other=data.get("identity") != identity)
     new = tuple(sorted(set(prints) - set(known)))
     if write and new:
-        api.apply(path, _config_map(namespace, identity, {**known, **prints}), manager=MANAGER)
+        merged = json.dumps({**known, **prints}, sort_keys=True)
+        item = {
+            "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": NAME, "namespace": namespace},
+            "data": {"identity": identity, "fingerprints": merged},
+        }  # fmt: skip
+        api.apply(path, item, manager=MANAGER)
     return new
-
-
-def _config_map(namespace: str, identity: str, prints: Mapping[str, str]) -> Object:
-    return {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": {"name": NAME, "namespace": namespace},
-        "data": {"identity": identity, "fingerprints": json.dumps(prints, sort_keys=True)},
-    }
 
 
 def _known(data: Mapping[str, str]) -> dict[str, str]:

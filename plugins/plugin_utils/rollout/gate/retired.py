@@ -1,4 +1,4 @@
-"""Releases that are no longer in the site file: named, kept, and removed only when an operator says so.
+"""Releases that are no longer in the site file: named, kept, and removed by consent.
 
 What a removal does not touch, volume claims and databases, is named before it.
 """
@@ -41,7 +41,7 @@ def reasons_against_removal(
                 code="still-needed",
                 release=name,
                 what=f"{', '.join(users)} needs {name} and is kept",
-                why="it would run on without what it stands on",
+                why="it fails without it",
                 remedy=f"remove {', '.join(users)} too, or keep {name}",
             )
         for item in retired[name].objects:

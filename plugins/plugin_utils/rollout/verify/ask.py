@@ -1,4 +1,4 @@
-"""Asks the releases of a plan, and the site as a whole, whether they work."""
+"""Ask the releases of a plan, and the site as a whole, whether they work."""
 
 from __future__ import annotations
 
