@@ -5,7 +5,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 name: brief
 type: stdout
-short_description: Ansible's own output, but a failure of this collection is its message and not its whole result
+short_description: Ansible's default output, with short failures for this collection
 version_added: 0.1.0
 author: The groundup.cloud developers (@groundup-cloud)
 description:

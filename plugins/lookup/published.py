@@ -4,7 +4,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 name: published
-short_description: What nodes of a site run, by digest
+short_description: Images and files that a site serves, by digest
 version_added: 0.1.0
 description:
   - Returns C(images), the plan's references with the digest of what is behind each, and C(files), the SHA-256 of each

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 name: state_path
-short_description: Where the controller keeps a thing of the site
+short_description: Path of a file in the site's state directory
 version_added: 0.1.0
 description:
   - Returns paths in the site's state directory. Nothing is read, and the path need not exist.

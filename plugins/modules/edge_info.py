@@ -5,7 +5,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: edge_info
-short_description: Whether the virtual IP and the listeners of the edge serve
+short_description: Verify the virtual IP and the listeners of the edge
 version_added: 0.1.0
 description:
   - Waits until the virtual IP takes connections on every port, checks the certificate it shows for every name, and asks

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: edge_node
-short_description: HAProxy and the virtual IP on a control host
+short_description: Converge HAProxy and the virtual IP on a control host
 version_added: 0.1.0
 description:
   - Installs HAProxy and keepalived when they are missing, writes what they run by, and has them running with it.

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: host_baseline
-short_description: What every host of a site has, whatever its role
+short_description: Converge what every host of a site has, whatever its role
 version_added: 0.1.0
 description:
   - Names, access, kernel parameters and modules, time, trust store, package sources, the size of the journal, units

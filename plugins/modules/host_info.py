@@ -5,7 +5,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: host_info
-short_description: Whether a host has the names, resolvers, time and CA of its site, and lets in only whom it should
+short_description: Verify names, resolvers, time, CA and ssh access of a host
 version_added: 0.1.0
 description:
   - Asks the host as a program on it would - the resolver for names, each DNS server, the trust store for the CA,

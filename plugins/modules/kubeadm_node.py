@@ -5,7 +5,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: kubeadm_node
-short_description: Make a host a Kubernetes node with kubeadm, and keep it one
+short_description: Converge a host as a Kubernetes node with kubeadm
 version_added: 0.1.0
 description:
   - One call installs the node's programs by digest from the site's file server, configures containerd and the kubelet,

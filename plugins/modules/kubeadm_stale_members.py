@@ -5,7 +5,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: kubeadm_stale_members
-short_description: Remove the etcd member and the Node of hosts that were lost and are made anew
+short_description: Remove etcd members and Nodes of lost hosts
 version_added: 0.1.0
 description:
   - Runs on a control host that is a member, before other hosts join. A host of the plan that is empty while the cluster

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: kubernetes_verify
-short_description: Ask a cluster whether it serves
+short_description: Verify that a cluster serves
 version_added: 0.1.0
 description:
   - From the controller, with the admin kubeconfig of the site. The API must be ready at the address of the virtual IP,

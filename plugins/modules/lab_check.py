@@ -1,7 +1,7 @@
 # Documentation of the action plugin of the same name, which does the work on the controller.
 DOCUMENTATION = r"""
 module: lab_check
-short_description: Whether this machine can carry the lab of a site
+short_description: Check whether this machine meets a lab's requirements
 version_added: 0.1.0
 description:
   - Asks for root, the programs a lab is made with, control groups, memory, disk, and networks that overlap none this
@@ -14,7 +14,7 @@ extends_documentation_fragment:
 """
 
 EXAMPLES = r"""
-- name: This machine can carry the lab
+- name: Check lab requirements
   groundup.cloud.lab_check:
     site_file: "{{ groundup_site_file }}"
 """

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: lab_network
-short_description: Bridges of this machine that stand for the networks of a lab
+short_description: Create the networks of a lab as bridges of this machine
 version_added: 0.1.0
 description:
   - Makes a bridge for each network of a site whose machines are system containers. A network's gateway address is given

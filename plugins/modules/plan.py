@@ -1,7 +1,7 @@
 # Documentation of the action plugin of the same name, which does the work on the controller.
 DOCUMENTATION = r"""
 module: plan
-short_description: Plan a site and judge it, without touching a machine
+short_description: Plan a site and report findings, without touching a machine
 version_added: 0.1.0
 description:
   - Reads the site file, decides everything that can be decided from it, and shows what it noticed as a table.

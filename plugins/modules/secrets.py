@@ -1,7 +1,7 @@
 # Documentation of the action plugin of the same name, which does the work on the controller.
 DOCUMENTATION = r"""
 module: secrets
-short_description: Make the secrets and certificates a site needs and does not have
+short_description: Make missing secrets and certificates of a site
 version_added: 0.1.0
 description:
   - Generates a value for each name the plan asks for and the encrypted store of the site does not hold, and issues the

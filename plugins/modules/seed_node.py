@@ -5,7 +5,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: seed_node
-short_description: Registry and web server of a seed
+short_description: Converge the registry and web server of a seed
 version_added: 0.1.0
 description:
   - Installs docker-registry and nginx when they are missing, writes their configuration, and has them serve by it.
@@ -42,7 +42,7 @@ extends_documentation_fragment: groundup.cloud.attributes
 """
 
 EXAMPLES = r"""
-- name: Registry and web server
+- name: Converge registry and web server
   groundup.cloud.seed_node:
     packages: [docker-registry, nginx-light]
     registry_inside: 127.0.0.1:5001

@@ -1,7 +1,7 @@
 # Documentation of the action plugin of the same name, which does the work on the controller.
 DOCUMENTATION = r"""
 module: site_key
-short_description: The ssh key the controller reaches a site's hosts with, and the keys it knows them by
+short_description: Make a site's ssh key and list its hosts' keys
 version_added: 0.1.0
 description:
   - Makes C(ssh/id_ed25519) in the site's state directory once, and keeps C(ssh/id_ed25519.pub) its public half.

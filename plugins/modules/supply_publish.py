@@ -7,7 +7,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: supply_publish
-short_description: Put the artifacts of a site into its registry and file tree
+short_description: Publish a site's artifacts to its registry and file tree
 version_added: 0.1.0
 description:
   - Compares what the host serves with what the lock says, and sends what it lacks. Images are pushed to its registry,

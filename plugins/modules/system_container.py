@@ -6,7 +6,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: system_container
-short_description: Machines of a lab as system containers of this machine
+short_description: Run a lab's machines as system containers
 version_added: 0.1.0
 description:
   - Makes every given host exist and run, all at the same time. A host is a container with systemd as PID 1 started by
