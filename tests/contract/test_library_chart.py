@@ -1,4 +1,4 @@
-"""What the library chart makes of a profile: toy/ is a service with an API, a worker and a scheduler for this test."""
+"""What the library chart makes of a profile: charts/toy has an API, a worker and a scheduler for this test."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pytest
 
 from .conftest import ROOT, objects
 
-TOY = Path(__file__).parent / "toy"
+TOY = Path(__file__).parent / "charts/toy"
 Toy = Callable[..., dict[str, dict[str, Any]]]
 
 

@@ -29,7 +29,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in COPIED:
         shutil.copytree(ROOT / name, root / name, symlinks=True)
     shutil.copy(TOY / "toy.py", root / "plugins/plugin_utils/services/toy.py")
-    shutil.copytree(TOY / "chart", root / "charts/toy")
+    shutil.copytree(TOY.parent / "charts/toy", root / "charts/toy")
     (root / "charts/toy/charts").mkdir()
     (root / "charts/toy/charts/groundup-lib").symlink_to("../../groundup-lib")
     return root
