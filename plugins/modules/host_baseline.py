@@ -234,7 +234,7 @@ def belongs(changes: Changes, *, site: str, store: str) -> None:
 
 
 def keeps_its_cluster(name: str, *, names: Mapping[str, str]) -> None:
-    """Refuse to forget the name by which a node of a cluster calls its API, and its own. Raises GroundupError."""
+    """Refuse another name for a node of a cluster, and for the API it calls. Raises GroundupError."""
     was = (files.read(naming.HOSTNAME) or "").strip()
     if was and was != name and KUBECONFIGS[-1].exists():
         raise GroundupError(

@@ -7,7 +7,6 @@ records are gone, and two sites never touch each other's things.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from pathlib import Path
 
 RUN = Path("/run/groundup")  # of all labs of this machine; gone when the last lab is
@@ -40,27 +39,20 @@ def id_prefix(site: str) -> str:
     return f"groundup.{site}."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Lab:
     """The places of one site on this machine."""
 
-    site: str
-    root: Path  # volumes and root file systems, below the site's state directory
-
-    @property
-    def run(self) -> Path:
-        """Runtime records; worthless after the machine restarts."""
-        return RUN / self.site
+    def __init__(self, *, site: str, root: Path) -> None:
+        """Name them; ``root`` holds volumes and root file systems, below the site's state directory."""
+        self.site = site
+        self.root = root
+        self.run = RUN / site  # runtime records; worthless after the machine restarts
+        self.cgroup = f"/{CGROUP}/{site}"  # path of the site's control group in every hierarchy
 
     @property
     def runc(self) -> Path:
         """The state directory given to runc."""
         return self.run / "runc"
-
-    @property
-    def cgroup(self) -> str:
-        """Path of the site's control group in every hierarchy."""
-        return f"/{CGROUP}/{self.site}"
 
     def id(self, host: str) -> str:
         """Name of the container and of the network namespace of ``host``."""

@@ -55,7 +55,7 @@ def start(lab: Lab, host: str, config: Mapping[str, Any]) -> None:
 
 
 def stop(lab: Lab, host: str) -> None:
-    """End every process of ``host`` and forget it, whatever is left of it. Raises GroundupError."""
+    """End every process of ``host`` and remove its records, whatever is left of it. Raises GroundupError."""
     record = lab.runc / lab.id(host)
     if record.exists():
         with contextlib.suppress(GroundupError):  # a half-written record: the control group finds its processes below

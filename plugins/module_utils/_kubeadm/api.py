@@ -6,7 +6,6 @@ import http.client
 import json
 import ssl
 from collections.abc import Mapping
-from types import TracebackType
 from typing import Any, Self
 from urllib.parse import urlsplit
 
@@ -35,9 +34,7 @@ class NodeApi:
         """Nothing to do: the first request connects."""
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Close the connection."""
         self._connection.close()
 

@@ -9,7 +9,7 @@ from .._base.changes import Changes
 from .._base.errors import GroundupError
 from .._base.files import link, place, read, write_file
 from .._base.wait import wait_until
-from .._host import packages, units
+from .._host import units
 from . import documents, downloads
 from .host import NodeHost
 from .spec import Node
@@ -19,11 +19,6 @@ KUBELET = "kubelet.service"
 KUBELET_SETTINGS = "/etc/kubernetes/kubelet.conf.d/10-site.conf"
 HEALTH_PORT = 10248  # kubelet's own default
 HEALTH_WAIT = 60.0  # seconds from a start until it says that it is well; one that is takes two
-# What a node and this module use of the OS, beside what Debian's minimal install has.
-PACKAGES = (
-    *("containerd", "containernetworking-plugins", "conntrack", "ethtool", "iptables", "nftables", "socat"),
-    *("openssl", "python3-yaml"),
-)
 
 
 class UnhealthyError(GroundupError):
@@ -72,7 +67,6 @@ def prepare(node: Node, host: NodeHost, changes: Changes, *, member: bool) -> No
 
     Raises GroundupError, OSError.
     """
-    packages.installed(changes, PACKAGES)
     paths, marks = host.paths, host.paths.at(str(units.MARKS))
     port = _health_port(node) if member else None  # before that, a kubelet may have nothing to run by
     healthy = (lambda: _wait_until_healthy(host, port)) if port else None

@@ -92,6 +92,7 @@ LAYERS: dict[str, LayerRecord] = {
                     "ethtool",
                     "iproute2",
                     "iptables",
+                    "python3-yaml",
                     "runc",
                     "socat",
                 ),

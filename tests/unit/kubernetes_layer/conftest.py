@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.module_utils._host import packages, units
+from ansible_collections.groundup.cloud.plugins.module_utils._host import units
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import converge
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.host import NodeHost
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.result import NodeResult
@@ -179,7 +179,6 @@ def paths(tmp_path: Path) -> Paths:
 def host(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> FakeHost:
     fake = FakeHost(paths)
     monkeypatch.setattr(units, "run", fake.systemctl)
-    monkeypatch.setattr(packages, "installed", lambda *_: False)
     return fake
 
 

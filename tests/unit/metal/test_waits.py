@@ -18,8 +18,8 @@ def test_a_runc_that_does_not_return_is_given_up(tmp_path: Path, monkeypatch: py
     runc.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
     monkeypatch.setattr(runtime, "START_TIMEOUT", 0.5)
-    monkeypatch.setattr(Lab, "run", property(lambda _: tmp_path / "run"))
     lab = Lab(site="test", root=tmp_path / "lab")
+    lab.run = tmp_path / "run"
     lab.home("worker-1").mkdir(parents=True)
     with pytest.raises(GroundupError, match=r"worker-1: runc did not start it within 0\.5 s: waiting for the freezer"):
         runtime.start(lab, "worker-1", {})
