@@ -4,22 +4,22 @@ module: supply
 short_description: Make or fetch the artifacts of supply.lock
 version_added: 0.1.0
 description:
-  - Makes what the cache on the controller lacks, in build roots of its own, and shows what it is doing.
-  - An artifact that is in the cache is not made again. One that is damaged, or does not have the digest of the lock,
-    is an error.
-  - What is made is put onto a site's seed by M(groundup.cloud.supply_publish).
+  - Makes what the cache on the controller lacks, in build roots of its own. A damaged artifact, or one with another
+    digest than the lock's, is an error.
+  - Shows each running artifact with its elapsed and expected time, on a terminal in place.
+  - M(groundup.cloud.supply_publish) puts artifacts onto a site's seed.
 options:
   names:
     description: Artifacts or groups of the lock. The default is all of them.
     type: list
     elements: str
   source:
-    description: Whether artifacts are built from packages, or fetched as their projects publish them.
+    description: Build artifacts from packages, or fetch what their projects publish.
     type: str
     choices: [build, upstream]
     default: build
   rebuild:
-    description: Whether the named artifacts are made again, whatever the cache holds.
+    description: Make the named artifacts again, whatever the cache holds.
     type: bool
     default: false
 attributes:

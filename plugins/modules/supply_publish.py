@@ -24,7 +24,7 @@ options:
     type: str
     required: true
   source:
-    description: Whether artifacts are built from packages, or fetched as their projects publish them.
+    description: Build artifacts from packages, or fetch what their projects publish.
     type: str
     choices: [build, upstream]
     default: build
