@@ -9,6 +9,8 @@ from .errors import GroundupError
 
 def load(text: str) -> dict[str, Any]:
     """Return the mapping in ``text``; empty when there is none, as in a file a killed program left unfinished."""
+    if not text.strip():
+        return {}
     yaml = _library()
     try:
         found = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # both are safe

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import sys
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
@@ -103,3 +104,14 @@ def test_a_member_with_another_role_is_refused_with_both_roles(paths: Paths, con
     now, then = ("worker", "control-plane node") if control else ("control-plane node", "worker")
     with pytest.raises(GroundupError, match=f"is a {now} of this cluster and is to be a {then}"):
         what_is(paths, control=control)
+
+
+def test_a_host_without_pyyaml_is_predicted_while_it_is_blank_and_told_once_it_has_files(
+    paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The host layer installs it; a dry run comes before that."""
+    monkeypatch.setitem(sys.modules, "yaml", None)
+    assert what_is(paths) is Membership.BLANK
+    write(paths, "/etc/kubernetes/kubelet.conf", EMBEDDED)
+    with pytest.raises(GroundupError, match=r"(?s)python3-yaml is not installed.*apt-get install python3-yaml"):
+        what_is(paths)
