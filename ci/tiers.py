@@ -6,6 +6,7 @@ Usage: ci/run python ci/tiers.py [TIER...]        all tiers but `long` and `ha` 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import re
 import subprocess
@@ -17,7 +18,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from ansible_collections.groundup.cloud.plugins.plugin_utils.progress import reminder
+from ansible_collections.groundup.cloud.plugins.module_utils._base.files import write_file
+from ansible_collections.groundup.cloud.plugins.module_utils._base.locks import locked
+from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import cache_dir
+from ansible_collections.groundup.cloud.plugins.plugin_utils.progress import clock, reminder
 
 ROOT = Path(__file__).resolve().parent.parent
 SUMMARY = re.compile(r"^(=+ )?(\d+ (passed|failed|errors?|skipped)|no tests ran).* in [\d.]+s")
@@ -144,12 +148,15 @@ TIERS = (
 
 def run(command: tuple[str, ...], *, prefix: str = "") -> tuple[int, list[str]]:
     """Run one command, passing its output through, and collect the lines the final report repeats."""
-    shown = " ".join(command)
+    shown, started = " ".join(command), time.monotonic()
+    what = f"{shown} ({clock(last)} last time)" if (last := _times().get(shown)) else shown
     print(f"\n$ {shown}", flush=True)
     kept: list[str] = []
     with (
         subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process,
-        reminder(lambda line: print(line, flush=True), shown) as heard,
+        reminder(
+            lambda line: print(line, flush=True), f"{shown} ({clock(last)} last time)" if last else shown
+        ) as heard,
     ):
         if process.stdout is None:  # never with PIPE; tells the type checker so
             raise RuntimeError("no standard output")
@@ -159,7 +166,19 @@ def run(command: tuple[str, ...], *, prefix: str = "") -> tuple[int, list[str]]:
             sys.stdout.flush()
             if SUMMARY.match(line.strip()) or SKIPPED_TEST.match(line.strip()):
                 kept.append(line.strip())
+    if process.returncode == 0:
+        with locked(cache_dir() / ".tiers.lock"):
+            times = _times() | {shown: round(time.monotonic() - started, 1)}
+            write_file(cache_dir() / "tiers.json", json.dumps(times, indent=1).encode(), mode=0o644)
     return process.returncode, kept
+
+
+def _times() -> dict[str, float]:
+    """Return how many seconds each command took when it passed last."""
+    try:
+        return dict(json.loads((cache_dir() / "tiers.json").read_text(encoding="utf-8")))
+    except (FileNotFoundError, ValueError):
+        return {}
 
 
 def run_tier(tier: Tier) -> Outcome:

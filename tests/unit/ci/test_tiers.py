@@ -14,6 +14,13 @@ PASSES = ("sh", "-c", "echo '3 passed in 0.1s'")
 FAILS = ("sh", "-c", "echo '1 failed, 2 passed in 0.1s'; exit 3")
 
 
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache without times of earlier runs."""
+    monkeypatch.setenv("GROUNDUP_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
 def test_after_a_command_that_failed_none_begins_but_the_one_that_puts_the_machine_back(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -54,9 +61,19 @@ def test_a_tier_that_cannot_run_is_skipped_with_its_reason(tmp_path: Path) -> No
     assert not never.exists()
 
 
-def test_a_command_that_says_nothing_is_named_with_its_time(
+def test_a_command_that_says_nothing_is_named_with_its_time_and_with_that_of_the_last_run_that_passed(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(tiers, "reminder", partial(reminder, seconds=0.1))
-    run_tier(Tier(name="t", commands=(("sleep", "0.4"),)))
+    sleeps = Tier(name="t", commands=(("sleep", "0.4"),))
+    run_tier(sleeps)
     assert "\nsleep 0.4: 00:00 so far\n" in capsys.readouterr().out
+    run_tier(sleeps)
+    assert "\nsleep 0.4 (00:00 last time): 00:00 so far\n" in capsys.readouterr().out
+
+
+def test_times_of_runs_that_failed_are_not_kept_and_a_damaged_record_is_passed_over(cache: Path) -> None:
+    cache.mkdir()
+    (cache / "tiers.json").write_text("{")
+    run_tier(Tier(name="t", commands=(PASSES, FAILS)))
+    assert list(tiers._times()) == [" ".join(PASSES)]
