@@ -154,9 +154,7 @@ def run(command: tuple[str, ...], *, prefix: str = "") -> tuple[int, list[str]]:
     kept: list[str] = []
     with (
         subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process,
-        reminder(
-            lambda line: print(line, flush=True), f"{shown} ({clock(last)} last time)" if last else shown
-        ) as heard,
+        reminder(lambda line: print(line, flush=True), what) as heard,
     ):
         if process.stdout is None:  # never with PIPE; tells the type checker so
             raise RuntimeError("no standard output")
