@@ -8,16 +8,15 @@ module: edge_info
 short_description: Verify the virtual IP and the listeners of the edge
 version_added: 0.1.0
 description:
-  - Waits until the virtual IP takes connections on every port, checks the certificate it shows for every name, and asks
-    HAProxy on this host for its listeners and servers. Fails when a port does not answer in time or shows a certificate
-    the host does not trust.
+  - Waits until the virtual IP accepts connections on every port, checks its certificate for every name, and reads the
+    state of HAProxy's listeners and servers on this host. Fails on a timeout or an untrusted certificate.
 options:
   address:
     description: The virtual IP.
     type: str
     required: true
   ports:
-    description: TCP ports that must take connections.
+    description: TCP ports that must accept connections.
     type: list
     elements: int
     default: [6443]
@@ -31,7 +30,7 @@ options:
     elements: str
     default: []
   timeout:
-    description: Seconds to wait for the address, which needs four after keepalived started.
+    description: Seconds to wait for the address, which takes four after the start of keepalived.
     type: int
     default: 20
 extends_documentation_fragment: groundup.cloud.attributes.info

@@ -8,9 +8,8 @@ module: edge_node
 short_description: Converge HAProxy and the virtual IP on a control host
 version_added: 0.1.0
 description:
-  - Installs HAProxy and keepalived when they are missing, writes what they run by, and has them running with it.
-  - A new configuration is checked by the program itself before it replaces the old one, and is taken up by a reload, so
-    that open connections stay.
+  - Installs, configures and starts HAProxy and keepalived.
+  - Each program checks a new configuration before it replaces the old one, then reloads, so open connections stay.
 options:
   packages:
     description: Packages of the OS to install, those of HAProxy and keepalived.
@@ -18,21 +17,21 @@ options:
     elements: str
     required: true
   haproxy_config:
-    description: The whole of C(haproxy.cfg).
+    description: Content of C(haproxy.cfg).
     type: str
     required: true
   keepalived_config:
     description:
-      - The whole of C(keepalived.conf), with C(@PASSWORD@) in the place of the password.
-      - Empty when the address is the host's own and needs no keepalived, which is then stopped.
+      - Content of C(keepalived.conf), with C(@PASSWORD@) for the password.
+      - Empty when the address is the host's own; keepalived is then stopped.
     type: str
     default: ""
   password:
-    description: What the keepalived of each host proves itself with.
+    description: Password that the keepalived of all hosts share.
     type: str
     required: true
   certificate:
-    description: Certificate of the public names, in PEM. Empty when nothing here terminates TLS.
+    description: Certificate of the public names, in PEM. Empty when HAProxy terminates no TLS.
     type: str
     default: ""
   private_key:
@@ -41,9 +40,9 @@ options:
     default: ""
 attributes:
   check_mode:
-    description: Predicts. A new configuration is not checked by the program when what it refers to is not there yet.
+    description: Predicts. Does not check a configuration that refers to missing files.
   diff_mode:
-    description: Shows every file but those that hold secrets.
+    description: Shows every file without secrets.
 extends_documentation_fragment: groundup.cloud.attributes
 """
 

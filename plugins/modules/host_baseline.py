@@ -8,14 +8,14 @@ module: host_baseline
 short_description: Converge what every host of a site has, whatever its role
 version_added: 0.1.0
 description:
-  - Names, access, kernel parameters and modules, time, trust store, package sources, the size of the journal, units
-    that are off and file modes, in one pass. Only what differs is touched.
-  - Then verifies the host, as M(groundup.cloud.host_info) does, but in check mode.
-  - Refuses a host that was set up with the secrets of another site, before it changes anything, and a node of a
-    cluster that had another name, or whose API has a name that is not among O(names).
+  - Converges names, access, kernel parameters and modules, time, trust store, package sources, journal size, disabled
+    units and file modes in one pass. Changes only what differs.
+  - Then verifies the host like M(groundup.cloud.host_info), except in check mode.
+  - Before any change, refuses a host of another secrets store, and a cluster member with another name or whose API's
+    name is not among O(names).
 options:
   store:
-    description: Identity of the site's secrets store, which the host keeps. Empty leaves it unchecked.
+    description: Identity of the site's secrets store, which the host stores. Empty skips the check.
     type: str
     default: ""
   name:
@@ -27,20 +27,20 @@ options:
     type: str
     required: true
   address:
-    description: Address of the host that its own name stands for.
+    description: Address that the host's own name resolves to.
     type: str
     required: true
   names:
-    description: Further names the host must know, each with its address.
+    description: Further names the host must resolve, with their addresses.
     type: dict
     default: {}
   dns_servers:
-    description: Resolvers. Empty leaves the host its own.
+    description: Resolvers. Empty keeps the host's own.
     type: list
     elements: str
     default: []
   user:
-    description: Account the controller uses; it may become root.
+    description: Account the controller logs in as, with sudo.
     type: str
     default: root
   authorized_keys:
@@ -49,26 +49,26 @@ options:
     elements: str
     default: []
   sysctl:
-    description: Kernel parameters by name. A C(*) stands for every interface; a name written out wins over it.
+    description: Kernel parameters by name. C(*) stands for every interface; an explicit name wins over it.
     type: dict
     default: {}
   kernel_modules:
-    description: Kernel modules to load. One that is built in needs nothing.
+    description: Kernel modules to load. Built-in ones are ignored.
     type: list
     elements: str
     default: []
   blocked_modules:
-    description: Kernel modules that nobody on the host may load.
+    description: Kernel modules to block.
     type: list
     elements: str
     default: []
   disabled_units:
-    description: systemd units the host must not run. One that does not exist needs nothing.
+    description: systemd units to disable. Missing ones are ignored.
     type: list
     elements: str
     default: []
   hardening:
-    description: Whether memory dumps are off, and files only root has business with are root's alone.
+    description: Whether to disable memory dumps and restrict system files to root.
     type: bool
     default: false
   timezone:
@@ -76,12 +76,12 @@ options:
     type: str
     default: Etc/UTC
   ntp_servers:
-    description: Time servers. Empty leaves the host its own.
+    description: Time servers. Empty keeps the host's own.
     type: list
     elements: str
     default: []
   ca_certificate:
-    description: Certificate of the site's CA, in PEM. Empty leaves the trust store alone.
+    description: Certificate of the site's CA, in PEM. Empty leaves the trust store unchanged.
     type: str
     default: ""
   packages:
@@ -90,7 +90,7 @@ options:
     elements: str
     default: []
   packages_url:
-    description: Mirror of the OS's packages, to be the only source. Without it the host's own sources stay.
+    description: Package mirror, the only source then. Without it the host keeps its own sources.
     type: str
   packages_suites:
     description: Suites of O(packages_url). Empty means the host's release.
@@ -103,10 +103,10 @@ options:
     elements: str
     default: [main]
   packages_key:
-    description: OpenPGP public key O(packages_url) is signed with, armored. Without it Debian's keys count.
+    description: Armored OpenPGP public key that signs O(packages_url). Default is Debian's keys.
     type: str
   journal_max_use:
-    description: What the journal may take of the disk.
+    description: Maximum size of the journal.
     type: str
     default: 1G
 attributes:

@@ -8,10 +8,10 @@ module: host_info
 short_description: Verify names, resolvers, time, CA and ssh access of a host
 version_added: 0.1.0
 description:
-  - Asks the host as a program on it would - the resolver for names, each DNS server, the trust store for the CA,
-    systemd for the clock, sshd for the settings that count in the end.
-  - Fails when a name does not resolve to its address, no DNS server answers, the CA is not trusted, or sshd lets in
-    more than it should, and names them all. A DNS server that does not answer beside one that does is a warning.
+  - Asks as a program on the host would - the resolver for names, each DNS server, the trust store for the CA, systemd
+    for the clock, sshd for its effective settings.
+  - Fails with all faults when a name resolves to another address, no DNS server answers, the CA is untrusted, or sshd
+    allows more than it should. Warns when only some DNS servers answer.
 options:
   names:
     description: Names that must resolve, each with its address.
@@ -23,14 +23,14 @@ options:
     elements: str
     default: []
   domain:
-    description: What the resolvers are asked about.
+    description: Domain to ask the resolvers for.
     type: str
     default: "localhost"
   user:
-    description: Account the controller uses. With it, the settings of sshd are looked at.
+    description: Account the controller logs in as. Without it sshd is not checked.
     type: str
   ca_certificate:
-    description: Certificate that must be trusted, in PEM. Empty asks for none.
+    description: Certificate that must be trusted, in PEM. Empty skips the check.
     type: str
     default: ""
 extends_documentation_fragment: groundup.cloud.attributes.info

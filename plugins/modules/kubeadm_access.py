@@ -8,10 +8,10 @@ module: kubeadm_access
 short_description: Keep the admin kubeconfig on the controller, and invite hosts to join
 version_added: 0.1.0
 description:
-  - Runs on a control host that is a member. The admin kubeconfig goes to the state directory of the site on the
-    controller (mode 0600), with the cluster's endpoint in it. It is not part of the result.
-  - When there is somebody to join, makes a bootstrap token that lives for 20 minutes and waits until it is signed in
-    C(cluster-info). For control hosts it also puts the certificates into the cluster, encrypted with a new key.
+  - Runs on a control host that is a member. Stores the admin kubeconfig, with the cluster's endpoint, in the site's
+    state directory on the controller (mode 0600). It is not part of the result.
+  - When hosts wait to join, makes a bootstrap token for 20 minutes and waits until it is signed in C(cluster-info). For
+    control hosts it also uploads the certificates, encrypted with a new key.
   - Use C(no_log) on the task. The invitation is a secret.
 options:
   name:
@@ -36,8 +36,8 @@ options:
     default: false
   cluster:
     description:
-      - The plan's C(kubernetes). With it the host refuses what M(groundup.cloud.kubeadm_node) refuses on every member,
-        also when no other member is in the run.
+      - The plan's C(kubernetes). With it the host refuses the changes that M(groundup.cloud.kubeadm_node) refuses on
+        every member, even when no other member is in the run.
     type: dict
 attributes:
   check_mode:

@@ -9,14 +9,13 @@ short_description: Converge a host as a Kubernetes node with kubeadm
 version_added: 0.1.0
 description:
   - One call installs the node's programs by digest from the site's file server, configures containerd and the kubelet,
-    and initialises the cluster on the host that may, joins it on the others, or converges a node that is a member.
-  - What the host is now is recognised from kubeadm's own files. There are no marker files, so a run that was killed
-    at any moment is finished by the next one. An init or join that did not come to its end is reset first, then done.
-  - A host that belongs to another cluster is refused and never reset.
-  - A host that is prepared and has no O(join) yet is left with C(joins) true. Its invitation comes from
-    M(groundup.cloud.kubeadm_access).
-  - What takes a control host's API away for a while is done with O(rolling_restart). An upgrade of Kubernetes is
-    refused here, and so is another key of Secrets at rest than the one they were written with.
+    and initialises the cluster on the first host, joins it on the others, or converges a member.
+  - Reads the host's state from kubeadm's own files, without markers, so the next run finishes a killed one. Resets and
+    repeats an init or join that did not finish.
+  - Refuses a host of another cluster, and never resets it.
+  - Leaves a prepared host without O(join) with C(joins) true. M(groundup.cloud.kubeadm_access) makes the invitation.
+  - Interrupts a control host's API only with O(rolling_restart). Refuses an upgrade of Kubernetes, and another key for
+    Secrets at rest than the one they were written with.
 options:
   name:
     description: Name of the node.
@@ -28,7 +27,7 @@ options:
     choices: [control, worker]
     required: true
   initialise:
-    description: Whether this host makes the cluster when there is none.
+    description: Whether this host initialises the cluster when there is none.
     type: bool
     default: false
   address:
@@ -53,15 +52,15 @@ options:
     type: str
     required: true
   registry_tls:
-    description: Whether the registry speaks TLS, with a certificate the host trusts. A seed's speaks plain HTTP.
+    description: Whether the registry uses TLS, with a certificate the host trusts. A seed's registry uses plain HTTP.
     type: bool
     default: false
   sandbox_image:
-    description: Image that holds a pod's namespaces.
+    description: Pod sandbox (pause) image.
     type: str
     required: true
   images:
-    description: Images to fetch before the host joins, so that it is Ready soon after.
+    description: Images to pull before the host joins, so that it is Ready sooner.
     type: list
     elements: str
     default: []
@@ -77,11 +76,11 @@ options:
         required: true
       sha256:
         description:
-          - SHA-256 of the file, in hexadecimal. The controller knows it when it published the file itself.
-          - Default is what the server says in C(<url>.sha256), which tells damage, not a server that was tampered with.
+          - SHA-256 of the file, in hexadecimal, as the controller published it.
+          - Default is C(<url>.sha256) of the server, which detects damage but not a compromised server.
         type: str
       path:
-        description: Where it goes. For an archive, the directory it is unpacked into, without directories of its own.
+        description: Target path. For an archive, the directory to unpack into, without its own directories.
         type: str
         required: true
       archive:
@@ -89,31 +88,30 @@ options:
         type: bool
         default: false
   encryption_key:
-    description: Key of the encryption of Secrets at rest, 32 bytes in base64. For control hosts.
+    description: Key for encryption of Secrets at rest, 32 bytes in base64. For control hosts.
     type: str
   control_images:
     description:
       - Images of C(etcd), C(kube-apiserver), C(kube-controller-manager), C(kube-scheduler) and C(coredns), with their
-        digests where these are known. kubeadm itself names images by version only. For control hosts.
+        known digests. kubeadm itself names images by version only. For control hosts.
     type: dict
     default: {}
   rolling_restart:
     description:
-      - Whether to do what takes etcd and the API of a control host away for a while, so do it on one host at a time.
-        Certificates of the control plane are renewed when one of them ends within 30 days. Static pods start again that
-        run another image than that of O(control_images) or other flags than the site's, or are older than a file they
-        read only at their start, as certificates and the audit policy are.
-      - The host waits until a quorum of etcd and its API servers are well without it. Without this option RV(due) says
-        what there is to do.
+      - Whether to make changes that interrupt etcd and the API of a control host; use it on one host at a time. Renews
+        control plane certificates when one ends within 30 days. Restarts static pods with another image than in
+        O(control_images), with other flags than the site's, or older than a file they read only at their start, such
+        as certificates and the audit policy.
+      - Waits until etcd and the API are healthy without this host. Without this option RV(due) lists what is pending.
     type: bool
     default: false
   expected_ca:
     description:
-      - SHA-256 of the CA certificate of the cluster, once there is one. Then the cluster is never made anew.
+      - SHA-256 of the CA certificate of an existing cluster, which is then never initialised again.
       - The action plugin takes it from the kubeconfig in the site's state directory.
     type: str
   join:
-    description: The invitation. With it a prepared host joins, and nothing else is looked at.
+    description: The invitation. With it a prepared host joins, and nothing else is checked.
     type: dict
     suboptions:
       token:
@@ -129,7 +127,7 @@ options:
         type: str
 attributes:
   diff_mode:
-    description: Shows files line by line, secrets never.
+    description: Shows files line by line, never secrets.
 extends_documentation_fragment: groundup.cloud.attributes
 """
 

@@ -8,12 +8,11 @@ module: kubeadm_stale_members
 short_description: Remove etcd members and Nodes of lost hosts
 version_added: 0.1.0
 description:
-  - Runs on a control host that is a member, before other hosts join. A host of the plan that is empty while the cluster
-    knows an etcd member or a Node of its name was lost and is replaced. Its member is removed, then its Node, so that
-    it can join as a new one.
-  - Refuses when the old member still answers, when a Node of that name is another machine that answers, or when the
-    members that are left have no quorum. Then nothing is changed. The same when one of O(half_made) has a vote in etcd
-    that the others cannot do without, as that of the only control host.
+  - Runs on a control host that is a member, before other hosts join. An empty host whose name is still an etcd member
+    or a Node is a replacement. Removes that member, then the Node, so that the host can join as a new one.
+  - Refuses, and changes nothing, when the old member still answers, when a Node of that name is another machine that
+    answers, when the remaining members have no quorum, or when etcd's quorum needs the vote of one of O(half_made),
+    such as that of the only control host.
   - Does nothing on a host without an admin kubeconfig.
 options:
   name:
@@ -25,20 +24,20 @@ options:
     type: str
     required: true
   hosts:
-    description: The plan's hosts that are empty and are about to join, each a C(groundup_host).
+    description: Empty hosts about to join, each a C(groundup_host).
     type: list
     elements: dict
     required: true
   half_made:
     description:
-      - Names of those of O(hosts) that hold a join which did not come to its end. Their own etcd may run, and
-        M(groundup.cloud.kubeadm_node) has it leave.
+      - Names of those of O(hosts) with an unfinished join. Their etcd may run; M(groundup.cloud.kubeadm_node) removes
+        it.
     type: list
     elements: str
     default: []
 attributes:
   check_mode:
-    description: Says what would be removed, or why it is refused.
+    description: Lists what would be removed, or why it is refused.
   diff_mode:
     description: Shows the member and the Node.
 extends_documentation_fragment: groundup.cloud.attributes

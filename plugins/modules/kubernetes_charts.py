@@ -8,9 +8,9 @@ module: kubernetes_charts
 short_description: Install charts that the cluster itself needs
 version_added: 0.1.0
 description:
-  - Brings Helm releases to the cluster from the controller, one after another, with the admin kubeconfig of the site.
-    What is live already as it would be rolled out is left alone.
-  - A release that a killed run left half made is put right first. Pods are not waited for.
+  - Installs or upgrades Helm releases from the controller, one after another, with the admin kubeconfig of the site.
+    Leaves unchanged releases alone.
+  - Heals releases of a killed run first. Does not wait for pods.
   - For the pod network. Applications are releases of the rollout engine, see M(groundup.cloud.rollout).
 options:
   version:
@@ -22,24 +22,24 @@ options:
     type: str
     required: true
   source:
-    description: Whether the artifact is built, or fetched as it is published.
+    description: Build the artifact, or fetch it as published.
     type: str
     choices: [build, upstream]
     default: build
   releases:
-    description: The releases as the plan has them, in this order.
+    description: Releases of the plan, in this order.
     type: list
     elements: dict
     required: true
   images:
-    description: What to put in place of a value that names an image, such as the same name with a digest.
+    description: Replacements for values that name an image, such as the same name with a digest.
     type: dict
     default: {}
 attributes:
   check_mode:
     description:
       - Asks the API server for a dry run. Before there is a cluster, everything is new.
-      - Builds nothing. Where the cache lacks the charts or Helm it is changed, and says that differences are not known.
+      - Builds nothing. Without the charts or Helm in the cache it reports a change with unknown differences.
   diff_mode:
     description: Shows each object and field that differs.
 extends_documentation_fragment:

@@ -9,10 +9,10 @@ short_description: Label and taint nodes as the plan says, and wait until they a
 version_added: 0.1.0
 description:
   - One call for any number of nodes, from the controller with the admin kubeconfig of the site.
-  - Labels and taints the plan no longer has are taken off when this module put them on. Others' are left alone.
+  - Removes labels and taints that it set and the plan no longer has. Keeps those of others.
 options:
   hosts:
-    description: The plan's hosts that are nodes, each a C(groundup_host).
+    description: Nodes of the plan, each a C(groundup_host).
     type: list
     elements: dict
     required: true

@@ -9,11 +9,11 @@ short_description: Apply a few Kubernetes objects, server-side
 version_added: 0.1.0
 description:
   - Applies objects from the controller with the admin kubeconfig of the site, as field manager C(groundup), namespaces
-    and permissions first. What is there already and equal is not counted as a change.
+    and permissions first. Unchanged objects are no change.
   - For what the cluster itself needs. Applications are releases of the rollout engine.
 options:
   objects:
-    description: The objects, whole.
+    description: Complete objects.
     type: list
     elements: dict
     required: true
@@ -21,7 +21,7 @@ attributes:
   check_mode:
     description: Asks the API server for a dry run. Before there is a cluster, everything is new.
   diff_mode:
-    description: Shows each object without what the cluster itself writes.
+    description: Shows each object without fields that the cluster writes.
 extends_documentation_fragment:
   - groundup.cloud.attributes
   - groundup.cloud.site

@@ -8,11 +8,10 @@ module: kubernetes_verify
 short_description: Verify that a cluster serves
 version_added: 0.1.0
 description:
-  - From the controller, with the admin kubeconfig of the site. The API must be ready at the address of the virtual IP,
-    every node Ready, the storage class there, and a pod must reach a Service by name on another node. On a cluster of
-    one node it is the same node.
-  - The probe is a Service that points at a CoreDNS pod, and a short-lived pod on another node that calls it. Both are
-    removed.
+  - Asks from the controller, with the admin kubeconfig of the site. The API must be ready at the virtual IP, every node
+    Ready, the storage class present, and a pod must reach a Service by name on another node (with a single node, on
+    that node).
+  - The probe is a Service that points at a CoreDNS pod, and a pod on another node that calls it. Both are removed.
   - Fails when the API server's certificate ends within 7 days, warns within 30.
 options:
   server:
@@ -29,15 +28,15 @@ options:
     type: str
     default: cluster.local
   image:
-    description: An image the nodes have, with bash in it.
+    description: An image on the nodes, with bash.
     type: str
     required: true
   storage_class:
-    description: Storage class that must be there.
+    description: Storage class that must exist.
     type: str
     required: true
   timeout:
-    description: Seconds each question may take. After an outage of the API the cluster's DNS needs most of them.
+    description: Timeout of each question in seconds. After an outage of the API the cluster's DNS needs most of it.
     type: int
     default: 120
 attributes:

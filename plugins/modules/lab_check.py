@@ -4,9 +4,9 @@ module: lab_check
 short_description: Check whether this machine meets a lab's requirements
 version_added: 0.1.0
 description:
-  - Asks for root, the programs a lab is made with, control groups, memory, disk, and networks that overlap none this
-    machine has already. Names everything that is in the way, each with its field and its remedy.
-  - What hosts that already run use of this machine is not asked for again.
+  - Checks for root, programs, control groups, memory, disk, and networks that overlap none of this machine's. Lists all
+    that is missing, with field and remedy.
+  - Resources of running hosts are not counted again.
   - Runs on the controller, reads only.
 extends_documentation_fragment:
   - groundup.cloud.attributes.info

@@ -9,10 +9,10 @@ module: lab_network
 short_description: Create the networks of a lab as bridges of this machine
 version_added: 0.1.0
 description:
-  - Makes a bridge for each network of a site whose machines are system containers. A network's gateway address is given
-    to its bridge, so that the controller reaches the hosts from there.
-  - Bridges are named after the site, in at most 15 characters; their alias says in words which network they are.
-  - Nothing is routed or translated; hosts reach this machine and each other, and nothing else.
+  - Creates a bridge for each network of a lab. The bridge has the network's gateway address, by which the controller
+    reaches the hosts.
+  - Bridge names derive from the site, in at most 15 characters; the alias names the network.
+  - Adds no routing and no NAT. Hosts reach only this machine and each other.
 options:
   networks:
     description: The plan's networks, as P(groundup.cloud.site#inventory) gives them in C(groundup_site.networks).
@@ -20,13 +20,13 @@ options:
     default: {}
   state:
     description:
-      - V(absent) removes every link of the site from this machine, also those of networks the plan no longer has.
+      - V(absent) removes every link of the site from this machine, including networks the plan no longer has.
     type: str
     choices: [present, absent]
     default: present
 attributes:
   diff_mode:
-    description: Shows, for each bridge, what is not as planned.
+    description: Shows what differs from the plan, for each bridge.
 extends_documentation_fragment:
   - groundup.cloud.attributes
   - groundup.cloud.site

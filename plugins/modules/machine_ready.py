@@ -4,23 +4,23 @@ module: machine_ready
 short_description: Verify that a machine lets the controller in and has booted
 version_added: 0.1.0
 description:
-  - Asks the machine one question over its connection, and fails with what to do when it does not answer.
+  - Runs one task on the machine, and fails with the remedy when the machine is unreachable.
 options:
   login:
     description: Account, address and port the controller logs in with, for the error.
     type: str
     required: true
   remedy:
-    description: What to do when the machine does not let the controller in.
+    description: Remedy when the machine refuses the controller's login.
     type: str
     required: true
   boot_timeout:
     description:
       - Seconds to wait for the end of the machine's boot, which must have no failed unit. Without it only connection
-        and Python are asked for.
+        and Python are checked.
     type: int
   unreachable_group:
-    description: Group a machine that cannot be reached is put into, instead of failing.
+    description: Group for an unreachable machine, instead of failing.
     type: str
 attributes:
   check_mode:

@@ -4,13 +4,13 @@ module: plan
 short_description: Plan a site and report findings, without touching a machine
 version_added: 0.1.0
 description:
-  - Reads the site file, decides everything that can be decided from it, and shows what it noticed as a table.
-  - Writes C(plan.json), the whole plan, and C(topology.svg), a picture of it, each only when it differs.
-  - Fails when there are findings of severity C(error). It then leaves the state directory as it is.
+  - Plans the site from the site file alone, and prints the findings as a table.
+  - Writes C(plan.json), the whole plan, and C(topology.svg), its picture, when they differ.
+  - Fails on findings of severity C(error), and then leaves the state directory unchanged.
   - Runs on the controller and contacts nothing.
 options:
   output:
-    description: Directory to write to, made when missing. The default is the site's state directory.
+    description: Directory to write to, created when missing. Default is the site's state directory.
     type: path
   strict:
     description: Whether warnings fail too.
@@ -18,9 +18,9 @@ options:
     default: false
 attributes:
   check_mode:
-    description: Shows and judges as ever, says what would be written, and writes nothing.
+    description: Prints findings, predicts files, and writes nothing.
   diff_mode:
-    description: Shows the difference to the files that are there.
+    description: Shows differences from the existing files.
 extends_documentation_fragment:
   - groundup.cloud.attributes
   - groundup.cloud.site.file

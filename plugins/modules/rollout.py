@@ -4,38 +4,36 @@ module: rollout
 short_description: Roll out the releases of a site's cloud as one graph
 version_added: 0.1.0
 description:
-  - Renders every release of the plan in parallel, compares it with what is live by kind and field, and decides once
-    for the whole change.
-  - Applies each release as soon as all it needs has verified. A release that is live as it would be made, and works,
-    is left alone.
-  - Asks every service whether it works; running is not taken for healthy.
-  - Prints one live line a release, and one failure card for each release that does not come up. Releases that do not
-    need it go on.
-  - Keeps fingerprints of the site's secrets in the cluster, and refuses to go on with those of another store.
-  - Heals what a killed run left behind. It can be interrupted at any moment and run again.
-  - Holds a Lease in the namespace of the releases, so that two controllers do not roll out at once.
-  - Runs on the controller. Secrets are in none of its output.
+  - Renders all releases of the plan in parallel, compares them with the live ones by kind and field, and judges the
+    whole change once.
+  - Applies each release as soon as all it needs verify. Leaves unchanged, working releases alone.
+  - Asks every service whether it works; running pods are no proof.
+  - Prints one live line per release, and one failure card for each release that does not come up. Releases that do not
+    need it continue.
+  - Stores fingerprints of the site's secrets in the cluster, and refuses another secrets store.
+  - Can be interrupted at any moment and run again; it heals what a killed run left behind.
+  - Holds a Lease in the namespace of the releases, so that only one controller rolls out at a time.
+  - Runs on the controller. Its output contains no secrets.
 options:
   verb:
     description:
-      - V(check) predicts and judges, and changes nothing. It fails where V(apply) would be refused.
-      - V(apply) makes the cluster what the plan says. In check mode it is V(check).
+      - V(check) predicts and judges the change. It fails where V(apply) would be refused.
+      - V(apply) rolls out the plan. In check mode it is V(check).
       - V(verify) asks every service, and changes nothing.
     type: str
     choices: [check, apply, verify]
     default: apply
   force:
     description:
-      - Reasons of the gate that are accepted, as C(code) or C(code:release).
-      - The table of reasons names them.
+      - Reasons of the gate to accept, as C(code) or C(code:release). The gate's table lists the codes.
     type: list
     elements: str
     default: []
   remove:
     description:
-      - Releases to remove that are no longer in the site file. Without it they are named and kept.
-      - Refused for one that is in the site file, or that a release which stays needs.
-      - Volume claims and databases are named before and stay.
+      - Releases to remove that are no longer in the site file. By default they are named and kept.
+      - Refused for a release in the site file, or one that a remaining release needs.
+      - Volume claims and databases are named first and kept.
     type: list
     elements: str
     default: []
@@ -44,12 +42,12 @@ options:
     type: int
     default: 1200
   verify_timeout:
-    description: Seconds until a service answers as it should.
+    description: Seconds until a service verifies.
     type: int
     default: 180
   limits:
     description:
-      - How many may be under way at once, by name.
+      - Maximum number at once, by name.
       - C(render) is for chart renderings, 4 unless given; C(apply) for releases, 12; C(database) for releases that
         create schemas, 4.
     type: dict

@@ -4,15 +4,15 @@ module: secrets
 short_description: Make missing secrets and certificates of a site
 version_added: 0.1.0
 description:
-  - Generates a value for each name the plan asks for and the encrypted store of the site does not hold, and issues the
-    certificates of the site's own authority. What is there is never replaced, but for certificates close to their end.
-  - Fails when the store is missing although the site was deployed, or does not open.
-  - Runs on the controller. No value is in what it returns or prints.
+  - Generates values for names that the plan needs and the encrypted store lacks, and issues the certificates of the
+    site's CA. Replaces nothing but certificates close to their end.
+  - Fails when the store of a deployed site is missing, or does not open.
+  - Runs on the controller. Returns and prints no values.
 options:
   state:
     description:
       - V(present) makes what is missing.
-      - V(absent) removes the password of a store that is gone, when this product wrote it, and nothing else.
+      - V(absent) removes the password of a removed store, if this collection wrote it, and nothing else.
     type: str
     choices: [present, absent]
     default: present

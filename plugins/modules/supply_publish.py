@@ -12,15 +12,14 @@ version_added: 0.1.0
 description:
   - Compares what the host serves with what the lock says, and sends what it lacks. Images are pushed to its registry,
     each only when the registry has another digest under the tag; files go as an archive over Ansible's own connection.
-  - The registry that the site sees answers reading requests only. It is written to at the host's own loopback, through
-    an ssh tunnel with the options of Ansible's connection.
-  - When everything is there nothing is sent.
-  - Then asks the registry again for what was pushed, and has the host compare the digest of every file it serves.
-  - Writes the digests of what is served into the site's state directory. Nodes are told these, so that they run what
-    was published, whatever else may be served under its name.
+  - The site's registry address is read-only. Images are pushed to the host's loopback, through an ssh tunnel with the
+    options of Ansible's connection.
+  - Sends nothing when everything is there.
+  - Then verifies pushed images by digest, and has the host compare the digest of every file it serves.
+  - Writes the digests of what is served into the site's state directory. Nodes run by these digests.
 options:
   site:
-    description: Name of the site, in whose state directory the digests are kept.
+    description: Name of the site, whose state directory stores the digests.
     type: str
     required: true
   source:
@@ -29,11 +28,11 @@ options:
     choices: [build, upstream]
     default: build
   registry:
-    description: Address and port of the host's registry, as the controller reaches it. It is only read.
+    description: Address and port of the host's registry, as the controller reads it.
     type: str
     required: true
   registry_inside:
-    description: Address and port at which the host itself reaches its registry. Images are put in there.
+    description: Address and port of the registry on the host's loopback, for pushes.
     type: str
     required: true
   files_url:
@@ -41,7 +40,7 @@ options:
     type: str
     required: true
   files_root:
-    description: Directory of the host that O(files_url) shows.
+    description: Directory of the host behind O(files_url).
     type: path
     required: true
   images:

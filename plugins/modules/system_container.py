@@ -9,17 +9,15 @@ module: system_container
 short_description: Run a lab's machines as system containers
 version_added: 0.1.0
 description:
-  - Makes every given host exist and run, all at the same time. A host is a container with systemd as PID 1 started by
-    runc, on an overlay of a root file system, with a network namespace of its own plugged into the bridges of
-    M(groundup.cloud.lab_network).
-  - A host whose processes were killed from outside, or whose machine was restarted, is started again on its volumes.
-  - A host keeps the root file system it was first started from. A host whose interfaces changed in the plan is
-    started again.
-  - Before the first host of any lab starts, the machine's kernel settings are recorded; they are put back when the
-    last lab goes.
+  - Creates and starts all given hosts at the same time. A host is a runc container with systemd as PID 1, on an overlay
+    of a root file system, with its own network namespace on the bridges of M(groundup.cloud.lab_network).
+  - Restarts a host on its volumes when its processes were killed or the machine was restarted.
+  - A host keeps the root file system of its first start. It restarts when the plan changes its interfaces.
+  - Records the machine's kernel settings before the first host of any lab starts, and restores them when the last lab
+    is removed.
 options:
   site:
-    description: Name of the site. Everything of it on this machine is found from that name.
+    description: Name of the site, by which everything of it on this machine is found.
     type: str
     required: true
   root:
@@ -28,8 +26,8 @@ options:
     required: true
   state:
     description:
-      - V(absent) ends and removes O(hosts); with no hosts given, everything the site left on this machine but its
-        links, also when half of it is already gone.
+      - V(absent) stops and removes O(hosts); without hosts, everything of the site on this machine but its links, even
+        half-removed hosts.
     type: str
     choices: [running, absent]
     default: running
@@ -44,18 +42,17 @@ options:
     default: {}
   image:
     description:
-      - Unpacked root file system the hosts are made from. It is never written to. Required when O(state=running).
+      - Unpacked root file system of the hosts, never written to. Required when O(state=running).
     type: path
   volumes:
     description:
-      - Directories of a host that are kept beside its root file system, because they hold overlays themselves or much
-        data.
-      - Each begins with what the image has there.
+      - Host directories stored beside its root file system, because they hold overlays or much data. Each starts with
+        the image's content.
     type: list
     elements: path
     default: []
   user:
-    description: Account the controller uses; made when the image has none of that name, and let become root.
+    description: Account the controller logs in as, with sudo; created when the image lacks it.
     type: str
     default: root
   authorized_keys:
@@ -73,17 +70,17 @@ options:
     elements: str
     default: []
   known_hosts:
-    description: File that is given the hosts' ssh keys, read from their file systems.
+    description: File to add the hosts' ssh keys to, read from their file systems.
     type: path
   timeout:
-    description: Seconds a host may take from its start until its ssh lets O(user) in.
+    description: Timeout in seconds from a host's start until O(user) can log in by ssh.
     type: int
     default: 60
 attributes:
   check_mode:
     description: Predicts which hosts would be started, and why.
   diff_mode:
-    description: Shows the state of each host that is not as it should be.
+    description: Shows the state of each host that differs from the plan.
 extends_documentation_fragment: groundup.cloud.attributes
 """
 
