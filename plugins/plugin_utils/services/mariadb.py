@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..errors import GroundupError
-from .parts import anti_affinity, node_labels, probe, resources
+from .parts import anti_affinity, node_labels, probes, resources
 from .record import ServiceRecord, Values
 from .secrets import account
 from .sizes import Sizes, majority
@@ -70,14 +70,7 @@ def values(plan: Plan, sizes: Sizes) -> Values:
             "replicas": {"server": members, "controller": 2 if several else 1},
             "affinity": anti_affinity(sizes, members=members, quorum=True),
             "lifecycle": {"disruption_budget": {"mariadb": {"min_available": majority(members)}}},
-            "probes": {
-                "server": {
-                    "mariadb": {
-                        "readiness": probe(delay=5, period=10, timeout=10),
-                        "liveness": probe(delay=120, period=30, timeout=15),
-                    }
-                }
-            },
+            "probes": probes("server", "mariadb", patience=120),
             "resources": {
                 "enabled": sizes.resources,
                 "server": resources(

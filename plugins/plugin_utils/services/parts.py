@@ -93,14 +93,7 @@ def api_values(plan: Plan, sizes: Sizes, service: str, *, memory: str, limit: st
                 "upgrades": {"deployments": {"rolling_update": {"max_unavailable": 0, "max_surge": 1}}},
                 "disruption_budget": {"api": {"min_available": 1 if sizes.api > 1 else 0}},
             },
-            "probes": {
-                "api": {
-                    "api": {
-                        "readiness": probe(delay=5, period=10, timeout=10),
-                        "liveness": probe(delay=60, period=30, timeout=15),
-                    }
-                }
-            },
+            "probes": probes("api", "api", patience=60),
             "resources": {"enabled": sizes.resources, "api": resources(memory=memory, limit=limit, cpu=cpu)},
         },
     }
@@ -124,12 +117,15 @@ def anti_affinity(sizes: Sizes, *, members: int, quorum: bool) -> Values:
     }
 
 
-def probe(*, delay: int, period: int, timeout: int) -> Values:
-    """Return one probe's settings, in seconds."""
-    return {
-        "enabled": True,
-        "params": {"initialDelaySeconds": delay, "periodSeconds": period, "timeoutSeconds": timeout},
-    }
+def probes(component: str, container: str, *, patience: int) -> Values:
+    """Return ``pod.probes``. A container that does not answer is left alone for its first ``patience`` seconds."""
+
+    def probe(*, delay: int, period: int, timeout: int) -> Values:
+        params = {"initialDelaySeconds": delay, "periodSeconds": period, "timeoutSeconds": timeout}
+        return {"enabled": True, "params": params}
+
+    readiness, liveness = probe(delay=5, period=10, timeout=10), probe(delay=patience, period=30, timeout=15)
+    return {component: {container: {"readiness": readiness, "liveness": liveness}}}
 
 
 def resources(*, memory: str, limit: str, cpu: str) -> Values:

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from ..errors import GroundupError
-from .parts import anti_affinity, node_labels, probe, resources
+from .parts import anti_affinity, node_labels, probes, resources
 from .record import ServiceRecord, Values
 from .secrets import account, secret
 from .sizes import Sizes
@@ -54,14 +54,7 @@ def values(plan: Plan, sizes: Sizes) -> Values:
         "pod": {
             "replicas": {"server": members},
             "affinity": anti_affinity(sizes, members=members, quorum=True),
-            "probes": {
-                "rabbitmq": {
-                    "rabbitmq": {
-                        "readiness": probe(delay=5, period=10, timeout=10),
-                        "liveness": probe(delay=120, period=30, timeout=15),
-                    }
-                }
-            },
+            "probes": probes("rabbitmq", "rabbitmq", patience=120),
             "resources": {"enabled": sizes.resources, "server": resources(memory="1Gi", limit="4Gi", cpu="500m")},
         },
         "volume": {"enabled": True, "class_name": plan.kubernetes.storage_class, "size": _VOLUME[plan.profile]},

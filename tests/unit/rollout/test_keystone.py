@@ -124,6 +124,11 @@ class Keystone:
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
 
+def service(name: str, port: int, namespace: str = "openstack") -> dict[str, Any]:
+    """Return a Service with a node port."""
+    return {"metadata": {"name": name, "namespace": namespace}, "spec": {"ports": [{"nodePort": port}]}}
+
+
 class Services:
     """An API that lists Services."""
 
@@ -132,7 +137,7 @@ class Services:
 
     def get(self, path: str) -> dict[str, Any]:
         """Return the Services."""
-        assert path == "/api/v1/namespaces/openstack/services"
+        assert path == "/api/v1/services"
         return {"items": self.items}
 
 
@@ -159,7 +164,7 @@ def asked(
     releases: tuple[str, ...] | None = None,
     verifier: Verifier = verify_catalog,
 ) -> Verification:
-    services = [{"metadata": {"name": f"of-{port}"}, "spec": {"ports": [{"nodePort": port}]}} for port in node_ports]
+    services = [service(f"of-{port}", port) for port in node_ports]
     endpoints = (endpoint("keystone", NAME, keystone.base, 30500), *routes)
     release = ReleasePlan(
         name="keystone", chart="keystone", version="2026.1.0", namespace="openstack", needs=(), verify="keystone",
@@ -314,7 +319,7 @@ def rollout_of(keystone: Keystone, tmp_path: Path, *routes: EndpointPlan) -> Rol
         for name in ("keystone", *(route.service for route in routes))
     ]  # fmt: skip
     endpoints = (endpoint("keystone", NAME, keystone.base, 30500), *routes)
-    ports = [{"metadata": {"name": one.service}, "spec": {"ports": [{"nodePort": one.node_port}]}} for one in endpoints]
+    ports = [service(one.service, one.node_port) for one in endpoints]
     plan: Any = SimpleNamespace(
         site="test", edge=SimpleNamespace(endpoints=endpoints, address="127.0.0.1"),
         host=SimpleNamespace(names={}), openstack=SimpleNamespace(releases=releases, namespace="openstack"),

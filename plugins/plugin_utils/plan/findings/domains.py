@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...layers.storage import BACKENDS
+from ...services import RECORDS
 from ..form import error, finding
 from ..layout.context import PlanContext
 from ..types import Finding, HostPlan
@@ -51,8 +52,9 @@ def _control(context: PlanContext) -> Iterator[Finding]:
     control = context.layout.with_role("control")
     racks = {host.rack for host in control}
     if len(control) >= 3 and len(racks) < 3 and context.layout.profile.production:
+        quorums = ", ".join(("etcd", *(record.quorum for record in RECORDS.values() if record.quorum)))
         yield finding("quorum-in-one-failure-domain", "error" if len(racks) == 1 else "warning", "machines.control")(
             what=f"{len(control)} control hosts stand in {_counted(len(racks), 'rack')}: {', '.join(sorted(racks))}",
-            why="one power feed or switch holds the majority of etcd, Galera and RabbitMQ",
+            why=f"one power feed or switch holds the majority of {quorums}",
             remedy="spread them over three racks: racks: [a, b, c]",
         )

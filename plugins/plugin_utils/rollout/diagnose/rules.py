@@ -120,7 +120,7 @@ RULES: tuple[Rule, ...] = (
     ),
     text_rule(
         "quorum", "database", r"WSREP has not yet prepared|\b1047\b|non-primary|failed to reach primary view",
-        "suspect: the Galera quorum", next_=_DATABASE,
+        f"suspect: the {provider('database').quorum} quorum", next_=_DATABASE,
     ),
     text_rule(
         "db-unreachable", "database",

@@ -9,12 +9,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from ...kube.client import Api
-from ...kube.types import resource_path
 from ...plan.types import EndpointPlan
 from ...services import RECORDS
 from ...services.keystone import token
+from ...services.parts import public_endpoint
 from ...services.verification import Check, UnansweredError, Verification
+from ..gate.reasons import holders_of_node_ports
 from .context import VerifierContext
 
 
@@ -23,19 +23,21 @@ def verify_catalog(context: VerifierContext) -> Verification:
     issued = token(context)
     if isinstance(issued, Check):
         return Verification(checks=(issued,))
-    headers, base = {"X-Auth-Token": issued.id}, context.endpoint.url.rstrip("/") if context.endpoint else ""
+    url = f"{public_endpoint(context.plan, context.release.name).url.rstrip('/')}/endpoints"
     try:
-        listed = context.request("GET", f"{base}/endpoints", headers=headers).body or {}
+        listed = context.request("GET", url, headers={"X-Auth-Token": issued.id}).body or {}
     except UnansweredError as error:
-        check = Check(name="catalog", ok=False, detail=f"{error.what} ({error.where})", layer="network", object=base)
+        check = Check(name="catalog", ok=False, detail=f"{error.what} ({error.where})", layer="network", object=url)
         return Verification(checks=(check,))
     urls = public_urls(listed.get("endpoints") or ())
     rolled_out = {release.name for release in context.plan.openstack.releases}
     routes = [route for route in context.plan.edge.endpoints if route.service in rolled_out]
+    held = holders_of_node_ports(context.api)
+    served = {port: ref.name for port, ref in held.items() if ref.namespace == context.release.namespace}
     return Verification(
         checks=(
             judge_endpoints(urls, routes),
-            judge_services(routes, node_ports(context.api, context.release.namespace)),
+            judge_services(routes, served),
             _judge_answers(context, urls),
         ),
         facts={"token_expires_at": issued.expires, "catalog": issued.catalog},
@@ -51,17 +53,6 @@ def public_urls(endpoints: Iterable[Mapping[str, Any]]) -> list[str]:
     )
 
 
-def node_ports(api: Api, namespace: str) -> dict[int, str]:
-    """Return the node ports the Services of a namespace open, with the Service's name."""
-    services = api.get(resource_path("v1", "services", namespace=namespace)).get("items") or ()
-    return {
-        int(port["nodePort"]): str(service["metadata"]["name"])
-        for service in services
-        for port in (service.get("spec") or {}).get("ports") or ()
-        if port.get("nodePort")
-    }
-
-
 def judge_endpoints(urls: Iterable[str], routes: Iterable[EndpointPlan]) -> Check:
     """Return whether every endpoint of the catalog has a route and every route of a listed service an endpoint."""
     by_host = {urlsplit(url).hostname or "": url for url in urls}
@@ -70,7 +61,7 @@ def judge_endpoints(urls: Iterable[str], routes: Iterable[EndpointPlan]) -> Chec
     wrong += [
         f"route without an endpoint: {name}"
         for name, route in by_name.items()
-        if name not in by_host and _in_catalog(route)
+        if name not in by_host and not ((api := RECORDS[route.service].api) and not api.in_catalog)
     ]
     return Check(
         name="endpoints are routes", ok=not wrong and bool(by_host), layer="network", object="the catalog",
@@ -106,8 +97,3 @@ def _judge_answers(context: VerifierContext, urls: list[str]) -> Check:
         name="public urls", ok=bool(urls) and not wrong, layer="network", object="the edge",
         detail="; ".join(wrong) or f"{len(urls)} resolve and verify from outside",
     )  # fmt: skip
-
-
-def _in_catalog(route: EndpointPlan) -> bool:
-    record = RECORDS.get(route.service)
-    return record is None or record.api is None or record.api.in_catalog

@@ -12,7 +12,7 @@ from typing import Any
 from ...kube.client import Api
 from ...kube.types import Object, resource_path
 from ...kube.workloads import is_ready
-from ...plan.types import EndpointPlan, Plan, ReleasePlan
+from ...plan.types import Plan, ReleasePlan
 from ...services.verification import UnansweredError
 from ..gate.consistency import at
 from . import https
@@ -34,11 +34,6 @@ class VerifierContext:
     def value(self, path: str) -> Any:
         """Return the value at a dotted path, None when there is none."""
         return at(self.values, path)
-
-    @property
-    def endpoint(self) -> EndpointPlan | None:
-        """Return the release's public endpoint."""
-        return next((item for item in self.plan.edge.endpoints if item.service == self.release.name), None)
 
     def request(self, method: str, url: str, *, body: Any = None, headers: Mapping[str, str] | None = None) -> Answer:
         """Send a request to a public name, as a client outside does. Raises UnansweredError."""
