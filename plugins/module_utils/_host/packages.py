@@ -14,7 +14,8 @@ STRICT = ("-o", "APT::Update::Error-Mode=any")  # else apt passes over a source 
 
 def installed(changes: Changes, names: Iterable[str]) -> bool:
     """Install those of ``names`` that are missing; return whether any was. Raises GroundupError."""
-    wanted = sorted(set(names))
+    if not (wanted := sorted(set(names))):
+        return False
     known = attempt(["dpkg-query", "-W", "-f", "${Package} ${db:Status-Status}\n", "--", *wanted]).stdout.splitlines()
     missing = [name for name in wanted if f"{name} installed" not in known]
     if missing and changes.add(f"install packages: {', '.join(missing)}"):

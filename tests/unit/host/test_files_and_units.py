@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base import files
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.module_utils._host import naming, units
+from ansible_collections.groundup.cloud.plugins.module_utils._host import naming, packages, units
 from ansible_collections.groundup.cloud.plugins.module_utils._host.units import Unit
 
 
@@ -174,3 +175,37 @@ def test_check_mode_leaves_units_and_marks_alone(systemd: Systemd, tmp_path: Pat
     assert systemd.calls == []
     assert changes.done == [f"write {tmp_path / 'file'}", "reload x.service"]
     assert not (tmp_path / "marks").exists()
+
+
+def test_a_unit_that_is_not_installed_yet_is_predicted_to_be_enabled_and_started(systemd: Systemd) -> None:
+    systemd.state |= {"ActiveState": "inactive", "UnitFileState": "", "LoadState": "not-found"}
+    changes = Changes(check=True)
+    Unit(changes, "x.service").running()
+    assert changes.done == ["enable x.service", "start x.service"]
+    assert systemd.calls == []
+
+
+def test_a_unit_whose_own_file_changed_is_loaded_again_before_it_is_started(changes: Changes, systemd: Systemd) -> None:
+    systemd.state |= {"ActiveState": "inactive", "NeedDaemonReload": "yes"}
+    Unit(changes, "x.service").running()
+    assert systemd.calls == ["daemon-reload", "start"]
+
+
+def test_packages_are_asked_for_at_once_and_only_missing_ones_are_installed(
+    changes: Changes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = "a installed\nb config-files\n"
+    asked: list[list[str]] = []
+
+    def attempt(argv: list[str]) -> CompletedProcess[str]:
+        asked.append(argv)
+        return CompletedProcess(argv, 1, said, "")
+
+    monkeypatch.setattr(packages, "attempt", attempt)
+    monkeypatch.setattr(packages, "run", lambda argv, **_: asked.append(argv))
+    assert not packages.installed(changes, [])
+    assert asked == [], "without names dpkg-query would list every package there is"
+    assert packages.installed(changes, ["c", "a", "b"])
+    assert changes.done == ["install packages: b, c"]
+    assert [argv[-2:] for argv in asked[2:]] == [["b", "c"]]
+    assert len(asked) == 3, "asked, updated, installed"
