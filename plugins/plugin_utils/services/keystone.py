@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -124,7 +124,7 @@ def verify(context: VerifierContext) -> Verification:
 class Token:
     """A token of the administrator."""
 
-    id: str
+    id: str = field(repr=False)
     project: str
     expires: str
     catalog: list[dict[str, str]]  # type, name, region and URL of every public endpoint
