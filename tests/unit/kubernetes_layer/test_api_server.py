@@ -53,7 +53,7 @@ def test_all_at_once_control_hosts_only_say_that_flags_differ(node: Node, host: 
     assert PHASE not in [argv[:5] for argv in host.commands]
 
 
-def test_in_its_turn_a_host_waits_for_the_others_writes_and_waits_for_its_own(
+def test_a_restarting_host_waits_for_the_others_writes_and_waits_for_its_own(
     node: Node, host: FakeHost, paths: Paths, events: list[str]
 ) -> None:
     host.leaves["kubeadm init"] = lambda: without_audit(paths)
@@ -64,14 +64,14 @@ def test_in_its_turn_a_host_waits_for_the_others_writes_and_waits_for_its_own(
     assert run(node, host, rolling_restart=True).actions == []
 
 
-def test_a_turn_is_predicted_and_nothing_is_done(node: Node, host: FakeHost, events: list[str]) -> None:
+def test_a_rolling_restart_is_predicted_and_nothing_is_done(node: Node, host: FakeHost, events: list[str]) -> None:
     predicted = run(node, host, rolling_restart=True, check=True)
     assert WRITE in predicted.actions
     assert PHASE not in [argv[:5] for argv in host.commands]
     assert events == ["add-ons"]
 
 
-def test_an_api_server_its_flags_keep_from_starting_does_not_keep_its_host_from_its_turn(
+def test_an_api_server_its_flags_keep_from_starting_does_not_keep_its_host_from_its_restart(
     node: Node, host: FakeHost, events: list[str]
 ) -> None:
     """Looking for add-ons needs the API: before it is mended, that would end the run."""
@@ -79,7 +79,7 @@ def test_an_api_server_its_flags_keep_from_starting_does_not_keep_its_host_from_
     assert events == []
 
 
-def test_a_restart_with_new_flags_is_not_foretold_twice(
+def test_a_restart_with_new_flags_is_not_predicted_twice(
     host: FakeHost, paths: Paths, events: list[str], node: Node
 ) -> None:
     """An audit log again: the flags are new, and so is the policy the API server reads at its start."""

@@ -59,7 +59,7 @@ def stopped(host: FakeHost) -> list[str]:
     return [argv[2] for argv in host.commands if argv[:2] == ["crictl", "stopp"]]
 
 
-def test_certificates_that_end_soon_are_named_first_and_renewed_when_it_is_the_hosts_turn(
+def test_certificates_that_end_soon_are_named_first_and_renewed_in_the_rolling_restart(
     node: Node, host: FakeHost, paths: Paths, answers: list[str | None], spared: list[str]
 ) -> None:
     write(paths, SERVER, pem(certificate(days=29)))
@@ -96,7 +96,7 @@ def test_a_renewal_that_was_killed_before_its_readers_started_again_is_finished(
 
 
 @pytest.mark.usefixtures("answers")
-def test_a_changed_audit_policy_is_in_force_when_the_host_had_its_turn(
+def test_a_changed_audit_policy_is_in_force_after_the_rolling_restart(
     node: Node, host: FakeHost, spared: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = documents.audit_policy()
@@ -114,7 +114,7 @@ def test_a_changed_audit_policy_is_in_force_when_the_host_had_its_turn(
 
 
 @pytest.mark.usefixtures("answers")
-def test_a_certificate_that_lacked_a_name_is_served_when_the_host_had_its_turn(
+def test_a_certificate_that_lacked_a_name_is_served_after_the_rolling_restart(
     node: Node, host: FakeHost, paths: Paths, spared: list[str]
 ) -> None:
     certificate_ = "/etc/kubernetes/pki/apiserver.crt"

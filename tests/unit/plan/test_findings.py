@@ -390,7 +390,7 @@ def test_a_mistake_is_found_at_its_key(
     assert all(finding.what and finding.why and finding.remedy for finding in findings)
 
 
-def test_a_region_is_sound_but_for_what_this_version_does_not_build(plan_of: Callable[..., Plan]) -> None:
+def test_a_region_has_no_findings_but_what_this_version_does_not_build(plan_of: Callable[..., Plan]) -> None:
     found = plan_of("region").findings
     assert {(finding.name, finding.severity) for finding in found} == {("not-in-this-version", "warning")}
     said = [(finding.where, finding.what.partition(": ")[2].partition(",")[0]) for finding in found]

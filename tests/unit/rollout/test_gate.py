@@ -84,7 +84,7 @@ def changed(path: str, before: Any, after: Any) -> tuple[ObjectChange, ...]:
     return (ObjectChange(ref=Ref("StatefulSet", "openstack", "s"), kind="change", fields=fields),)
 
 
-def test_nothing_against_a_sound_change() -> None:
+def test_a_change_without_faults_has_no_reasons() -> None:
     assert judge(release(), objects=(stateful(3),), live="2026.1.0") == {}
 
 
