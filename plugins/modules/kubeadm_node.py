@@ -64,6 +64,13 @@ options:
     type: list
     elements: str
     default: []
+  later_images:
+    description:
+      - Images that pods will run, in the order they are needed. A host that becomes a member pulls them in the
+        background. The kubelet pulls what is missing when a pod needs it.
+    type: list
+    elements: str
+    default: []
   downloads:
     description: Programs of the node, from the site's file server.
     type: list
@@ -212,6 +219,7 @@ ARGUMENT_SPEC = {
     "registry_tls": {"type": "bool", "default": False},
     "sandbox_image": {"type": "str", "required": True},
     "images": {"type": "list", "elements": "str", "default": []},
+    "later_images": {"type": "list", "elements": "str", "default": []},
     "downloads": {"type": "list", "elements": "dict", "default": [], "options": DOWNLOAD_SPEC},
     "encryption_key": {"type": "str", "no_log": True},
     "control_images": {"type": "dict", "default": {}},
@@ -230,6 +238,7 @@ def node_of(parameters: dict[str, Any]) -> Node:
         cluster=ClusterSettings.from_plan(parameters["site"], parameters["cluster"]),
         taints=tuple(parameters["taints"]),
         images=tuple(parameters["images"]),
+        later_images=tuple(parameters["later_images"]),
         downloads=tuple(Download(**download) for download in parameters["downloads"]),
         control_images={name: str(image) for name, image in parameters["control_images"].items()},
     )

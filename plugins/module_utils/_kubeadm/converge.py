@@ -25,6 +25,7 @@ from .static_pods import wait_until_running
 
 JOIN_TIMEOUT = 420.0  # seconds, also of an init; kubeadm's own limit is four minutes for each of its waits
 RESET_TIMEOUT = 180.0
+CRICTL = "/usr/local/bin/crictl"
 
 
 def converge(
@@ -76,6 +77,7 @@ def _become_member(
     if initialise:
         if _note(changes, "initialise the cluster", node, "blank"):
             _init(host)
+        _pull_later(node, host, changes)
     elif join:
         if _note(changes, "join the cluster", node, "blank"):
             _join(node, host, join)
@@ -85,6 +87,7 @@ def _become_member(
             _note(changes, "join the cluster", node, was.value)
         else:
             _pull(node, host)
+        _pull_later(node, host, changes)
         return found
     if changes.check:
         return found
@@ -178,3 +181,11 @@ def _pull(node: Node, host: NodeHost) -> None:
     why = "a node whose first images cannot be had would join and never be Ready"
     for image in node.images:
         host.run(["crictl", "pull", image], timeout=300, why=why)
+
+
+def _pull_later(node: Node, host: NodeHost, changes: Changes) -> None:
+    """Have systemd pull what pods will run, one image after another. One that fails is left to the kubelet."""
+    if node.later_images and changes.add(f"pull in the background: {', '.join(node.later_images)}"):
+        pulls = [f"--property=ExecStartPre=-{CRICTL} pull {image}" for image in node.later_images]
+        unit = ["systemd-run", "--quiet", "--collect", "--no-block", "--service-type=oneshot"]
+        host.run([*unit, *pulls, "true"], timeout=30, why="pods would wait for these images")

@@ -78,10 +78,11 @@ class Node:
     cluster: ClusterSettings
     registry: str  # host:port
     sandbox_image: str
-    images: tuple[str, ...]  # fetched before a join, so that the join does not wait for them
+    images: tuple[str, ...]  # pulled before a join, so that the node is Ready soon after
     downloads: tuple[Download, ...]
     encryption_key: str | None  # base64 of 32 bytes; control hosts only
     registry_tls: bool = False
+    later_images: tuple[str, ...] = ()  # pulled in the background from then on: what pods will run
     # By name: etcd, kube-apiserver, kube-controller-manager, kube-scheduler, coredns. kubeadm names what is not here.
     control_images: Mapping[str, str] = field(default_factory=dict)
 

@@ -90,6 +90,25 @@ def test_a_worker_is_prepared_asks_to_join_and_joins_when_invited(worker: Node, 
     assert run(worker, host, expected_ca=FINGERPRINT).actions == []
 
 
+@pytest.mark.parametrize("kind", ["first", "worker"])
+def test_a_host_that_becomes_a_member_pulls_what_pods_will_run_in_the_background(
+    kind: str, request: pytest.FixtureRequest, host: FakeHost
+) -> None:
+    node = dataclasses.replace(request.getfixturevalue(kind), later_images=("database:1", "api:1"))
+    line = "pull in the background: database:1, api:1"
+    assert line in run(node, host, check=True).actions
+    assert host.commands == []
+    assert line in run(node, host).actions
+    (command,) = (argv for argv in host.commands if argv[0] == "systemd-run")
+    pulls = [word.partition("ExecStartPre=")[2] for word in command if "pull" in word]
+    assert pulls == [f"-{steps.CRICTL} pull {image}" for image in node.later_images], "one that fails ends nothing"
+    host.commands.clear()
+    if kind == "worker":
+        assert line not in run(node, host, join=JOIN).actions
+    assert run(node, host, expected_ca=FINGERPRINT).actions == [], "a member pulls nothing"
+    assert "systemd-run" not in [argv[0] for argv in host.commands]
+
+
 def test_the_invitation_is_not_on_the_host_after_the_join(worker: Node, host: FakeHost, paths: Paths) -> None:
     run(worker, host)
     run(worker, host, join=JOIN)

@@ -146,6 +146,7 @@ def openstack(layout: Layout) -> OpenStackPlan:
         services=tuple(dict.fromkeys(written.services)),
         charts=written.charts,
         releases=tuple(releases),
+        images=tuple(dict.fromkeys(image for one in releases for image in RECORDS[one.name].images.values())),
         replicas={name: size for name, size in written.replicas.model_dump().items() if size is not None},
         overrides={name: override.values for name, override in written.overrides.items()},
     )
