@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from threading import BoundedSemaphore
@@ -43,6 +43,7 @@ def preview(
     helm: Helm,
     resolve: Callable[[Mapping[str, Any]], dict[str, Any]],
     renders: int = 4,
+    namespaces: Iterable[str] = (),
 ) -> ChangePreview:
     """Return what would change. Raises ApiError when the cluster does not answer.
 
@@ -53,6 +54,7 @@ def preview(
         helm: with the charts.
         resolve: puts secrets into values.
         renders: how many charts are rendered at once; each keeps a core busy.
+        namespaces: where else releases of ours are looked for that are no longer wanted.
     """
     version, api_versions = f"v{version}", tuple[str, ...]()
     live, retired = dict[str, LiveRelease](), dict[str, LiveRelease]()
@@ -60,7 +62,7 @@ def preview(
     discovery = api.discover() if api else None
     if api and discovery:
         version, api_versions = discovery.version, discovery.api_versions()
-        found = records.read(api, {release.namespace for release in releases})
+        found = records.read(api, {*namespaces, *(release.namespace for release in releases)})
         by_place = {(release.namespace, release.name) for release in releases}
         for place, record in found.items():
             if place in by_place:

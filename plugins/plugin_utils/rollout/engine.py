@@ -194,6 +194,7 @@ class Rollout:
         found = preview(
             self._plan.openstack.releases, version=self._plan.kubernetes.version, api=self._api, helm=self._helm,
             resolve=self._resolve, renders=self._limits.values["render"],
+            namespaces=(self._plan.openstack.namespace,),
         )  # fmt: skip
         todo = [name for name in self._releases if name in found.rendered and not found.unchanged(name)]
         self._say(f"{len(todo)} of {len(self._releases)} releases to change, {time.monotonic() - started:.1f} s")

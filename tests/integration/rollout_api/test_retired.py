@@ -54,6 +54,13 @@ def test_a_release_that_is_in_the_plan_is_not_removed_and_nothing_is_after_a_fai
     assert (result.failed, there(site)) == (True, True)
 
 
+def test_also_the_last_release_of_a_site_is_seen_and_removed(site: Site) -> None:
+    site.rollout(site.release("old")).apply()
+    assert states(site.rollout().check()) == {"old": "kept"}
+    assert states(site.rollout(remove=("old",)).apply()) == {"old": "removed"}
+    assert not there(site)
+
+
 def test_what_somebody_else_installed_in_the_namespace_is_not_ours_to_name(site: Site) -> None:
     site.rollout(site.release("old")).apply()
     records = f"/api/v1/namespaces/{site.namespace}/secrets"
