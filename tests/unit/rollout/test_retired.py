@@ -60,8 +60,9 @@ def test_before_a_removal_values_claims_and_databases_are_named_and_no_secret() 
     assert "the values endpoints (helm --namespace openstack get values keystone)" in text
     assert "stays: volume claims data-keystone-server-0, data-keystone-server-1\n" in text
     assert "stays: databases keystone" in text
-    assert "openstack service delete keystone" in text
+    assert "the catalog" not in text  # it goes with Keystone itself
     assert "a-secret" not in text
+    assert "in the catalog (openstack service delete glance)" in said({"glance": live("glance")}, "glance")
 
 
 def test_a_name_that_is_not_there_is_told_and_no_error() -> None:

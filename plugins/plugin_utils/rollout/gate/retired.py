@@ -15,7 +15,7 @@ from ...helm.types import LiveRelease
 from ...kube.client import Api
 from ...kube.types import ref_of, resource_path
 from ...plan.types import ReleasePlan
-from ...services import RECORDS, needs
+from ...services import RECORDS, keystone, needs
 from ..types import GateReason
 
 
@@ -87,8 +87,8 @@ def _described(live: LiveRelease, api: Api) -> str:
         f"  stays: volume claims {', '.join(_claims(live, api)) or '(none)'}",
         f"  stays: databases {', '.join(_databases(live)) or '(none)'}",
     ]
-    api_of = RECORDS[live.name].api if live.name in RECORDS else None
-    if api_of and api_of.in_catalog:
+    offered = RECORDS[live.name].api if live.name in RECORDS else None
+    if offered and offered.in_catalog and keystone.SERVICE.name in needs_of(live.name):
         lines.append(f"  stays: its endpoints in the catalog (openstack service delete {live.name})")
     return "\n".join(lines)
 
