@@ -15,16 +15,16 @@ bootstrap:
 lab: bootstrap ## from the site file to a running cloud on this machine
 	@ci/lab up
 
-lab-destroy: bootstrap ## remove the lab and everything it changed on this machine
+lab-destroy: bootstrap ## remove the lab and restore the settings of this machine
 	@ci/lab destroy
 
-lab-shell: bootstrap ## a shell that knows the lab: names, kubectl, helm, openstack
+lab-shell: bootstrap ## a shell for the lab: its names, kubectl, helm, openstack
 	@ci/lab shell
 
-plan: bootstrap ## what the site file means: findings, plan.json and the topology picture
+plan: bootstrap ## plan a site: findings, plan.json and the topology picture
 	@ci/run ansible-playbook -i $(SITE) groundup.cloud.plan
 
-supply: bootstrap ## build every artifact, or find it in the cache
+supply: bootstrap ## build every artifact that the cache lacks
 	@ci/lab supply
 
 unit: bootstrap ## the tests for the inner loop: no root, no built artifact, under a minute
