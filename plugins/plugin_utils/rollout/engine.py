@@ -256,6 +256,7 @@ class Rollout:
             elif name in self._options.remove:
                 live = found.retired[name]
                 try:
+                    self._verifiers.leave_catalog(name)  # first: clients must not find what is going away
                     uninstall(self._helm, live)
                     state = "removed"
                     self._say(f"{name}: removed")

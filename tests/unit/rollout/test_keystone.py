@@ -12,14 +12,17 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import EndpointPlan, ReleasePlan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.engine import Rollout
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import RolloutError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.verify import ask
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.verify.catalog import verify_catalog
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.verify.catalog import leave_catalog, verify_catalog
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.verify.context import VerifierContext
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.verify.https import request
+from ansible_collections.groundup.cloud.plugins.plugin_utils.services import RECORDS
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services.keystone import verify
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services.verification import (
     UnansweredError,
@@ -71,6 +74,8 @@ class Keystone:
 
     def __init__(self, chain: Path) -> None:
         self.urls: list[str] = []
+        self.services: list[str] = []  # names of its services
+        self.deletes = 204  # what it answers to a deletion
         self.later: list[str] = []  # added once a token was issued
         self.status = 201
         self.seen_hosts: list[str] = []
@@ -99,8 +104,17 @@ class Keystone:
                 if self.path.endswith("/endpoints"):
                     entry = {"interface": "public", "service_id": "1"}
                     self.answer(200, {"endpoints": [{**entry, "url": url} for url in keystone.urls]})
+                elif "/services?" in self.path:
+                    asked = parse_qs(urlsplit(self.path).query)["name"]
+                    self.answer(200, {"services": [{"id": name} for name in keystone.services if name in asked]})
                 else:
                     self.answer(300, {})
+
+            def do_DELETE(self) -> None:
+                """Delete a service."""
+                if keystone.deletes == 204:
+                    keystone.services.remove(self.path.rpartition("/")[2])
+                self.answer(keystone.deletes, {})
 
             def answer(self, status: int, body: Any, headers: dict[str, str] | None = None) -> None:
                 """Send JSON."""
@@ -172,6 +186,7 @@ def asked(
     )  # fmt: skip
     rolled_out = ("keystone", *(route.service for route in routes)) if releases is None else releases
     plan: Any = SimpleNamespace(
+        domain="test",
         edge=SimpleNamespace(endpoints=endpoints, address="127.0.0.1"),
         host=SimpleNamespace(names={}),
         openstack=SimpleNamespace(releases=[SimpleNamespace(name=name) for name in rolled_out]),
@@ -251,6 +266,30 @@ def test_a_second_service_that_opens_no_node_port_is_found(keystone: Keystone, t
 def test_a_service_that_no_route_leads_to_is_found(keystone: Keystone, tmp_path: Path) -> None:
     found = failures(asked(keystone, tmp_path, node_ports=(30500, 30292)))
     assert found == {"routes are services": "Service without a route: of-30292 (port 30292)"}
+
+
+def test_a_service_that_is_kept_though_the_site_file_has_it_no_more_needs_no_route(
+    keystone: Keystone, tmp_path: Path
+) -> None:
+    keystone.urls.append("https://image.test/")
+    found = asked(keystone, tmp_path, node_ports=(30500, RECORDS["glance"].api.node_port))  # type: ignore[union-attr]
+    assert failures(found) == {}
+    assert "glance is no longer in the site file" in [check.detail for check in found.checks]
+
+
+def test_a_removed_service_leaves_the_catalog_and_no_other_does(keystone: Keystone, tmp_path: Path) -> None:
+    keystone.services = ["keystone", "glance"]
+    asked(keystone, tmp_path, verifier=lambda context: cast(Verification, leave_catalog(context, "glance")))
+    assert keystone.services == ["keystone"]
+
+
+def test_a_catalog_that_keeps_a_removed_service_is_an_error_with_the_command(
+    keystone: Keystone, tmp_path: Path
+) -> None:
+    keystone.services, keystone.deletes = ["glance"], 403
+    with pytest.raises(RolloutError, match=r"still lists glance.*403") as error:
+        asked(keystone, tmp_path, verifier=lambda context: cast(Verification, leave_catalog(context, "glance")))
+    assert "openstack service delete glance" in error.value.remedy
 
 
 def test_a_dashboard_has_a_route_and_no_endpoint(keystone: Keystone, tmp_path: Path) -> None:

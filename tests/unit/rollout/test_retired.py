@@ -62,7 +62,7 @@ def test_before_a_removal_values_claims_and_databases_are_named_and_no_secret() 
     assert "stays: databases keystone" in text
     assert "the catalog" not in text  # it goes with Keystone itself
     assert "a-secret" not in text
-    assert "in the catalog (openstack service delete glance)" in said({"glance": live("glance")}, "glance")
+    assert "goes:  its entry in the catalog" in said({"glance": live("glance")}, "glance")
 
 
 def test_a_name_that_is_not_there_is_told_and_no_error() -> None:

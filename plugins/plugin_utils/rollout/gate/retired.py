@@ -89,7 +89,7 @@ def _described(live: LiveRelease, api: Api) -> str:
     ]
     offered = RECORDS[live.name].api if live.name in RECORDS else None
     if offered and offered.in_catalog and keystone.SERVICE.name in needs_of(live.name):
-        lines.append(f"  stays: its endpoints in the catalog (openstack service delete {live.name})")
+        lines.append("  goes:  its entry in the catalog, with its endpoints")
     return "\n".join(lines)
 
 

@@ -12,7 +12,7 @@ from ...kube.client import Api, ApiError
 from ...plan.types import Plan, ReleasePlan
 from ...services import RECORDS, keystone
 from ...services.verification import Check, Verification, Verifier
-from .catalog import verify_catalog
+from .catalog import leave_catalog, verify_catalog
 from .context import VerifierContext
 
 _PAUSE = 3.0  # seconds between two questions about the catalog
@@ -45,8 +45,7 @@ class Verifiers:
 
         None for a site without a Keystone of its own. ``stopped`` is called between two questions.
         """
-        release = next((one for one in self.plan.openstack.releases if one.verify == keystone.SERVICE.name), None)
-        if release is None:
+        if (release := self._keystone()) is None:
             return None
         end = time.monotonic() + patience
         while not (found := self._asked(verify_catalog, release)).ok and time.monotonic() < end:
@@ -54,12 +53,22 @@ class Verifiers:
             time.sleep(_PAUSE)
         return found
 
-    def _asked(self, verifier: Verifier, release: ReleasePlan) -> Verification:
-        context = VerifierContext(
+    def leave_catalog(self, service: str) -> None:
+        """Delete the catalog's entry of a service that is about to be removed. Raises RolloutError."""
+        if (release := self._keystone()) is not None:
+            leave_catalog(self._context(release), service)
+
+    def _keystone(self) -> ReleasePlan | None:
+        return next((one for one in self.plan.openstack.releases if one.verify == keystone.SERVICE.name), None)
+
+    def _context(self, release: ReleasePlan) -> VerifierContext:
+        return VerifierContext(
             api=self.cluster(), plan=self.plan, release=release, values=self.resolve(release.values),
             authority=self.authority,
         )  # fmt: skip
+
+    def _asked(self, verifier: Verifier, release: ReleasePlan) -> Verification:
         try:
-            return verifier(context)
+            return verifier(self._context(release))
         except ApiError as error:
             return Verification(checks=(Check(name="api", ok=False, detail=error.what, layer="network"),))

@@ -15,6 +15,7 @@ from ...services.keystone import token
 from ...services.parts import public_endpoint
 from ...services.verification import Check, UnansweredError, Verification
 from ..gate.reasons import holders_of_node_ports
+from ..types import RolloutError
 from .context import VerifierContext
 
 
@@ -34,14 +35,55 @@ def verify_catalog(context: VerifierContext) -> Verification:
     routes = [route for route in context.plan.edge.endpoints if route.service in rolled_out]
     held = holders_of_node_ports(context.api)
     served = {port: ref.name for port, ref in held.items() if ref.namespace == context.release.namespace}
+    kept = [
+        (record.name, f"{record.api.host}.{context.plan.domain}", record.api.node_port)
+        for record in RECORDS.values()
+        if record.api and record.name not in rolled_out and record.api.node_port in served
+    ]
+    for _, host, port in kept:  # out of the site file and not removed: it has no route by intent
+        urls = [url for url in urls if urlsplit(url).hostname != host]
+        del served[port]
     return Verification(
         checks=(
             judge_endpoints(urls, routes),
             judge_services(routes, served),
             _judge_answers(context, urls),
+            *(Check(name="kept", ok=True, detail=f"{name} is no longer in the site file") for name, _, _ in kept),
         ),
         facts={"token_expires_at": issued.expires, "catalog": issued.catalog},
     )
+
+
+def leave_catalog(context: VerifierContext, service: str) -> None:
+    """Delete the entry of a removed service, endpoints included, from the catalog. ``context``: of Keystone.
+
+    Raises RolloutError when Keystone does not answer or refuses.
+    """
+    record = RECORDS.get(service)
+    if record is None or record.api is None or not record.api.in_catalog:
+        return
+    try:
+        _delete_entry(context, service, record.api.type)
+    except UnansweredError as error:
+        raise RolloutError(
+            f"the catalog still lists {service}: {error.what}",
+            where=error.where,
+            why="clients would go on asking what is no longer there",
+            remedy=f"openstack service delete {service}, or run it again when Keystone works",
+        ) from error
+
+
+def _delete_entry(context: VerifierContext, service: str, kind: str) -> None:
+    base = public_endpoint(context.plan, context.release.name).url.rstrip("/")
+    issued = token(context)
+    if isinstance(issued, Check):
+        raise UnansweredError(issued.detail, where=base)
+    headers = {"X-Auth-Token": issued.id}
+    listed = context.request("GET", f"{base}/services?type={kind}&name={service}", headers=headers)
+    for entry in (listed.body or {}).get("services") or ():
+        status = context.request("DELETE", f"{base}/services/{entry['id']}", headers=headers).status
+        if status not in (204, 404):
+            raise UnansweredError(f"deleting service {entry['id']} answers {status}", where=base)
 
 
 def public_urls(endpoints: Iterable[Mapping[str, Any]]) -> list[str]:
