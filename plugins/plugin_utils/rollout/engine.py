@@ -30,7 +30,7 @@ from ..services.verification import Verification
 from .apply import lease
 from .apply.deploy import DeployResult, Tools, deploy
 from .apply.limits import Limits, claims
-from .apply.progress import Progress
+from .apply.progress import ReleaseProgress
 from .apply.watch import ClusterView
 from .diagnose import cards
 from .gate.decide import decide
@@ -117,7 +117,7 @@ class Rollout:
             try:
                 with ClusterView(api).running() as view:
                     tools = Tools(
-                        api=api, helm=self._helm, view=view, progress=Progress(self._releases, self._say),
+                        api=api, helm=self._helm, view=view, progress=ReleaseProgress(self._releases, self._say),
                         processes=self._processes, options=self._options, resolve=self._resolve,
                         ask=self._verifiers.ask,
                     )  # fmt: skip

@@ -17,7 +17,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import R
 from ansible_collections.groundup.cloud.plugins.plugin_utils.process import Finished, InterruptedRunError, Processes
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.apply import deploy as module
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.apply.deploy import DeployResult, Tools, deploy
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.apply.progress import Progress
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.apply.progress import ReleaseProgress
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.apply.watch import ClusterView
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.options import Options
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services.verification import Check, Verification
@@ -96,7 +96,7 @@ def up(
     for item in objects:
         view._put(item)
     tools: Any = Tools(
-        api=api, helm=helm, view=view, progress=Progress(["keystone"], said.append), processes=Processes(),  # type: ignore[arg-type]  # a stand-in
+        api=api, helm=helm, view=view, progress=ReleaseProgress(["keystone"], said.append), processes=Processes(),  # type: ignore[arg-type]  # a stand-in
         options=Options(verify_timeout=verify_timeout), resolve=dict, ask=ask,
     )  # fmt: skip
     rendered = split("keystone", "openstack", [item for item in objects if item["kind"] != "Pod"])

@@ -17,7 +17,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.helm.client import 
 from ansible_collections.groundup.cloud.plugins.plugin_utils.helm.heal import leftovers, remedy
 from ansible_collections.groundup.cloud.plugins.plugin_utils.helm.types import ChartError, LiveRelease
 from ansible_collections.groundup.cloud.plugins.plugin_utils.process import InterruptedRunError, Processes
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.apply.progress import SILENCE, Progress
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.apply.progress import SILENCE, ReleaseProgress
 
 
 def alive(pid: int) -> bool:
@@ -165,7 +165,7 @@ class Clock:
 def test_lines_are_printed_for_news_only_and_never_silent_for_long() -> None:
     lines: list[str] = []
     clock = Clock()
-    board = Progress(["mariadb", "keystone"], lines.append, clock=clock)
+    board = ReleaseProgress(["mariadb", "keystone"], lines.append, clock=clock)
     board.update("mariadb", "applying")
     board.update("mariadb", "applying")
     assert len(lines) == 1

@@ -26,7 +26,7 @@ from ..diagnose.rules import diagnose, explains
 from ..diagnose.symptoms import LogCollector, collect
 from ..options import Options
 from ..types import Symptom
-from .progress import Progress
+from .progress import ReleaseProgress
 from .readiness import readiness, workloads
 from .snapshot import Snapshot
 from .watch import ClusterView
@@ -59,7 +59,7 @@ class Tools:
     api: Api
     helm: Helm
     view: ClusterView
-    progress: Progress
+    progress: ReleaseProgress
     processes: Processes
     options: Options
     resolve: Callable[[Mapping[str, Any]], dict[str, Any]]

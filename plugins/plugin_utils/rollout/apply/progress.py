@@ -27,7 +27,7 @@ class _Line:
     printed: float = 0.0
 
 
-class Progress:
+class ReleaseProgress:
     """Where releases report. ``say`` gets finished lines, one at a time, from any thread."""
 
     def __init__(
