@@ -11,12 +11,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import Groun
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
 from ansible_collections.groundup.cloud.plugins.plugin_utils.pki import ensure_authority, ensure_leaf, users
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import SiteError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import (
-    STORE,
-    open_store,
-    password_source,
-    required,
-)
+from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import STORE, open_store, password_source, required
 
 ARGUMENTS = {
     "site_file": {"type": "path", "required": True},

@@ -189,12 +189,7 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.groundup.cloud.plugins.module_utils._base.module import finish
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.converge import converge
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.host import NodeHost
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import (
-    ClusterSettings,
-    Download,
-    Join,
-    Node,
-)
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import ClusterSettings, Download, Join, Node
 
 DOWNLOAD_SPEC = {
     "url": {"type": "str", "required": True},

@@ -6,36 +6,41 @@ wait for ever for somebody to read its result.
 
 from __future__ import annotations
 
-import ctypes
 import functools
 import os
+import select
 import signal
 import threading
-
-_PR_SET_PDEATHSIG = 1  # prctl(2); Linux
 
 
 @functools.cache  # once: such a hook cannot be taken back
 def end_workers_with_run() -> None:
-    """Have the kernel send SIGTERM to every process this one forks from now on, when this one dies.
+    """End every process this one forks from now on, with its process group, when this one dies.
 
-    A worker of Ansible passes it on to its whole process group. Ends the child at once when its parent died before that
-    was arranged. Raises OSError, in the child, when the kernel refuses.
+    A thread of the child waits for the death. A signal from the kernel (prctl) would do nothing until the worker's main
+    thread wakes up, and one that has just begun to wait for a command's output does not.
     """
-    prctl = ctypes.CDLL(None, use_errno=True).prctl
-    forking: list[int] = []
+    run, forking = os.getpid(), [0]
 
     def note() -> None:
-        # The kernel means the thread that forked. Ansible forks in its main one, which ends with the process.
-        forking[:] = [os.getpid()] if threading.current_thread() is threading.main_thread() else []
+        forking[0] = os.getpid()
 
-    def bind() -> None:
-        if not forking:
+    def watch() -> None:
+        if forking[0] != run:  # a worker's own child ends with the worker's group
             return
-        if prctl(_PR_SET_PDEATHSIG, signal.SIGTERM) != 0:
-            number = ctypes.get_errno()
-            raise OSError(number, os.strerror(number), "prctl")
-        if os.getppid() != forking[0]:
+        try:
+            parent = os.pidfd_open(run)
+        except ProcessLookupError:
             os._exit(1)
+        if os.getppid() != run:  # it died meanwhile, and its number is another's
+            os._exit(1)
+        threading.Thread(target=_end_with, args=(parent,), name="lifetime", daemon=True).start()
 
-    os.register_at_fork(before=note, after_in_child=bind)
+    os.register_at_fork(before=note, after_in_child=watch)
+
+
+def _end_with(parent: int) -> None:
+    select.select([parent], [], [])  # readable once the process has ended
+    if os.getsid(0) == os.getpid():  # else the group is the terminal's
+        os.killpg(0, signal.SIGTERM)
+    os._exit(1)

@@ -70,7 +70,7 @@ def test_a_killed_run_takes_its_workers_and_what_they_do_with_it(tmp_path: Path)
         run.send_signal(signal.SIGKILL)
         run.wait()
     try:
-        until(lambda: not any(map(alive, begun)), "something of a killed run goes on")
+        until(lambda: not any(map(alive, begun)), f"one of a killed run's processes goes on: {begun}")
     finally:
         for pid in filter(alive, begun):
             os.kill(pid, signal.SIGKILL)

@@ -10,10 +10,7 @@ from pathlib import Path
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import converge as steps
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.certificates import (
-    fingerprint,
-    first_certificate,
-)
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.certificates import fingerprint, first_certificate
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Download, Join, Node, Paths
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.state import Membership
 

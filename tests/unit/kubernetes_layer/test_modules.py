@@ -17,11 +17,7 @@ from ansible.module_utils.testing import patch_module_args
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import host as edge
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.downloads import fetch
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Download, Paths
-from ansible_collections.groundup.cloud.plugins.modules import (
-    kubeadm_access,
-    kubeadm_node,
-    kubeadm_stale_members,
-)
+from ansible_collections.groundup.cloud.plugins.modules import kubeadm_access, kubeadm_node, kubeadm_stale_members
 
 from .conftest import CLUSTER
 

@@ -7,10 +7,7 @@ import sys
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.certificates import (
-    fingerprint,
-    first_certificate,
-)
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.certificates import fingerprint, first_certificate
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Paths
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.state import Membership, classify, observe
 

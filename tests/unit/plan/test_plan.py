@@ -12,12 +12,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import (
-    Plan,
-    build_site,
-    defaults,
-    make_plan,
-)
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, build_site, defaults, make_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.output.serial import site_vars
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.platform import versions
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services import RECORDS, of_kind

@@ -8,11 +8,7 @@ from typing import Any
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.diagnose import cards
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.diagnose.rules import RULES, diagnose, explains
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import (
-    ClusterFacts,
-    EventLine,
-    Symptom,
-)
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import ClusterFacts, EventLine, Symptom
 from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import Redactor
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services.verification import Check
 

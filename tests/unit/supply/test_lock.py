@@ -13,11 +13,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.platform impor
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import CniName
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build.builder import builder_of
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build.keys import keys
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock.model import (
-    DEFAULT_PATH,
-    Lock,
-    load_lock,
-)
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock.model import DEFAULT_PATH, Lock, load_lock
 
 from .conftest import FakeBuilder
 

@@ -8,15 +8,7 @@ from ...layers.storage import BACKENDS
 from ...services import RECORDS, needs, of_kind
 from ..layout.addresses import nth_of
 from ..layout.context import Layout
-from ..types import (
-    AccessPlan,
-    EdgePlan,
-    EndpointPlan,
-    KubernetesPlan,
-    OpenStackPlan,
-    ReleasePlan,
-    SupplyPlan,
-)
+from ..types import AccessPlan, EdgePlan, EndpointPlan, KubernetesPlan, OpenStackPlan, ReleasePlan, SupplyPlan
 from . import versions
 from .cni import cni
 
