@@ -1,4 +1,4 @@
-"""Run command-line tools in process groups of their own and ends whole groups.
+"""Run command-line tools in process groups of their own and end whole groups.
 
 Every child is a session leader, so that one signal reaches all it started. `setpriv --pdeathsig` has the kernel send
 the child SIGTERM when this process dies in a way that leaves no time for anything (SIGKILL, out of memory).
@@ -50,10 +50,10 @@ class Processes:
         self._lock = threading.Lock()
         self._stopped = threading.Event()
 
-    @property
-    def stopped(self) -> bool:
-        """Return whether the run was told to stop."""
-        return self._stopped.is_set()
+    def raise_if_stopped(self) -> None:
+        """Raise InterruptedRunError when the run was told to stop. To be called before anything is changed."""
+        if self._stopped.is_set():
+            raise InterruptedRunError
 
     def run(
         self,
@@ -72,8 +72,7 @@ class Processes:
         GroundupError when the program does not exist.
         """
         with self._lock:
-            if self.stopped:
-                raise InterruptedRunError
+            self.raise_if_stopped()
             try:
                 process = subprocess.Popen(
                     ["setpriv", "--pdeathsig", "TERM", "--", *argv],
@@ -122,10 +121,9 @@ class Processes:
             except subprocess.TimeoutExpired:
                 fed = None  # the first call has it in hand; further ones only read
                 late = deadline is not None and time.monotonic() > deadline
-                if late or self.stopped or (cancel is not None and cancel.is_set()):
+                if late or self._stopped.is_set() or (cancel is not None and cancel.is_set()):
                     self._end(process)
-        if self.stopped:
-            raise InterruptedRunError
+        self.raise_if_stopped()
         return Finished(code=process.returncode, stdout=stdout, stderr=stderr)
 
     def _end(self, process: subprocess.Popen[str], *, asked: bool = False) -> None:

@@ -24,6 +24,7 @@ from ..helm.preview import ChangePreview, preview
 from ..kube.client import Api
 from ..plan.types import Plan, ReleasePlan
 from ..process import InterruptedRunError, Processes, stop_on_signals
+from ..progress import reminder
 from ..secrets import Redactor
 from ..services import keystone
 from ..services.verification import Verification
@@ -146,7 +147,8 @@ class Rollout:
 
     def _with_site(self, result: RolloutResult, *, patience: float = 0.0) -> RolloutResult:
         """Return ``result`` with what holds for the site as a whole (D6) and its catalog as it is in the end."""
-        found = self._verifiers.ask_site(patience=patience, stopped=self._stop_when_told)
+        with reminder(self._say, "waiting until catalog, routes and Services agree"):
+            found = self._verifiers.ask_site(patience=patience, go_on=self._processes.raise_if_stopped)
         if found is None:
             return result
         site = Symptom(
@@ -162,10 +164,6 @@ class Rollout:
             site=self._reporter.checks(found.checks),
             facts={**result.facts, **found.facts},
         )
-
-    def _stop_when_told(self) -> None:
-        if self._processes.stopped:
-            raise InterruptedRunError
 
     def _say(self, text: str) -> None:
         self._print(self._redactor.text(text))
@@ -256,8 +254,10 @@ class Rollout:
             elif name in self._options.remove:
                 live = found.retired[name]
                 try:
-                    self._verifiers.leave_catalog(name)  # first: clients must not find what is going away
-                    uninstall(self._helm, live)
+                    self._processes.raise_if_stopped()
+                    with reminder(self._say, f"{name}: removing"):
+                        self._verifiers.leave_catalog(name)  # first: clients must not find what is going away
+                        uninstall(self._helm, live)
                     state = "removed"
                     self._say(f"{name}: removed")
                 except InterruptedRunError:

@@ -82,6 +82,7 @@ def up(
     verification: Verification | None = None,
     verify_timeout: float = 30.0,
     objects: tuple[dict[str, Any], ...] = (),
+    processes: Processes | None = None,
 ) -> tuple[DeployResult, list[str]]:
     said: list[str] = []
     answers = verification or Verification(checks=(Check(name="token", ok=True, detail=""),))
@@ -96,7 +97,8 @@ def up(
     for item in objects:
         view._put(item)
     tools: Any = Tools(
-        api=api, helm=helm, view=view, progress=ReleaseProgress(["keystone"], said.append), processes=Processes(),  # type: ignore[arg-type]  # a stand-in
+        api=api, helm=helm, view=view, progress=ReleaseProgress(["keystone"], said.append),  # type: ignore[arg-type]  # a stand-in
+        processes=processes or Processes(),
         options=Options(verify_timeout=verify_timeout), resolve=dict, ask=ask,
     )  # fmt: skip
     rendered = split("keystone", "openstack", [item for item in objects if item["kind"] != "Pod"])
@@ -199,3 +201,17 @@ def test_a_run_that_is_told_to_stop_is_no_failure_of_a_release(monkeypatch: pyte
     monkeypatch.setattr(helm, "upgrade", stopped)
     with pytest.raises(InterruptedRunError):
         up(cluster, helm)
+
+
+def test_a_release_that_waited_for_its_turn_changes_nothing_once_the_run_is_told_to_stop() -> None:
+    """Another controller may hold the lease by then: also records of Helm that need healing are left to it."""
+    cluster, processes = Cluster(), Processes()
+    cluster.record("pending-install")
+    half = LiveRelease(
+        name="keystone", namespace="openstack", revision=1, status="pending-install", chart="keystone",
+        chart_version="2026.1.0", deployed_before=False, digest="", objects=(), hooks=(),
+    )  # fmt: skip
+    processes.stop()
+    with pytest.raises(InterruptedRunError):
+        up(cluster, Helm(cluster), live=half, processes=processes)
+    assert len(cluster.records) == 1

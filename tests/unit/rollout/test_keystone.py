@@ -16,6 +16,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import EndpointPlan, ReleasePlan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.process import Processes
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.engine import Rollout
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import RolloutError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.verify import ask
@@ -365,7 +366,7 @@ def rollout_of(keystone: Keystone, tmp_path: Path, *routes: EndpointPlan) -> Rol
     )  # fmt: skip
     nothing: Any = None
     return Rollout(
-        plan=plan, api=cast(Any, Services(ports)), helm=nothing, processes=nothing, secrets=Store(),
+        plan=plan, api=cast(Any, Services(ports)), helm=nothing, processes=Processes(), secrets=Store(),
         authority=tmp_path / "ca.crt", say=lambda _line: None,
     )  # fmt: skip
 
@@ -396,10 +397,10 @@ def test_after_a_rollout_the_site_is_asked_until_it_agrees_or_time_is_up(
     monkeypatch.setattr(ask, "_PAUSE", 0.0)
     image = image_at(keystone)
     verifiers = rollout_of(keystone, tmp_path, image)._verifiers
-    gone = verifiers.ask_site(patience=0.0, stopped=lambda: pytest.fail("there was no time for a second question"))
+    gone = verifiers.ask_site(patience=0.0, go_on=lambda: pytest.fail("there was no time for a second question"))
     assert gone is not None
     assert not gone.ok
-    found = verifiers.ask_site(patience=30.0, stopped=lambda: keystone.urls.append(image.url))
+    found = verifiers.ask_site(patience=30.0, go_on=lambda: keystone.urls.append(image.url))
     assert found is not None
     assert found.ok
 
@@ -407,4 +408,4 @@ def test_after_a_rollout_the_site_is_asked_until_it_agrees_or_time_is_up(
 def test_a_site_without_a_keystone_of_its_own_has_no_catalog_to_judge(keystone: Keystone, tmp_path: Path) -> None:
     rollout = rollout_of(keystone, tmp_path)
     rollout._plan.openstack.releases[0] = replace(rollout._plan.openstack.releases[0], verify="workloads")  # type: ignore[index]
-    assert rollout._verifiers.ask_site(patience=0.0, stopped=lambda: None) is None
+    assert rollout._verifiers.ask_site(patience=0.0, go_on=lambda: None) is None

@@ -81,6 +81,7 @@ class _Deployment:
         self.before: set[str] = set()  # hook jobs that were there before helm ran, by uid
 
     def run(self) -> DeployResult:
+        self.tools.processes.raise_if_stopped()  # it may have waited long for its turn
         healed, changed = "", not self.preview.unchanged(self.release.name)
         without_image = self._without_image()
         try:
@@ -110,6 +111,7 @@ class _Deployment:
         if done.code and _PASSING.search(done.stderr):
             self.tools.progress.say(f"{self.release.name}: {why(done)}; once more")
             time.sleep(_PAUSE)
+            self.tools.processes.raise_if_stopped()
             # What the first left behind: helm refuses to go on from it, or upgrades without the hooks of an install.
             found = read(self.tools.api, [self.release.namespace])
             self._heal(found.get((self.release.namespace, self.release.name)))
@@ -167,8 +169,7 @@ class _Deployment:
     def _wait_until(self, done: Callable[[], bool], *, hooks: bool = False) -> None:
         seen = -1
         while not done():
-            if self.tools.processes.stopped:
-                raise InterruptedRunError
+            self.tools.processes.raise_if_stopped()
             seen = self.tools.view.wait(seen, timeout=5.0)
             self._look(hooks=hooks)
             if time.monotonic() > self.deadline:
@@ -227,8 +228,7 @@ class _Deployment:
             refused = failed is not None and failed.layer == "credentials"
             if refused or time.monotonic() > end:
                 raise _GivenUpError(self._plain("verify", "", checks=verification.checks))
-            if self.tools.processes.stopped:
-                raise InterruptedRunError
+            self.tools.processes.raise_if_stopped()
             time.sleep(_PAUSE)
 
     def _worst(self, message: str) -> Symptom:

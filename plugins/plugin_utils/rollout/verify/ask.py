@@ -40,16 +40,16 @@ class Verifiers:
         verification = self.ask(release)
         return verification, round(time.monotonic() - started, 1)
 
-    def ask_site(self, *, patience: float, stopped: Callable[[], object]) -> Verification | None:
+    def ask_site(self, *, patience: float, go_on: Callable[[], object]) -> Verification | None:
         """Return whether catalog, edge and cluster agree (D6), asked for ``patience`` seconds until they do.
 
-        None for a site without a Keystone of its own. ``stopped`` is called between two questions.
+        None for a site without a Keystone of its own. ``go_on`` is called between two questions, and raises to end it.
         """
         if (release := self._keystone()) is None:
             return None
         end = time.monotonic() + patience
         while not (found := self._asked(verify_catalog, release)).ok and time.monotonic() < end:
-            stopped()
+            go_on()
             time.sleep(_PAUSE)
         return found
 
