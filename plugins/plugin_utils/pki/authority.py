@@ -17,8 +17,8 @@ from cryptography.x509.oid import NameOID
 from ...module_utils._base.files import write_file
 from ..errors import GroundupError
 from ..secrets import Store
+from ..secrets.names import CA_KEY
 
-KEY = "pki/ca-key"
 FILE = "ca.crt"
 LIFETIME = timedelta(days=3650)
 RENEW_BEFORE = timedelta(days=800)  # the longest life of a leaf: none outlives its authority
@@ -51,7 +51,7 @@ def ensure_authority(
     ``write=False`` predicts: the store must be one that does not write either. Raises PkiError, SecretsError, OSError.
     """
     now = now or datetime.now(UTC)
-    key = ensure_key(store, KEY)
+    key = ensure_key(store, CA_KEY)
     path = directory / FILE
     current = read_certificate(path)
     if current is not None and not same_key(current, key):

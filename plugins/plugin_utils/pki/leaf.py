@@ -20,7 +20,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from ...module_utils._base.files import write_file
 from ..secrets import Store
-from ..secrets.names import check_name
+from ..secrets.names import CA_KEY, check_name
 from . import authority as ca
 from .authority import BACKDATE, Authority, PkiError, ensure_key, key_usage, read_certificate, same_key, to_pem
 
@@ -46,7 +46,7 @@ class LeafSpec:
         """Refuse what no client would accept, or what the authority's life cannot cover."""
         check_name(self.key_name, where=f"certificate of {self.user!r}")
         longest = ca.RENEW_BEFORE.days
-        if self.key_name == ca.KEY or "/" in self.user:
+        if self.key_name == CA_KEY or "/" in self.user:
             self._refuse(f"{self.user!r} is no user of the authority", "its key would be another's", "choose a word")
         if not self.names and self.usage != "client":
             self._refuse("a server's certificate has no name", "clients would refuse it", "name its hosts or addresses")

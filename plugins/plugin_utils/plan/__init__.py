@@ -10,7 +10,7 @@ from .compile import make_plan
 from .errors import Problem, SiteError
 from .input.load import build_site, load_site, parse_site
 from .output.defaults import defaults
-from .output.serial import host_vars, to_json, to_plain
+from .output.serial import to_json
 from .types import Plan
 
 __all__ = [
@@ -19,10 +19,8 @@ __all__ = [
     "SiteError",
     "build_site",
     "defaults",
-    "host_vars",
     "load_site",
     "make_plan",
     "parse_site",
     "to_json",
-    "to_plain",
 ]

@@ -12,14 +12,13 @@ from __future__ import annotations
 
 from .errors import SecretsError
 from .fingerprint import fingerprints
-from .names import INFRASTRUCTURE, references, required
+from .names import references, required
 from .password import PasswordSource, password_source
 from .redact import Redactor, find_values
 from .store import FILE as STORE
 from .store import Store, open_store
 
 __all__ = [
-    "INFRASTRUCTURE",
     "STORE",
     "PasswordSource",
     "Redactor",

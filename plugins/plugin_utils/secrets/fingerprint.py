@@ -9,14 +9,14 @@ import hashlib
 import hmac
 from collections.abc import Mapping
 
-_KEY = "pki/ca-key"
+from .names import CA_KEY
 
 
 def fingerprints(values: Mapping[str, str]) -> dict[str, str]:
     """Return a fingerprint of each of ``values``, secrets by name; none while there is no CA key to make them with."""
-    if _KEY not in values:
+    if CA_KEY not in values:
         return {}
-    key = hashlib.sha256(values[_KEY].encode()).digest()
+    key = hashlib.sha256(values[CA_KEY].encode()).digest()
     return {
         name: hmac.digest(key, f"{name}\0{value}".encode(), "sha256").hex()[:32]
         for name, value in sorted(values.items())

@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 REFERENCE = "$secret"
 NAME = re.compile(r"[a-z0-9][a-z0-9_.-]*(/[a-z0-9][a-z0-9_.-]*)+")
 
+CA_KEY = "pki/ca-key"
 # What the infrastructure itself needs, whatever the releases. Keys of certificates: `pki.users`.
-INFRASTRUCTURE = ("keepalived/auth", "kubernetes/encryption-key", "pki/ca-key")
+INFRASTRUCTURE = ("keepalived/auth", "kubernetes/encryption-key", CA_KEY)
 
 
 def password(length: int = 32) -> str:

@@ -20,7 +20,7 @@ from ...module_utils._base.locks import locked
 from ..paths import state_dir
 from .errors import SecretsError
 from .names import check_name, generate, reference
-from .password import PasswordSource, password_source
+from .password import VARIABLE, PasswordSource, password_source
 
 FILE = "secrets.yml"
 LOCK = ".secrets.lock"
@@ -44,7 +44,7 @@ class Store:
 
     @classmethod
     def open(cls, directory: Path, source: PasswordSource, *, write: bool = True) -> Store:
-        """Read the store in ``directory``; one that never was is empty, and written by the first ``ensure``.
+        """Read the store in ``directory``; a new one is empty, and written by the first ``ensure``.
 
         With ``write=False`` (check mode) nothing is ever written: new values live in memory only.
         Raises SecretsError when the store was lost, does not open, or cannot be read.
@@ -66,10 +66,6 @@ class Store:
     def names(self) -> tuple[str, ...]:
         """Return every name, sorted."""
         return tuple(sorted(self._values))
-
-    def __contains__(self, name: object) -> bool:
-        """Return whether ``name`` has a value."""
-        return name in self._values
 
     def __repr__(self) -> str:
         """Say where and how many, never what."""
@@ -96,7 +92,7 @@ class Store:
         return frozenset(self._values.values())
 
     def items(self) -> Mapping[str, str]:
-        """Return a copy, for those that must look for each value by name."""
+        """Return a copy: every value by name."""
         return dict(self._values)
 
     def ensure(self, names: Iterable[str]) -> tuple[str, ...]:
@@ -146,7 +142,7 @@ class Store:
                 "the password of the secrets store is missing",
                 where=str(self._source.path),
                 why=f"{self.path} cannot be opened without it",
-                remedy="put the password back there, or let ANSIBLE_VAULT_PASSWORD_FILE name the file that holds it",
+                remedy=f"put the password back there, or let {VARIABLE} name the file that holds it",
             )
         try:
             text = self._vault(self._source.read()).decrypt(encrypted)

@@ -165,15 +165,15 @@ def _listed(missing: dict[str, str]) -> str:
     return ", ".join(f"{name} ({reason})" for name, reason in sorted(missing.items()))
 
 
-def judge_state(sizes: dict[str, dict[str, str]], *, owner: str) -> Check:
+def judge_state(statuses: dict[str, dict[str, str]], *, owner: str) -> Check:
     """Return whether every member is synchronised and takes queries."""
     behind = sorted(
         f"{name} is {status.get('wsrep_local_state_comment', 'unknown')}"
-        for name, status in sizes.items()
+        for name, status in statuses.items()
         if status.get("wsrep_local_state_comment") != "Synced" or status.get("wsrep_ready") != "ON"
     )
-    detail = "; ".join(behind) or ("Synced" if sizes else "no member could be asked")
-    return Check(name="state", ok=bool(sizes) and not behind, detail=detail, layer="database", object=owner)
+    detail = "; ".join(behind) or ("Synced" if statuses else "no member could be asked")
+    return Check(name="state", ok=bool(statuses) and not behind, detail=detail, layer="database", object=owner)
 
 
 def parse(output: str) -> dict[str, str]:

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.layers import LAYERS
 from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.packages import PackageSet
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, build_site, host_vars, make_plan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, build_site, make_plan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.output.serial import host_vars
 
 HUGE = PackageSet(
     roles=frozenset(("hypervisor",)),

@@ -8,13 +8,8 @@ from typing import Any, cast
 
 import pytest
 import yaml
-from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import (
-    INFRASTRUCTURE,
-    SecretsError,
-    references,
-    required,
-)
-from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets.names import generate
+from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import SecretsError, references, required
+from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets.names import INFRASTRUCTURE, generate
 
 
 def test_a_password_is_a_string_to_every_yaml_reader() -> None:

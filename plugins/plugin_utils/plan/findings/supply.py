@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from ..form import error
 from ..layout.context import PlanContext
+from ..platform.parts import FILES_PORT
 from ..types import Finding
 
 _SEEDS = re.compile(r"http://[^/:]+:[0-9]{1,5}")  # what a seed can listen on
@@ -47,7 +48,7 @@ def check(context: PlanContext) -> Iterator[Finding]:
 
 def _ports(context: PlanContext, files_url: str) -> Iterator[Finding]:
     """Yield what keeps the seed's web server from serving files as written."""
-    remedy = f"leave it out, or write one such as http://registry.{context.site.domain}:8080"
+    remedy = f"leave it out, or write one such as http://registry.{context.site.domain}:{FILES_PORT}"
     supply = context.plan.supply
     if not _SEEDS.fullmatch(files_url):
         yield error("files-url-not-the-seeds", "supply.files_url")(

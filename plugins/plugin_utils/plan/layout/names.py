@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 MAX_NAMES = 20_000
-_NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
+LABEL = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 _RANGE = re.compile(r"([a-z0-9-]*)\[([0-9]{1,6}):([0-9]{1,6})\]([a-z0-9-]*)")
 _NUMBER = re.compile(r"[0-9]+$")
 
@@ -17,7 +17,7 @@ def expand_names(expression: str) -> list[str]:
         ValueError: no host name (RFC 1123), a range that ends before it starts, or one of more than 20,000 names.
     """
     if "[" not in expression and "]" not in expression:
-        return [_checked(expression)]
+        return [host_name(expression)]
     match = _RANGE.fullmatch(expression)
     if not match:
         raise ValueError("not a name range: write prefix[first:last] such as hv-[01:40], lower case")
@@ -28,7 +28,7 @@ def expand_names(expression: str) -> list[str]:
     if high - low >= MAX_NAMES:
         raise ValueError(f"stands for {high - low + 1} names: write at most {MAX_NAMES}")
     width = len(first) if first.startswith("0") else 0
-    _checked(f"{prefix}{last}{suffix}")
+    host_name(f"{prefix}{last}{suffix}")
     return [f"{prefix}{number:0{width}d}{suffix}" for number in range(low, high + 1)]
 
 
@@ -39,7 +39,8 @@ def number_in(name: str) -> int | None:
     return number if 0 < number <= 65535 else None
 
 
-def _checked(name: str) -> str:
-    if not _NAME.fullmatch(name):
+def host_name(name: str) -> str:
+    """Return ``name``, a host name (RFC 1123); ValueError for anything else."""
+    if not LABEL.fullmatch(name):
         raise ValueError("not a host name: write a-z, 0-9 and inner hyphens, at most 63 (RFC 1123)")
     return name

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-import re
 from ipaddress import AddressValueError, IPv4Address, IPv4Network, NetmaskValueError
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+
+from ..layout.names import LABEL, host_name
 
 
 class Model(BaseModel):
@@ -89,15 +90,8 @@ def _json_only(value: Any) -> Any:
     return value
 
 
-def _host_name(value: str) -> str:
-    if not re.fullmatch(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?", value):
-        raise ValueError("not a host name: write a-z, 0-9 and inner hyphens, at most 63 (RFC 1123)")
-    return value
-
-
 def _domain(value: str) -> str:
-    labels = value.split(".")
-    if len(value) > 200 or not all(re.fullmatch(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?", label) for label in labels):
+    if len(value) > 200 or not all(map(LABEL.fullmatch, value.split("."))):
         raise ValueError("not a DNS domain: write lower-case labels joined by dots, such as cloud.example.org")
     return value
 
@@ -105,13 +99,14 @@ def _domain(value: str) -> str:
 Cidr = Annotated[str, AfterValidator(_cidr), Field(json_schema_extra={"examples": ["10.0.0.0/24"]})]
 Address = Annotated[str, AfterValidator(checked_address), Field(json_schema_extra={"format": "ipv4"})]
 Mac = Annotated[str, BeforeValidator(_unquoted), AfterValidator(_mac)]
-Name = Annotated[str, AfterValidator(_host_name), Field(json_schema_extra={"maxLength": 63})]
+Name = Annotated[str, AfterValidator(host_name), Field(json_schema_extra={"maxLength": 63})]
 Domain = Annotated[str, AfterValidator(_domain)]
 Version = Annotated[
     str, BeforeValidator(_unquoted), Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9][A-Za-z0-9.+_-]*$")
 ]
 Vlan = Annotated[int, Field(ge=1, le=4094)]
 Mtu = Annotated[int, Field(ge=1280, le=9216)]
+InterfaceName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9._-]{0,14}$")]
 IdRange = Annotated[str, Field(pattern=r"^[0-9]{1,8}-[0-9]{1,8}$", json_schema_extra={"examples": ["100-3999"]})]
 Text = Annotated[str, AfterValidator(_printable), Field(min_length=1, max_length=4096)]
 Plain = Annotated[dict[str, Any], AfterValidator(_json_only)]

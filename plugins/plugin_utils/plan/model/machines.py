@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field, model_validator
 from ...layers.provisioners import PROVISIONERS, Provisioner
 from ...layers.roles import Role
 from ..layout.names import expand_names
-from .base import Address, Mac, Model, Name
+from .base import Address, InterfaceName, Mac, Model, Name
 
 
 def _name_or_range(value: str) -> str:
@@ -60,9 +60,7 @@ class Port(Model):
 
     address: Address | None = Field(None, description="Address on that network. Default: allotted.")
     mac: Mac | None = Field(None, description="MAC address of the port. Default: unknown, learnt by inspection.")
-    interface: Annotated[str, Field(pattern=r"^[a-z][a-z0-9._-]{0,14}$")] | None = Field(
-        None, description="Name of the interface. Default: the network's."
-    )
+    interface: InterfaceName | None = Field(None, description="Name of the interface. Default: the network's.")
 
 
 class Machine(Model):

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field
 
 from ...layers.purposes import PURPOSES, Purpose
 from ...layers.roles import Role
-from .base import Address, Cidr, IdRange, Model, Mtu, Name, Vlan, checked_address
+from .base import Address, Cidr, IdRange, InterfaceName, Model, Mtu, Name, Vlan, checked_address
 
 _UNROUTED = [name for name, record in PURPOSES.items() if not record.routed]
 
@@ -46,7 +46,7 @@ class Network(Model):
         default_factory=dict,
         description="Addresses by role, first-last. Default: a fixed share of the network for each role.",
     )
-    interface: Annotated[str, Field(pattern=r"^[a-z][a-z0-9._-]{0,14}$")] | None = Field(
+    interface: InterfaceName | None = Field(
         None, description="Name of the interface on the hosts. Default: by purpose (mgmt0, stor0, tnl0, ...)."
     )
     vlan_range: IdRange | None = Field(

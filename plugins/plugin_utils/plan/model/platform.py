@@ -10,7 +10,7 @@ from pydantic import AfterValidator, Field, create_model
 from ...layers.storage import Backend, Volumes
 from ...services import RECORDS, of_kind
 from ..types import CniName, EdgeKind, FailureDomain, SupplySource, TenantNetwork
-from .base import Address, Cidr, Domain, IdRange, Model, Name, Plain, Text, Version
+from .base import Address, Cidr, Domain, IdRange, Model, Mtu, Name, Plain, Text, Version
 
 
 def _with_port(value: str) -> str:
@@ -205,9 +205,7 @@ class Ovn(Model):
     max_header_size: Annotated[int, Field(ge=30, le=60)] = Field(
         38, description="Bytes of a Geneve header with OVN's options."
     )
-    tenant_mtu: Annotated[int, Field(ge=1280, le=9216)] | None = Field(
-        None, description="Default: tunnel MTU less its encapsulation."
-    )
+    tenant_mtu: Mtu | None = Field(None, description="Default: tunnel MTU less its encapsulation.")
     distributed_floating_ip: bool = Field(True, description="Whether floating IPs leave from the VM's own host.")
     bridge_mappings: dict[Name, Name] = Field(
         default_factory=dict,

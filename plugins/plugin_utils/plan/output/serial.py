@@ -8,15 +8,14 @@ from typing import Any
 
 from ..types import HostPlan, InterfacePlan, Plan
 
-_TUPLES = ("roles", "node_taints", "kernel_modules")
-_HOST_FIELDS = tuple(field.name for field in fields(HostPlan) if field.name not in ("interfaces", "packages", *_TUPLES))
+_HOST_FIELDS = tuple(field.name for field in fields(HostPlan) if field.name not in ("interfaces", "packages"))
 _INTERFACE_FIELDS = tuple(field.name for field in fields(InterfacePlan))
 
 
 def host_vars(host: HostPlan) -> dict[str, Any]:
     """Return one host as plain data. By hand: `dataclasses.asdict` copies every leaf of maybe ten thousand hosts."""
-    found: dict[str, Any] = {name: getattr(host, name) for name in _HOST_FIELDS}
-    found |= {name: list(getattr(host, name)) for name in _TUPLES}
+    values = ((name, getattr(host, name)) for name in _HOST_FIELDS)
+    found: dict[str, Any] = {name: list(value) if isinstance(value, tuple) else value for name, value in values}
     found["packages"] = {layer: list(names) for layer, names in host.packages.items()}
     found["interfaces"] = [{name: getattr(port, name) for name in _INTERFACE_FIELDS} for port in host.interfaces]
     return found
