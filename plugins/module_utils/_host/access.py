@@ -66,7 +66,7 @@ def account(changes: Changes, user: str) -> None:
     except KeyError:
         if changes.add(f"create user {user}"):
             run(["useradd", "--create-home", "--shell", "/bin/bash", "--", user])
-    rule = f"# Written by groundup.cloud.\n{user} ALL=(ALL:ALL) NOPASSWD: ALL\n"
+    rule = f"{files.HEADER}{user} ALL=(ALL:ALL) NOPASSWD: ALL\n"
     files.place(changes, SUDOERS, rule, mode=0o440, valid=lambda path: run(["visudo", "-c", "-q", "-f", str(path)]))
 
 

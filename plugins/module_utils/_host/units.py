@@ -16,6 +16,7 @@ from .._base.run import run
 
 MARKS = Path("/run/groundup-marks")  # not /run/groundup: a lab removes that, and a controller may be a host, too
 ACTIVE = ("active", "reloading", "activating")
+TIMEOUT = 600.0  # seconds: longer than a unit may take to stop and to start
 
 
 def properties(unit: str, *names: str) -> dict[str, str]:
@@ -25,7 +26,7 @@ def properties(unit: str, *names: str) -> dict[str, str]:
 
 def control(verb: str, unit: str) -> None:
     """Have systemd ``verb`` (start, stop, restart, reload) the ``unit``. Raises GroundupError."""
-    run(["systemctl", verb, "--", unit], remedy=f"journalctl -u {unit} -n 50")
+    run(["systemctl", verb, "--", unit], remedy=f"journalctl -u {unit} -n 50", timeout=TIMEOUT)
 
 
 def off(changes: Changes, names: Sequence[str]) -> None:
@@ -37,7 +38,7 @@ def off(changes: Changes, names: Sequence[str]) -> None:
         state = _properties(block)
         on = state.get("ActiveState") in ACTIVE or state.get("UnitFileState") == "enabled"
         if on and state.get("LoadState") == "loaded" and changes.add(f"stop and disable {name}"):
-            run(["systemctl", "disable", "--quiet", "--now", "--", name])
+            run(["systemctl", "disable", "--quiet", "--now", "--", name], timeout=TIMEOUT)
 
 
 def _properties(text: str) -> dict[str, str]:
@@ -95,12 +96,13 @@ class Unit:
             self._converge(enable=enable, start=False)
 
     def _converge(self, *, enable: bool, start: bool) -> None:
-        state = properties(self._name, "ActiveState", "UnitFileState", "NeedDaemonReload")
+        state = properties(self._name, "ActiveState", "SubState", "UnitFileState", "NeedDaemonReload")
         if state.get("NeedDaemonReload") == "yes" and not self._changes.check:
             run(["systemctl", "daemon-reload"])
         if enable and state.get("UnitFileState") in ("disabled", "") and self._changes.add(f"enable {self._name}"):
             run(["systemctl", "enable", "--quiet", "--", self._name])
-        active = state.get("ActiveState") in ACTIVE
+        # systemd calls a unit that ends again and again "activating", too: it does not run.
+        active = state.get("ActiveState") in ACTIVE and "auto-restart" not in state.get("SubState", "")
         verb = (self._on_change if self._stale else None) if active else ("start" if start else None)
         if verb and self._changes.add(f"{verb} {self._name}"):
             control(verb, self._name)

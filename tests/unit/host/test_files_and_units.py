@@ -157,6 +157,19 @@ def test_a_stopped_unit_is_enabled_and_started(changes: Changes, systemd: System
     assert systemd.calls == ["enable", "start"]
 
 
+def test_a_unit_that_ends_again_and_again_does_not_run(changes: Changes, systemd: Systemd) -> None:
+    systemd.state |= {"ActiveState": "activating", "SubState": "auto-restart"}
+
+    def silent() -> None:
+        raise GroundupError("it does not answer", where="here", why="the test says so", remedy="none")
+
+    Unit(changes, "x.service", healthy=silent).refreshed(enable=True)
+    assert systemd.calls == [], "who may not start it leaves it to systemd"
+    with pytest.raises(GroundupError, match="does not answer"):
+        Unit(changes, "x.service", healthy=silent).running()
+    assert changes.done == ["start x.service"]
+
+
 def test_a_unit_that_does_not_run_is_not_started_for_a_changed_file(
     changes: Changes, systemd: Systemd, tmp_path: Path
 ) -> None:
