@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -19,6 +20,7 @@ def finish(
     changes: Changes | None = None,
 ) -> None:
     """Exit with what ``work`` returns, or fail with its error and the ``changes`` that were made before it."""
+    os.umask(0o022)  # services read what is written here, whatever umask the login has
     try:
         result = work()
     except (GroundupError, OSError) as error:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from pathlib import Path
+from unittest.mock import create_autospec
 
 import pytest
+from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.module_utils._base.locks import locked
+from ansible_collections.groundup.cloud.plugins.module_utils._base.module import finish
 from ansible_collections.groundup.cloud.plugins.module_utils._base.run import run
 from ansible_collections.groundup.cloud.plugins.module_utils._base.wait import wait_until
 
@@ -61,3 +65,16 @@ def test_the_lock_of_a_file_that_was_removed_meanwhile_is_not_taken_for_that_of_
         path.unlink()
         with locked(path, timeout=0), pytest.raises(TimeoutError), locked(path, timeout=0):
             pytest.fail("two held it")
+
+
+def test_what_a_module_makes_can_be_read_by_services_whatever_the_logins_umask(tmp_path: Path) -> None:
+    def work() -> dict[str, str]:
+        (tmp_path / "srv").mkdir(mode=0o755)
+        return {}
+
+    before = os.umask(0o077)
+    try:
+        finish(create_autospec(AnsibleModule, instance=True), work)
+    finally:
+        os.umask(before)
+    assert (tmp_path / "srv").stat().st_mode & 0o777 == 0o755
