@@ -26,7 +26,7 @@ def admin_kubeconfig(host: NodeHost, *, server: str, may_miss: bool) -> str | No
     """
     path = host.paths.kubernetes / "admin.conf"
     if path.exists():
-        return with_server(path.read_text(encoding="utf-8"), server)
+        return host.admin(lambda text: with_server(text, server))
     if may_miss:
         return None
     raise GroundupError(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import http
 import http.client
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from typing import TypeVar
 
 from .._base.errors import GroundupError
 from .._base.locks import locked
@@ -13,6 +14,8 @@ from .._base.run import run
 from .api import NodeApi
 from .kubeconfig import connect
 from .spec import Paths
+
+Used = TypeVar("Used")
 
 LOCK = "/run/lock/groundup-kubeadm.lock"
 LOCK_WAIT = 600.0  # seconds: longer than any init or join takes
@@ -64,14 +67,15 @@ class NodeHost:
         self.run(command, timeout=PHASE_TIMEOUT, why=why)
 
     def api(self, server: str) -> NodeApi:
-        """Return a connection to the API at ``server`` with the rights of the host's admin kubeconfig.
+        """Return a connection to the API at ``server`` with the admin kubeconfig's rights. Raises GroundupError."""
+        return self.admin(lambda text: connect(text, server=server))
 
-        Raises GroundupError.
-        """
+    def admin(self, use: Callable[[str], Used]) -> Used:
+        """Return what ``use`` makes of the host's admin kubeconfig. Raises GroundupError when it is damaged."""
         path = self.paths.kubernetes / "admin.conf"
         try:
-            return connect(path.read_text(encoding="utf-8"), server=server)
-        except (OSError, ValueError) as error:
+            return use(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError, LookupError, TypeError) as error:
             raise GroundupError(
                 f"the admin kubeconfig of {self.name} cannot be used: {error}",
                 where=f"host {self.name}, {path}",

@@ -13,6 +13,7 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.module_utils._host.units import MARKS
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import downloads, files
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.access import admin_kubeconfig
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.host import NodeHost
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Download, Node, Paths
 
@@ -210,3 +211,10 @@ def test_a_damaged_admin_kubeconfig_is_told_and_not_shown(host: FakeHost, paths:
     write(paths, "/etc/kubernetes/admin.conf", text)
     with pytest.raises(GroundupError, match=r"(?s)admin kubeconfig of host-under-test cannot be used: .*remove it"):
         host.api("https://10.0.0.16:6444")
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", "clusters: []", "clusters: [{cluster: }]", "clusters: {a: b}"])
+def test_a_damaged_admin_kubeconfig_is_not_handed_out(host: FakeHost, paths: Paths, text: str) -> None:
+    write(paths, "/etc/kubernetes/admin.conf", text)
+    with pytest.raises(GroundupError, match=r"(?s)admin kubeconfig of host-under-test cannot be used: .*remove it"):
+        admin_kubeconfig(host, server="https://10.0.0.2:6443", may_miss=False)
