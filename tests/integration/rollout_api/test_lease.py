@@ -139,3 +139,22 @@ def test_a_run_that_cannot_renew_its_lease_stops_before_it_ends(site: Site, monk
 
     with pytest.raises(lease.LeaseLostError):
         run()
+
+
+def test_a_renewal_that_fails_in_an_unforeseen_way_stops_the_run(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else nobody renewed it any more, and a second run would be let in."""
+    lost = threading.Event()
+    api = Api(site.control_plane.kubeconfig)
+
+    def garbled(*_: Any, **__: Any) -> Object:
+        raise ValueError("no JSON")
+
+    def run() -> None:
+        with lease.held(api, namespace=site.namespace, seconds=2.0, say=site.lines.append, lost=lost.set):
+            with monkeypatch.context() as patched:
+                patched.setattr(api, "request", garbled)
+                assert lost.wait(5)
+            raise InterruptedRunError
+
+    with pytest.raises(lease.LeaseLostError, match="ValueError: no JSON"):
+        run()

@@ -117,6 +117,8 @@ class _Lease:
                 pause = _REQUEST / 2
                 if error.status == _MISSING or time.monotonic() - renewed > self._seconds * _GIVEN_UP:
                     self.trouble = error.message
+            except Exception as error:  # noqa: BLE001  # a thread that ended unseen would let a second run in
+                self.trouble = f"{type(error).__name__}: {error}"
         if self.trouble:
             self._lost()
 
