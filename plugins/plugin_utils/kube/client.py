@@ -239,14 +239,19 @@ class Api:
         stream: bool = False,
     ) -> urllib3.BaseHTTPResponse:
         url = f"{self.server}{path}" + (f"?{urlencode(query)}" if query else "")
-        try:
-            return self._http.request(
-                method, url, headers={"Accept": accept, "Content-Type": content_type, **self._auth}, retries=False,
-                timeout=timeout or urllib3.Timeout(self._timeout), preload_content=not stream,
-                body=json.dumps(body).encode() if body is not None else None,
-            )  # fmt: skip
-        except urllib3.exceptions.HTTPError as error:
-            raise ApiError(f"the Kubernetes API does not answer: {error}", where=url, status=0) from error
+        # A server that stops closes its connections: one more try, unless it could make a thing twice.
+        for again in (method != "POST", False):
+            try:
+                return self._http.request(
+                    method, url, headers={"Accept": accept, "Content-Type": content_type, **self._auth}, retries=False,
+                    timeout=timeout or urllib3.Timeout(self._timeout), preload_content=not stream,
+                    body=json.dumps(body).encode() if body is not None else None,
+                )  # fmt: skip
+            except urllib3.exceptions.HTTPError as error:
+                if not (again and isinstance(error, urllib3.exceptions.ProtocolError)):
+                    what = f"the Kubernetes API does not answer: {error}"
+                    raise ApiError(what, where=url, status=0) from error
+        raise AssertionError("unreachable")
 
 
 def _message(text: str) -> str:
