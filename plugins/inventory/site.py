@@ -1,4 +1,4 @@
-"""Inventory of a site: only hands over what the plan says."""
+"""Inventory of a site: hosts, groups and variables of its plan."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ description:
   - Nothing is contacted. The same file always gives the same inventory.
   - A file that no plan can be made from ends the command with exit code 4 and one error that says what to correct and
     where. No other inventory plugin is asked about it, and no play runs without its hosts.
-  - So does a second site file in the same run (C(-i) twice, or a directory), for what all hosts share is one site's.
+  - So does a second site file in the same run (C(-i) twice, or a directory), because group C(all) has the variables of
+    one site.
   - "Groups: one a role of machines, one a layer that names its own (C(kubernetes): every node of the cluster),
     C(rack_<name>), C(provisioner_<name>), C(absent) (hosts a dry run cannot reach) and C(refused) (all hosts of a plan
     with errors)."
@@ -138,8 +139,8 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # ansible shi
     def _refuse(self, error: SiteError) -> NoReturn:
         """End the command with ``error``.
 
-        Of an exception Ansible would make a warning, ask the next inventory plugins about the file, print what they
-        make of it, and go on with no hosts. A program that uses Ansible as a library gets the exception.
+        Ansible would turn an exception into a warning, try the next inventory plugins, and continue without hosts.
+        A program that uses Ansible as a library gets the exception.
         """
         if not context.CLIARGS:
             # Not chained: every cause would be printed below it, and this text says it all.

@@ -37,7 +37,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import unpac
 
 
 class LookupModule(SiteLookup):
-    """Hands over to the supply library."""
+    """Unpacks root file systems from the cache."""
 
     def look(self, terms: list[str]) -> list[str]:
         """Return the directories of the root file systems ``terms``."""

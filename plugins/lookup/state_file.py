@@ -40,7 +40,7 @@ PUBLIC = (".crt", ".pub")
 
 
 class LookupModule(SiteLookup):
-    """Reads; what is private has other ways."""
+    """Reads public files only."""
 
     def look(self, terms: list[str]) -> list[str]:
         """Return the contents of the files ``terms``."""

@@ -33,7 +33,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_
 
 
 class LookupModule(SiteLookup):
-    """Only names a place."""
+    """Returns paths, and reads nothing."""
 
     def look(self, terms: list[str]) -> list[str]:
         """Return the absolute paths of ``terms``."""

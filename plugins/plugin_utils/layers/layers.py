@@ -49,7 +49,7 @@ LAYERS: dict[str, LayerRecord] = {
         group="all",
         provisioners=("existing", "container"),
         library="`module_utils/_container`",
-        owns="machines that the seed does not make: lab hosts are made, others asked",
+        owns="machines that the seed does not install: makes lab hosts, checks existing ones",
     ),
     "seed": LayerRecord(
         needs=("metal",),
@@ -74,8 +74,8 @@ LAYERS: dict[str, LayerRecord] = {
         unsupported=Unsupported(
             asked_by="machines",
             what="machines from power-off by Ironic",
-            why="their layer passes over them: they must run and let the controller in before the next one",
-            remedy="install them by other means and write provisioner: existing, or leave it for a later version",
+            why="no layer installs them: they must run and accept ssh before the host layer",
+            remedy="install them by other means and write provisioner: existing, or keep it for a later version",
         ),
     ),
     "host": LayerRecord(
@@ -120,8 +120,8 @@ LAYERS: dict[str, LayerRecord] = {
         unsupported=Unsupported(
             asked_by="storage.backend",
             what="Ceph on the site's storage hosts",
-            why="storage is judged and planned only: the storage class `general` must come from elsewhere",
-            remedy="bring your own class of that name and write storage.backend: external, or leave it for a later "
+            why="storage is planned only: the storage class `general` must come from elsewhere",
+            remedy="bring your own class of that name and write storage.backend: external, or keep it for a later "
             "version",
         ),
     ),
@@ -133,8 +133,8 @@ LAYERS: dict[str, LayerRecord] = {
         unsupported=Unsupported(
             asked_by="ovn",
             what="the tenants' network",
-            why="it is judged and planned, and no release reads it: Neutron comes later",
-            remedy="leave it for a later version, or leave it out",
+            why="it is planned only: no release uses it before Neutron",
+            remedy="leave it out, or keep it for a later version",
         ),
     ),
     "openstack": LayerRecord(
@@ -153,7 +153,7 @@ LAYERS: dict[str, LayerRecord] = {
             asked_by="machines",
             what="hypervisors",
             why="they get the OS of a host and nothing above it: no server can start on them",
-            remedy="leave them out, or leave it for a later version",
+            remedy="leave them out, or keep it for a later version",
         ),
     ),
 }

@@ -48,7 +48,7 @@ def ensure_authority(
 ) -> Authority:
     """Return the authority of ``site``, made or renewed when needed; its certificate is ``directory/ca.crt``.
 
-    ``write=False`` predicts: the store must be one that does not write either. Raises PkiError, SecretsError, OSError.
+    ``write=False`` is a dry run: the store must not write either. Raises PkiError, SecretsError, OSError.
     """
     now = now or datetime.now(UTC)
     key = ensure_key(store, CA_KEY)

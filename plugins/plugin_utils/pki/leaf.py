@@ -101,7 +101,7 @@ def ensure_leaf(
 ) -> Leaf:
     """Return the certificate ``directory/pki/<user>.crt``, made when it is missing, not as wanted or close to its end.
 
-    ``write=False`` predicts. Raises PkiError, SecretsError, OSError.
+    ``write=False`` is a dry run. Raises PkiError, SecretsError, OSError.
     """
     now = now or datetime.now(UTC)
     key = ensure_key(store, spec.key_name)

@@ -1,7 +1,6 @@
 """Secrets of a site: generated once, kept in one file encrypted by Ansible Vault, handed out by name.
 
-Scope: the file, its password, its names, and finding or hiding values in text. Who needs which secret is the
-plan's word.
+Scope: the file, its password, its names, and finding or hiding values in text. The plan decides who needs which secret.
 
     store = open_store(plan.site)
     store.ensure(required(plan))

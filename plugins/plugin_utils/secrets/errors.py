@@ -6,4 +6,4 @@ from ..errors import GroundupError
 
 
 class SecretsError(GroundupError):
-    """A secret cannot be had."""
+    """A secret cannot be read or made."""

@@ -1,6 +1,6 @@
 """Fingerprints of a store's secrets: to tell whether two runs use the same ones, without showing any.
 
-Keyed by a secret of the store itself, the site's CA key. So a fingerprint of a short password is nothing to guess with.
+Keyed by the site's CA key, so that nobody can guess a short password from its fingerprint.
 """
 
 from __future__ import annotations

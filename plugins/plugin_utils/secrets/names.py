@@ -1,6 +1,6 @@
 """Names of secrets: what kind of value a name stands for, and which names a plan needs.
 
-The table ``KINDS`` is the only place that ties a name to a kind; a name no row speaks of is a password.
+The table ``KINDS`` is the only place that ties a name to a kind; any other name is a password.
 """
 
 from __future__ import annotations

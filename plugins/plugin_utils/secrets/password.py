@@ -31,7 +31,7 @@ class PasswordSource:
         return self.path.exists()
 
     def read(self) -> bytes:
-        """Return the password. Raises SecretsError when it cannot be had."""
+        """Return the password. Raises SecretsError when it cannot be read."""
         if self.ours and stat.S_IMODE(self.path.stat().st_mode) & 0o077:
             raise SecretsError(
                 "the password file can be read by other users",

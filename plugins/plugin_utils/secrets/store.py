@@ -24,7 +24,7 @@ from .password import VARIABLE, PasswordSource, password_source
 
 FILE = "secrets.yml"
 LOCK = ".secrets.lock"
-PUBLIC = "secrets.pub"  # the identity of the store, for those that keep it
+PUBLIC = "secrets.pub"  # the identity of the store
 # Files that are only written once a store exists: without the store they mean that it was lost.
 MARKERS = (PUBLIC, "ca.crt", "kubeconfig")
 

@@ -1,4 +1,4 @@
-"""Memcached: what services keep for a while, tokens above all."""
+"""Memcached: the cache of services, mostly of tokens."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ def api_endpoint(plan: Plan, service: str, api: PublicApi) -> Values:
 
 
 def api_values(plan: Plan, sizes: Sizes, service: str, *, memory: str, limit: str, cpu: str) -> Values:
-    """Return what the API of ``service`` has like every other: node port, pods, probes, one more pod while it rolls."""
+    """Return values that every API has: node port, replicas, probes, resources, one more pod during an update."""
     endpoint = public_endpoint(plan, service)
     # Probes ask the API, not a file (H5), and what answers without the database: a sick database does not restart the
     # API too.

@@ -35,7 +35,7 @@ class PublicApi:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Advice:
-    """A finding about one service, given where ``when`` holds. ``{profile}`` in ``what`` is the site's."""
+    """A finding about one service, where ``when`` is true. ``{profile}`` in ``what`` is the site's."""
 
     name: str
     when: Callable[[Plan, Sizes], bool]

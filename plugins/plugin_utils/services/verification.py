@@ -1,7 +1,7 @@
 """What a verifier answers. Running is not healthy (H6): no answer comes from a pod's phase.
 
-A verifier is a function of a VerifierContext. A service that is unwell is an answer, not an error. The question and the
-judgement are functions of their own, so that the judgement is tested without a cluster.
+A verifier is a function of a VerifierContext. An unhealthy service is an answer, not an error. Asking and judging are
+separate functions, so that the judgement is tested without a cluster.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from ansible_collections.groundup.cloud.plugins.plugin_utils import services
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.output.services import PAGE, page
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services import RECORDS, needs, of_kind, provider
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services.secrets import secrets
@@ -37,9 +38,14 @@ def test_the_tables_of_the_documentation_are_fresh() -> None:
     assert not [name for name in secrets() if f"| `{name}` |" not in page(ROOT)]
 
 
+def test_each_record_is_in_the_module_of_its_name() -> None:
+    modules = [path.stem for path in Path(services.__file__).parent.glob("*.py") if "SERVICE = " in path.read_text()]
+    assert sorted(RECORDS) == sorted(modules), "of two records of one name, one is lost"
+
+
 def test_infrastructure_comes_first_then_services_by_name() -> None:
-    infrastructure, services = ([record.name for record in of_kind(kind)] for kind in ("infrastructure", "service"))
-    assert list(RECORDS) == [*infrastructure, *services] == [*sorted(infrastructure), *sorted(services)]
+    shared, others = ([record.name for record in of_kind(kind)] for kind in ("infrastructure", "service"))
+    assert list(RECORDS) == [*shared, *others] == [*sorted(shared), *sorted(others)]
 
 
 def test_needs_follow_from_the_use_of_database_queue_and_cache() -> None:

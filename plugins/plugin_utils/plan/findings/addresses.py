@@ -130,7 +130,7 @@ def _twice(context: PlanContext) -> Iterator[Finding]:
         yield error("duplicate-address", first, second)(
             what=f"{address} on {network_name} is taken twice",
             why="two machines that answer for one address cut each other off",
-            remedy="write another address, or another offset for one of the groups (see the address plan)",
+            remedy="write another address, or another offset for one of the groups",
         )
     if len(clashes) > _SHOWN:
         yield error("duplicate-address", "machines")(

@@ -66,7 +66,7 @@ def check(context: PlanContext) -> Iterator[Finding]:
 
 
 def _pod_network(context: PlanContext) -> Iterator[Finding]:
-    """Yield what the chosen pod network cannot do, or cannot be had from."""
+    """Yield what the chosen pod network cannot do, and where its images do not come from."""
     site, cni = context.site, context.plan.kubernetes.cni
     if cni.name != "flannel" and site.supply.source == "build":
         yield info("cni-not-built", "kubernetes.cni", "supply.source")(
@@ -85,6 +85,6 @@ def _pod_network(context: PlanContext) -> Iterator[Finding]:
     if cni.name == "calico" and fixed:
         yield error("image-not-replaceable", *tuple(f"supply.images.{name}" for name in fixed))(
             what=f"Calico's operator names {', '.join(fixed)} itself",
-            why="the references written here would be passed over in silence",
+            why="the references written here would be ignored",
             remedy="leave them out; calico-operator may be replaced, and brings its own versions of the others",
         )

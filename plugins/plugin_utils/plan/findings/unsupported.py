@@ -31,7 +31,7 @@ def check(context: PlanContext) -> Iterator[Finding]:
             yield _warning(f"networks.{network.name}", what, record.ignored, _LEAVE)
 
 
-_LEAVE = "leave it out, or leave it for a later version"
+_LEAVE = "leave it out, or keep it for a later version"
 
 
 def _asked(context: PlanContext, name: str, layer: LayerRecord) -> str:

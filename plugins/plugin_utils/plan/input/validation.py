@@ -38,7 +38,7 @@ def problems(site: Site) -> Iterator[Problem]:
         if group.per_rack and not (group.racks or site.racks):
             yield Problem(
                 key=f"machines.{name}.per_rack",
-                reason=f"{group.per_rack} in each of no racks stand for no machine",
+                reason=f"{group.per_rack} machines a rack, and no racks",
                 remedy=f"write the site's `racks`, or machines.{name}.racks",
             )
         if (longest := _longest(site, name, group)) > MAX_LABEL:
@@ -55,7 +55,7 @@ def problems(site: Site) -> Iterator[Problem]:
                 key=f"machines.{name}", reason=reason, remedy=f"at most {MAX_NAMES} in one group: check the numbers"
             )
     if total == 0:
-        yield Problem(key="machines", reason="stand for no machine", remedy="write machines.control: {count: 1}")
+        yield Problem(key="machines", reason="no machine is written", remedy="write machines.control: {count: 1}")
     if total > MAX_HOSTS:
         yield Problem(
             key="machines",

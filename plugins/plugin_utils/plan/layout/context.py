@@ -58,7 +58,7 @@ class Layout:
 
     @property
     def management(self) -> NetworkPlan:
-        """Return the network hosts are reached on; `layout` has made sure there is one."""
+        """Return the network hosts are reached on; `validation` made sure there is one."""
         return self.by_purpose("management")[0]
 
     @property

@@ -151,7 +151,7 @@ def _profiles() -> Iterator[str]:
         "time servers": lambda p: ", ".join(p.ntp_servers) or "the host's own",
         "copies of data never share a": lambda p: p.failure_domain,
         "control hosts kept for the control plane, given workers": lambda p: "yes" if p.control_taint else "no",
-        "quorums, planes and volumes judged as production": lambda p: "yes" if p.production else "no",
+        "findings about quorums, planes and volumes as in production": lambda p: "yes" if p.production else "no",
     }
     networks = {p: [f"{n} {r.cidr[p]}" for n, r in PURPOSES.items() if p in r.cidr] for p in PROFILES}
     yield f"| networks of its own | {' | '.join(', '.join(found) or 'none' for found in networks.values())} |"
