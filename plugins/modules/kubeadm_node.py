@@ -186,6 +186,7 @@ certificates:
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.module_utils._base.module import finish
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.converge import converge
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.host import NodeHost
@@ -247,19 +248,19 @@ def main() -> None:
         node = node_of(parameters)
     except KeyError as error:
         module.fail_json(msg=f"the option cluster lacks {error}: give the plan's kubernetes as it is")
-    host = NodeHost(name=node.name)
+    host, changes = NodeHost(name=node.name), Changes(check=module.check_mode)
 
     def work() -> dict[str, Any]:
         return converge(
             node,
             host,
+            changes,
             join=Join(**parameters["join"]) if parameters["join"] else None,
             expected_ca=parameters["expected_ca"],
             rolling_restart=parameters["rolling_restart"],
-            check=module.check_mode,
         ).result()
 
-    finish(module, work, host=f"host {host.name}")
+    finish(module, work, host=f"host {host.name}", changes=changes)
 
 
 if __name__ == "__main__":

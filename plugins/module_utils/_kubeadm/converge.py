@@ -31,10 +31,10 @@ CRICTL = "/usr/local/bin/crictl"
 def converge(
     node: Node,
     host: NodeHost,
+    changes: Changes,
     *,
     join: Join | None,
     expected_ca: str | None,
-    check: bool,
     rolling_restart: bool = False,
 ) -> NodeResult:
     """Bring the host nearest to ``node``: a member when it can be, else prepared. Raises GroundupError, OSError.
@@ -43,14 +43,14 @@ def converge(
     SHA-256 of the cluster's CA, the cluster is never made anew. Without ``rolling_restart`` the result only says what
     is due that takes etcd and the API of a control host away for a while.
     """
-    with nullcontext() if check else host.alone():
-        result = NodeResult(changes=Changes(check=check))
+    with nullcontext() if changes.check else host.alone():
+        result = NodeResult(changes=changes)
         found = observe(host.paths)
         result.membership = classify(found, node, expected_ca=expected_ca)
         if result.membership is Membership.MEMBER:
             refuse(node, host)
         if join is None:
-            prepare(node, host, result.changes, member=result.membership is Membership.MEMBER)
+            prepare(node, host, changes, member=result.membership is Membership.MEMBER)
         if result.membership is Membership.MEMBER:
             _keep(node, host, result, rolling_restart=rolling_restart)
         else:
@@ -188,4 +188,7 @@ def _pull_later(node: Node, host: NodeHost, changes: Changes) -> None:
     if node.later_images and changes.add(f"pull in the background: {', '.join(node.later_images)}"):
         pulls = [f"--property=ExecStartPre=-{CRICTL} pull {image}" for image in node.later_images]
         unit = ["systemd-run", "--quiet", "--collect", "--no-block", "--service-type=oneshot"]
-        host.run([*unit, *pulls, "true"], timeout=30, why="pods would wait for these images")
+        try:
+            host.run([*unit, *pulls, "true"], timeout=30, why="pods wait for these images when they start")
+        except GroundupError as error:  # the node does without
+            changes.warnings.append(f"images are not pulled in the background: {error}")

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.module_utils._host import units
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import converge
@@ -164,8 +165,8 @@ class Seen:
         check: bool = False,
     ) -> Seen:
         """Converge ``host`` to ``node``."""
-        how: dict[str, Any] = {"join": join, "expected_ca": expected_ca, "check": check}
-        result = converge.converge(node, host, rolling_restart=rolling_restart, **how)
+        how: dict[str, Any] = {"join": join, "expected_ca": expected_ca, "rolling_restart": rolling_restart}
+        result = converge.converge(node, host, Changes(check=check), **how)
         root = str(host.paths.root)
         return cls(result=result, actions=[line.replace(root, "") for line in result.changes.done])
 

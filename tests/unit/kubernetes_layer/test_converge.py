@@ -106,6 +106,18 @@ def test_a_host_that_becomes_a_member_pulls_what_pods_will_run_in_the_background
     assert "systemd-run" not in [argv[0] for argv in host.commands]
 
 
+def test_a_node_whose_images_are_not_pulled_in_the_background_is_made_with_a_warning(
+    first: Node, host: FakeHost
+) -> None:
+    def fails() -> None:
+        raise GroundupError("no systemd-run", where="w", why="y", remedy="r")
+
+    host.leaves["systemd-run --quiet"] = fails
+    made = run(dataclasses.replace(first, later_images=("api:1",)), host)
+    assert made.result.membership is Membership.MEMBER
+    assert ["no systemd-run" in warning for warning in made.result.changes.warnings] == [True]
+
+
 def test_the_invitation_is_not_on_the_host_after_the_join(worker: Node, host: FakeHost, paths: Paths) -> None:
     run(worker, host)
     run(worker, host, join=JOIN)

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 import yaml
 from ansible.module_utils.testing import patch_module_args
+from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import host as edge
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.downloads import fetch
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Download, Paths
@@ -73,6 +74,19 @@ def test_a_full_disk_is_told_with_the_file(
     assert message.startswith("No space left on device")
     for line in ("/etc/kubernetes/site/join.yaml", "why:", "remedy: see df -h"):
         assert line in message
+
+
+def test_a_run_that_fails_says_what_it_changed_before(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fails(_node: object, _host: object, changes: Changes, **_: object) -> None:
+        changes.add("write /etc/crictl.yaml")
+        raise FULL
+
+    monkeypatch.setattr(kubeadm_node, "converge", fails)
+    with patch_module_args(NODE), pytest.raises(SystemExit):
+        kubeadm_node.main()
+    assert json.loads(capsys.readouterr().out)["changes"] == ["write /etc/crictl.yaml"]
 
 
 def test_a_field_the_plan_lacks_is_named(capsys: pytest.CaptureFixture[str]) -> None:
