@@ -74,6 +74,12 @@ def test_of_many_that_ask_at_once_one_holds_it_at_a_time(site: Site) -> None:
     assert set(most) == {1}
 
 
+def test_a_rollout_into_a_namespace_that_is_not_made_yet_names_the_layer_that_makes_it(site: Site) -> None:
+    site.namespace = "nowhere"
+    with pytest.raises(RolloutError, match=r"no namespace nowhere(?s:.*)groundup\.cloud\.kubernetes"), hold(site):
+        pytest.fail("there is nowhere to hold it")
+
+
 def test_a_lease_nobody_renews_is_taken_over_when_its_time_is_over(site: Site) -> None:
     take(site, "elsewhere/boot/1:77:1:abcd", seconds=3)
     with hold(site):

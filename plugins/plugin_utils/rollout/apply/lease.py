@@ -67,7 +67,7 @@ def held(
 
 class _Lease:
     def __init__(self, api: Api, namespace: str, seconds: float, lost: Callable[[], object]) -> None:
-        self._api, self._seconds, self._lost = api, seconds, lost
+        self._api, self._namespace, self._seconds, self._lost = api, namespace, seconds, lost
         self._collection = resource_path(_API, "leases", namespace=namespace)
         self._path = f"{self._collection}/{NAME}"
         self._me = f"{_this_machine()}:{os.getpid()}:{_started(os.getpid())}:{secrets.token_hex(4)}"
@@ -144,6 +144,13 @@ class _Lease:
         except ApiError as error:
             if error.status == _CONFLICT or (found is not None and error.status == _MISSING):
                 return False
+            if error.status == _MISSING:
+                raise RolloutError(
+                    f"there is no namespace {self._namespace}",
+                    where=self.where,
+                    why="the lease and the releases are in it",
+                    remedy="run the playbook groundup.cloud.kubernetes: it makes the namespace",
+                ) from error
             raise
         return True
 
