@@ -13,6 +13,7 @@ import tempfile
 from pathlib import Path
 
 from .errors import GroundupError
+from .kube.access import kubeconfig_path
 from .paths import state_dir
 from .plan import Plan, SiteError, load_site, make_plan
 from .secrets import open_store
@@ -32,7 +33,7 @@ def hosts_file(plan: Plan, machine: str) -> str:
 def environment(plan: Plan) -> dict[str, str]:
     """Return the variables that point the usual clients at the site; OpenStack's only where the site has a Keystone."""
     state = state_dir(plan.site)
-    found = {"KUBECONFIG": str(state / "kubeconfig")}
+    found = {"KUBECONFIG": str(kubeconfig_path(plan.site))}
     identity = next((one for one in plan.edge.endpoints if one.service == keystone.SERVICE.name), None)
     if identity is None:
         return found

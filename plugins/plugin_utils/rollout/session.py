@@ -17,6 +17,7 @@ from ...module_utils._base.files import write_file
 from ...module_utils._base.locks import locked
 from ..compose import site_plan, with_images
 from ..helm.client import Helm
+from ..kube.access import kubeconfig_path
 from ..kube.client import Api
 from ..paths import COLLECTION, state_dir
 from ..plan.types import Plan
@@ -87,7 +88,7 @@ def session(
     record = foreseen(plan) or digests.required(plan.site, seed=plan.supply.seed, dry_run=reads_only)
     plan = with_images(plan, record.pin(plan.supply.images, registry=plan.supply.registry))
     directory = state_dir(plan.site)
-    kubeconfig = directory / "kubeconfig"
+    kubeconfig = kubeconfig_path(plan.site)
     processes = Processes()
     store = open_store(plan.site, write=not reads_only)
     if reads_only:

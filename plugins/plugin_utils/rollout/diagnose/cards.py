@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Protocol
 
-from ..types import Card, Diagnosis, EventLine, Symptom
+from ...secrets import Redactor
+from ..types import Card, Symptom
 from .matching import SITE
 from .rules import diagnose
 
@@ -14,23 +14,9 @@ _LOG_SHOWN = 12
 _WIDTH = 100
 
 
-class TextFilter(Protocol):
-    """Takes secrets out of a text."""
-
-    def text(self, text: str) -> str:
-        """Return ``text`` without secrets."""
-        ...
-
-
-def make(symptom: Symptom, redactor: TextFilter, *, affected: Iterable[str] = (), site_file: str = SITE) -> Card:
+def make(symptom: Symptom, redactor: Redactor, *, affected: Iterable[str] = (), site_file: str = SITE) -> Card:
     """Return the card of what was seen; the next command names ``site_file``."""
-    diagnosis = diagnose(symptom)
-    diagnosis = replace(diagnosis, next=diagnosis.next.replace(SITE, site_file))
-    return _card(symptom, diagnosis, redactor, tuple(affected))
-
-
-def _card(symptom: Symptom, diagnosis: Diagnosis, redactor: TextFilter, affected: tuple[str, ...]) -> Card:
-    clean = redactor.text
+    diagnosis, clean = diagnose(symptom), redactor.text
     return Card(
         release=symptom.release,
         layer=diagnosis.layer,
@@ -38,14 +24,11 @@ def _card(symptom: Symptom, diagnosis: Diagnosis, redactor: TextFilter, affected
         rule=diagnosis.rule,
         what=clean(diagnosis.what),
         seen_at=symptom.object,
-        events=tuple(
-            EventLine(reason=event.reason, object=event.object, message=clean(event.message), count=event.count)
-            for event in symptom.events
-        ),
+        events=tuple(replace(event, message=clean(event.message)) for event in symptom.events),
         container=f"{symptom.container} (init)" if symptom.init and symptom.container else symptom.container,
         log=tuple(clean(line) for line in symptom.log[-_LOG_SHOWN:]),
-        next=clean(diagnosis.next),
-        affected=affected,
+        next=clean(diagnosis.next.replace(SITE, site_file)),
+        affected=tuple(affected),
     )
 
 
