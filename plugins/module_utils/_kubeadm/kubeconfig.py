@@ -30,11 +30,6 @@ def cluster_of(text: str) -> dict[str, Any]:
     return _first(text, "clusters", "cluster")
 
 
-def credential_of(text: str) -> str:
-    """Return the file of the client certificate a kubeconfig names, or nothing."""
-    return str(_first(text, "users", "user").get("client-certificate", ""))
-
-
 def server_of(text: str) -> tuple[str, int] | None:
     """Return host and port of the API a kubeconfig names, or None."""
     url = urlsplit(str(cluster_of(text).get("server", "")))

@@ -62,6 +62,13 @@ def test_a_kubelet_conf_without_the_certificate_it_names_is_partial(paths: Paths
     assert what_is(paths, control=False) is Membership.PARTIAL
 
 
+def test_a_member_whose_kubelet_conf_was_damaged_by_hand_is_no_half_made_node(paths: Paths) -> None:
+    finish(paths, control=False, ca=OURS)
+    conf = paths.kubernetes / "kubelet.conf"
+    conf.write_text(f"{conf.read_text()}\tno: yaml\n")
+    assert what_is(paths, control=False) is Membership.MEMBER
+
+
 def test_a_control_hosts_kubelet_may_speak_to_the_api_server_beside_it(paths: Paths) -> None:
     finish(paths, control=True, ca=OURS, server="https://10.0.0.16:6444")
     assert what_is(paths) is Membership.MEMBER
