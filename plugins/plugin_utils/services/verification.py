@@ -1,6 +1,7 @@
 """What a verifier answers. Running is not healthy (H6): no answer comes from a pod's phase.
 
-A verifier is a function of a VerifierContext. An unhealthy service is an answer, not an error. Asking and judging are
+A verifier is a function of a VerifierContext. An unhealthy service is an answer, not an error: a question without an
+answer (ApiError, UnansweredError) counts as a failed check. Asking and judging are
 separate functions, so that the judgement is tested without a cluster.
 """
 

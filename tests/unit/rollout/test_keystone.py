@@ -409,3 +409,17 @@ def test_a_site_without_a_keystone_of_its_own_has_no_catalog_to_judge(keystone: 
     rollout = rollout_of(keystone, tmp_path)
     rollout._plan.openstack.releases[0] = replace(rollout._plan.openstack.releases[0], verify="workloads")  # type: ignore[index]
     assert rollout._verifiers.ask_site(patience=0.0, go_on=lambda: None) is None
+
+
+def test_a_question_without_an_answer_is_a_failed_check_of_that_release_alone(
+    keystone: Keystone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An error that left the verifier would end the questions to all others, too."""
+
+    def silent(_context: VerifierContext) -> Verification:
+        raise UnansweredError("no route to host", where="https://image.test")
+
+    monkeypatch.setitem(RECORDS, "keystone", replace(RECORDS["keystone"], verify=silent))
+    rollout = rollout_of(keystone, tmp_path, image_at(keystone))
+    states = {report.name: report.state for report in rollout.verify().releases}
+    assert states == {"keystone": "failed", "glance": "ready"}

@@ -127,8 +127,9 @@ def test_its_built_in_chart_renders(tree: Path, made: dict[str, Any]) -> None:
 
 def test_it_is_asked_by_the_verifier_of_its_record(made: dict[str, Any]) -> None:
     check = made["checks"][0]
-    assert (check["name"], check["ok"]) == ("toys", False)
+    assert (check["name"], check["ok"]) == ("answer", False)
     assert check["detail"].startswith("there is no CA certificate"), "the public name is the plan's; there is no site"
+    assert "https://toys.lab.test/v1" in check["detail"]
 
 
 @pytest.mark.usefixtures("made")

@@ -11,7 +11,7 @@ from typing import Any
 from ...kube.client import Api, ApiError
 from ...plan.types import Plan, ReleasePlan
 from ...services import RECORDS, keystone
-from ...services.verification import Check, Verification, Verifier
+from ...services.verification import Check, UnansweredError, Verification, Verifier
 from .catalog import leave_catalog, verify_catalog
 from .context import VerifierContext
 
@@ -72,3 +72,6 @@ class Verifiers:
             return verifier(self._context(release))
         except ApiError as error:
             return Verification(checks=(Check(name="api", ok=False, detail=error.what, layer="network"),))
+        except UnansweredError as error:
+            detail = f"{error.what} ({error.where})"
+            return Verification(checks=(Check(name="answer", ok=False, detail=detail, layer="network"),))

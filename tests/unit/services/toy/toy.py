@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services.parts import api_values, merge, public_endpoint
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services.record import PublicApi, ServiceRecord, Values
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services.secrets import secret
@@ -24,12 +23,8 @@ def values(plan: Plan, sizes: Sizes) -> Values:
 
 def verify(context: VerifierContext) -> Verification:
     """Return whether the API answers through its public name."""
-    url = public_endpoint(context.plan, "toy").url
-    try:
-        detail, ok = f"answers {context.request('GET', url).status}", True
-    except GroundupError as error:
-        detail, ok = error.what, False
-    return Verification(checks=(Check(name="toys", ok=ok, detail=detail, object="Deployment/toy-api"),))
+    status = context.request("GET", public_endpoint(context.plan, "toy").url).status
+    return Verification(checks=(Check(name="toys", ok=status < 500, detail=f"answers {status}"),))
 
 
 SERVICE = ServiceRecord(
