@@ -133,7 +133,7 @@ def statistics() -> tuple[dict[str, str], dict[str, dict[str, str]]]:
             text = b"".join(iter(lambda: connection.recv(65536), b"")).decode()
         except OSError as error:
             raise GroundupError(
-                "HAProxy does not say how it is",
+                "HAProxy does not answer on its admin socket",
                 where=ADMIN_SOCKET,
                 why=str(error),
                 remedy="systemctl status haproxy; journalctl -u haproxy -n 50",

@@ -113,7 +113,7 @@ def remove(changes: Changes, host: NodeHost, hosts: list[Empty], server: str) ->
             remove_stale_members(hosts, contact=host.name, etcd=Etcd(host), api=api, changes=changes)
     except NodeApiError as error:
         raise GroundupError(
-            f"what the cluster remembers of empty hosts cannot be seen: {error}",
+            f"stale etcd members and Nodes of empty hosts cannot be listed: {error}",
             where=f"host {host.name}, its etcd and {server}",
             why="a host that was lost and is made anew cannot join while its old etcd member or Node is there",
             remedy=f"see crictl ps -a and journalctl -u kubelet on {host.name}",

@@ -34,7 +34,7 @@ options:
   files_root:
     description: Directory of the file tree.
     type: path
-    default: /srv/groundup
+    required: true
 attributes:
   diff_mode:
     description: Shows every file.
@@ -48,6 +48,7 @@ EXAMPLES = r"""
     registry_inside: 127.0.0.1:5001
     registry_port: 5000
     files_port: 8080
+    files_root: /srv/groundup
 """
 
 RETURN = r"""
@@ -197,7 +198,7 @@ def main() -> None:
             "registry_inside": {"type": "str", "required": True},
             "registry_port": {"type": "int", "required": True},
             "files_port": {"type": "int", "required": True},
-            "files_root": {"type": "path", "default": "/srv/groundup"},
+            "files_root": {"type": "path", "required": True},
         },
         supports_check_mode=True,
     )

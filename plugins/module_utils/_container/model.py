@@ -72,22 +72,22 @@ def hosts_of(plan: Sequence[Mapping[str, Any]], networks: Mapping[str, LabNetwor
 
 def _host(plan: Mapping[str, Any], networks: Mapping[str, LabNetwork]) -> LabHost:
     where = f"hosts.{plan.get('name', '?')}"
-    said = _fields(plan, ("name", "fqdn", "address", "interfaces"), where)
-    interfaces = tuple(_interface(item, networks, f"{where}.interfaces") for item in said["interfaces"])
-    if said["address"] not in {interface.address for interface in interfaces}:
-        raise _wrong(f"no interface carries the host's address {said['address']}", where)
-    return LabHost(name=said["name"], fqdn=said["fqdn"], address=said["address"], interfaces=interfaces)
+    found = _fields(plan, ("name", "fqdn", "address", "interfaces"), where)
+    interfaces = tuple(_interface(item, networks, f"{where}.interfaces") for item in found["interfaces"])
+    if found["address"] not in {interface.address for interface in interfaces}:
+        raise _wrong(f"no interface carries the host's address {found['address']}", where)
+    return LabHost(name=found["name"], fqdn=found["fqdn"], address=found["address"], interfaces=interfaces)
 
 
 def _interface(plan: Mapping[str, Any], networks: Mapping[str, LabNetwork], where: str) -> Interface:
-    said = _fields(plan, ("name", "network", "address", "prefix", "mtu", "mac"), where)
-    network = networks.get(said["network"])
+    found = _fields(plan, ("name", "network", "address", "prefix", "mtu", "mac"), where)
+    network = networks.get(found["network"])
     if network is None:
-        raise _wrong(f"{said['name']} is on network {said['network']!r}, which the site does not have", where)
-    if said["address"]:
-        ip_interface(f"{said['address']}/{said['prefix']}")
-    routed = network.purpose == "management" and bool(said["address"])
-    return Interface(**said, gateway=network.gateway if routed else None, offload=network.purpose not in UNOFFLOADED)
+        raise _wrong(f"{found['name']} is on network {found['network']!r}, which the site does not have", where)
+    if found["address"]:
+        ip_interface(f"{found['address']}/{found['prefix']}")
+    routed = network.purpose == "management" and bool(found["address"])
+    return Interface(**found, gateway=network.gateway if routed else None, offload=network.purpose not in UNOFFLOADED)
 
 
 def _fields(plan: Mapping[str, Any], names: Sequence[str], where: str) -> dict[str, Any]:

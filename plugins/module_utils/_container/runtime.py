@@ -96,4 +96,4 @@ def _banner(address: str, port: int) -> bool:
 
 
 def _tail(path: Path) -> str:
-    return " | ".join(path.read_text(errors="replace").splitlines()[-5:]) or "nothing was said"
+    return " | ".join(path.read_text(errors="replace").splitlines()[-5:]) or "it printed nothing"

@@ -1,4 +1,4 @@
-"""The members of the cluster's etcd, asked in JSON with the credentials kubeadm leaves on every control host."""
+"""The members of the cluster's etcd, by its JSON API, with the credentials kubeadm leaves on every control host."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Etcd:
             raise GroundupError(
                 f"the credentials of etcd on {host.name} cannot be used: {error}",
                 where=f"host {host.name}, {pki}",
-                why="etcd says who its members are only to those who have them",
+                why="etcd lists its members only to clients with a certificate",
                 remedy="kubeadm init phase certs etcd-healthcheck-client on the host makes them again",
             ) from error
         self._server = server

@@ -18,7 +18,7 @@ CONTAINERD = "containerd.service"
 KUBELET = "kubelet.service"
 KUBELET_SETTINGS = "/etc/kubernetes/kubelet.conf.d/10-site.conf"
 HEALTH_PORT = 10248  # kubelet's own default
-HEALTH_WAIT = 60.0  # seconds from a start until it says that it is well; one that is takes two
+HEALTH_WAIT = 60.0  # seconds from a start until it is healthy; it takes two
 
 
 class UnhealthyError(GroundupError):
@@ -63,7 +63,7 @@ def wanted(node: Node) -> tuple[File, ...]:
 def prepare(node: Node, host: NodeHost, changes: Changes, *, member: bool) -> None:
     """Write what differs, fetch what is missing, and have the services run what is there now.
 
-    A member's kubelet that does not run by its new settings is given the old ones again.
+    A member's kubelet that is not healthy with its new settings gets the old ones back.
 
     Raises GroundupError, OSError.
     """
@@ -100,7 +100,7 @@ def prepare(node: Node, host: NodeHost, changes: Changes, *, member: bool) -> No
 
 
 def _health_port(node: Node) -> int | None:
-    """Return the loopback port where the kubelet says that it is well; None where the site has none."""
+    """Return the port of the kubelet's /healthz on the loopback address; None where the site has none there."""
     port = node.cluster.kubelet.get("healthzPort", HEALTH_PORT)
     address = node.cluster.kubelet.get("healthzBindAddress", "127.0.0.1")
     here = address in {"127.0.0.1", "0.0.0.0"}  # noqa: S104  # it is compared, nothing listens there for it

@@ -84,7 +84,7 @@ class NodeHost:
             ) from error
 
     def healthy(self, port: int) -> bool:
-        """Say whether the service with its health at ``port`` of the loopback address says that it is well."""
+        """Return whether the service with /healthz at ``port`` of the loopback address is healthy."""
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
         try:
             connection.request("GET", "/healthz")

@@ -40,7 +40,7 @@ def add_ons(node: Node, host: NodeHost, changes: Changes) -> None:
         raise GroundupError(
             f"the API server of {node.name} does not answer as it should: {error}",
             where=f"host {node.name}, {node.api_server}",
-            why="what the cluster lacks cannot be seen without it",
+            why="missing add-ons are found through it",
             remedy="see crictl ps -a and journalctl -u kubelet on the host",
         ) from error
     for name in missing:
