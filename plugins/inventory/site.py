@@ -118,7 +118,8 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # ansible shi
             "groundup_dry_run": "{{ ansible_check_mode or 'check' in ansible_run_tags }}",
         }.items():
             everything.set_variable(name, _trusted(value, known))
-        # What plays name must exist without machines. Metal fills ABSENT in a dry run.
+        # Groups that plays run on must exist without machines; not provisioner_container: plays ask if it is defined.
+        # Metal fills ABSENT in a dry run.
         named = {layer.group for layer in LAYERS.values()} - {"all", "localhost"}
         for group in (*ROLES, *sorted(named), "provisioner_existing", ABSENT, REFUSED):
             inventory.add_group(group)

@@ -5,7 +5,6 @@ Run as a module (``python -m <this module>``) it writes the table; a test holds 
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,6 @@ from ..paths import COLLECTION
 from .layers import LAYERS
 
 PAGE = "docs/architecture.md"
-_BETWEEN = re.compile(r"(?<=<!-- layers -->\n).*?(?=<!-- /layers -->)", re.DOTALL)
 _OURS = "groundup.cloud."
 
 
@@ -36,8 +34,13 @@ def table(root: Path) -> str:
 
 def page(root: Path) -> str:
     """Return the page with a fresh table."""
-    fresh = table(root)
-    return _BETWEEN.sub(lambda _: fresh, (root / PAGE).read_text(encoding="utf-8"))
+    return with_table((root / PAGE).read_text(encoding="utf-8"), "layers", table(root))
+
+
+def with_table(text: str, name: str, fresh: str) -> str:
+    """Return ``text`` with ``fresh`` between its comments ``<!-- name -->`` and ``<!-- /name -->``."""
+    start, end = f"<!-- {name} -->\n", f"<!-- /{name} -->"
+    return text.partition(start)[0] + start + fresh + end + text.partition(end)[2]
 
 
 def _called(root: Path, path: Path) -> tuple[list[str], list[str]]:

@@ -39,6 +39,12 @@ def test_groups_of_roles_exist_without_machines() -> None:
     assert members(inventory(LAB))["hypervisor"] == set()
 
 
+def test_only_a_site_with_lab_hosts_has_their_group() -> None:
+    assert members(inventory(LAB))["provisioner_existing"] == set()
+    region = inventory(ROOT / "inventories/region/site.yml")
+    assert "provisioner_container" not in region.groups, "plays ask whether it is defined"
+
+
 def test_hosts_have_their_own_part_of_the_plan_and_an_address() -> None:
     variables = inventory(LAB).hosts["worker-2"].get_vars()
     assert variables["ansible_host"] == variables["groundup_host"]["address"] == "10.90.0.65"

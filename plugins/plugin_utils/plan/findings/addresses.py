@@ -126,15 +126,16 @@ def _twice(context: PlanContext) -> Iterator[Finding]:
             claim(port.network, port.address, key)
         if host.bmc and oob:
             claim(oob, host.bmc["address"], f"{key} bmc")
+    why = "two machines that answer for one address cut each other off"
     for network_name, address, first, second in clashes[:_SHOWN]:
         yield error("duplicate-address", first, second)(
             what=f"{address} on {network_name} is taken twice",
-            why="two machines that answer for one address cut each other off",
+            why=why,
             remedy="write another address, or another offset for one of the groups",
         )
     if len(clashes) > _SHOWN:
         yield error("duplicate-address", "machines")(
             what=f"{len(clashes) - _SHOWN} further addresses are taken twice",
-            why="two machines that answer for one address cut each other off",
+            why=why,
             remedy="two groups of one role need different offsets",
         )

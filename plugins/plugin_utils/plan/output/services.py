@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from ...layers.page import with_table
 from ...services import RECORDS, needs
 from ...services.secrets import secrets
 
@@ -15,9 +16,7 @@ def page(root: Path) -> str:
     """Return the page with fresh tables."""
     text = (root / PAGE).read_text(encoding="utf-8")
     for name, lines in (("services", _services()), ("secrets", _secrets())):
-        fresh = "".join(f"{line}\n" for line in lines)
-        start, end = f"<!-- {name} -->\n", f"<!-- /{name} -->"
-        text = text.partition(start)[0] + start + fresh + end + text.partition(end)[2]
+        text = with_table(text, name, "".join(f"{line}\n" for line in lines))
     return text
 
 
