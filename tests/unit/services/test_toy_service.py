@@ -2,53 +2,24 @@
 
 from __future__ import annotations
 
-import base64
 import filecmp
-import json
-import os
-import re
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
-from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
-
-ROOT = Path(__file__).resolve().parents[3]
-TOY = Path(__file__).with_name("toy")
-COPIED = ("plugins", "charts", "docs", "inventories/lab")
+from ansible_collections.groundup.cloud.tests.unit.services.toy.tree import ROOT, ask, grow
 
 
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a copy of the collection with the toy's module and chart beside the others."""
-    root = tmp_path_factory.mktemp("tree") / "ansible_collections/groundup/cloud"
-    for name in COPIED:
-        shutil.copytree(ROOT / name, root / name, symlinks=True)
-    shutil.copy(TOY / "toy.py", root / "plugins/plugin_utils/services/toy.py")
-    shutil.copytree(TOY.parent / "charts/toy", root / "charts/toy")
-    (root / "charts/toy/charts").mkdir()
-    (root / "charts/toy/charts/groundup-lib").symlink_to("../../groundup-lib")
-    return root
+    """Return a copy of the collection with the toy in it."""
+    return grow(tmp_path_factory.mktemp("tree"))
 
 
 @pytest.fixture(scope="module")
-def made(tree: Path) -> dict[str, Any]:
+def made(tree: Path) -> Any:
     """Return what the copy makes of a site with the toy."""
-    done = subprocess.run(
-        [sys.executable, TOY / "ask.py", tree],
-        check=False,
-        capture_output=True,
-        text=True,
-        cwd=tree,
-        env={**os.environ, "PYTHONPATH": str(tree.parents[2])},
-    )
-    assert done.returncode == 0, done.stderr
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+    return ask(tree)
 
 
 def test_no_existing_file_is_touched_but_a_generated_page(tree: Path, made: dict[str, Any]) -> None:
@@ -98,31 +69,6 @@ def test_its_secrets_have_names(made: dict[str, Any]) -> None:
         "toy/keystone": "Toy's service user",
     }
     assert mine.keys() <= set(made["required"])
-
-
-def test_its_built_in_chart_renders(tree: Path, made: dict[str, Any]) -> None:
-    helm = shutil.which("helm")
-    if helm is None:
-        if supply.missing(("helm",)):
-            pytest.skip("no helm on the PATH and none in the cache: ci/supply build helm makes it")
-        helm = str(supply.tool("helm"))
-    done = subprocess.run(
-        [helm, "template", "toy", tree / "charts/toy", "--namespace", "openstack", "--values", "-"],
-        input=re.sub(r'{"\$secret": ("[^"]+")}', r"\1", json.dumps(made["release"]["values"])),
-        check=False,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    objects = {f"{item['kind']}/{item['metadata']['name']}": item for item in yaml.safe_load_all(done.stdout) if item}
-    service = objects["Service/toy-api"]["spec"]["ports"][0]
-    assert (service["port"], service["nodePort"]) == (8123, 30123)
-    assert "Deployment/toy-api" in objects
-    wanted = json.loads(base64.b64decode(objects["Secret/toy-etc"]["data"]["identity.json"]))
-    inner = "http://toy-api.openstack.svc.cluster.local:8123/v1"
-    urls = {"public": "https://toys.lab.test/v1", "internal": inner, "admin": inner}
-    assert wanted["services"] == [{"type": "toy-box", "name": "toy", "endpoints": urls}]
-    assert [(user["name"], user["password"]) for user in wanted["users"]] == [("toy", "toy/keystone")]
 
 
 def test_it_is_asked_by_the_verifier_of_its_record(made: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""Run in a copy of the tree by test_toy_service.py: prints what the collection makes of a site with the toy service."""
+"""Run in a copy of the tree by tree.py: prints what the collection makes of a site with the toy service."""
 
 from __future__ import annotations
 
