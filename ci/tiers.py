@@ -149,7 +149,9 @@ TIERS = (
 def run(command: tuple[str, ...], *, prefix: str = "") -> tuple[int, list[str]]:
     """Run one command, passing its output through, and collect the lines the final report repeats."""
     shown, started = " ".join(command), time.monotonic()
-    what = f"{shown} ({clock(last)} last time)" if (last := _times().get(shown)) else shown
+    what = shown if len(shown) <= 80 else f"{shown[:24]} ... {shown[-50:]}"  # a reminder is one line
+    if last := _times().get(shown):
+        what += f" ({clock(last)} last time)"
     print(f"\n$ {shown}", flush=True)
     kept: list[str] = []
     with (

@@ -72,6 +72,17 @@ def test_a_command_that_says_nothing_is_named_with_its_time_and_with_that_of_the
     assert "\nsleep 0.4 (00:00 last time): 00:00 so far\n" in capsys.readouterr().out
 
 
+def test_a_reminder_names_a_long_command_by_its_beginning_and_end(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(tiers, "reminder", partial(reminder, seconds=0.1))
+    run_tier(Tier(name="t", commands=(("sh", "-c", "sleep 0.4", *(f"tests/e2e/test_{n}.py" for n in range(30))),)))
+    shown = [line for line in capsys.readouterr().out.splitlines() if line.endswith("so far")]
+    assert shown
+    assert all(line.startswith("sh -c sleep 0.4 tests/e2") and "test_29.py: " in line for line in shown)
+    assert max(map(len, shown)) < 100
+
+
 def test_times_of_runs_that_failed_are_not_kept_and_a_damaged_record_is_passed_over(cache: Path) -> None:
     cache.mkdir()
     (cache / "tiers.json").write_text("{")
