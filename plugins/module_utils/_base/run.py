@@ -22,13 +22,15 @@ def run(
     timeout: float = 120.0,
     environment: Mapping[str, str] | None = None,
     inherits: Sequence[int] = (),
+    detached: bool = True,
 ) -> str:
     """Return what ``argv`` printed on standard output. Raises GroundupError when it fails, is missing or hangs.
 
     ``argv`` and ``stdin`` hold no secret: the error shows them, with ``why`` and ``remedy``. The ``environment`` takes
-    the place of this process's own; the program ``inherits`` open files, such as a lock. ``timeout`` is in seconds.
+    the place of this process's own; the program ``inherits`` open files, such as a lock. ``timeout`` is in seconds. ``detached``: a run that is ended does
+    not leave the program's work half done; otherwise the program ends with the run.
     """
-    done = attempt(argv, stdin=stdin, timeout=timeout, environment=environment, inherits=inherits)
+    done = attempt(argv, stdin=stdin, timeout=timeout, environment=environment, inherits=inherits, detached=detached)
     if done.returncode:
         # Most programs name the fault last, on standard error.
         lines = [line for line in _COLOUR.sub("", done.stdout + done.stderr).splitlines() if line.strip()]
@@ -49,6 +51,7 @@ def attempt(
     timeout: float = 120.0,
     environment: Mapping[str, str] | None = None,
     inherits: Sequence[int] = (),
+    detached: bool = True,
 ) -> subprocess.CompletedProcess[str]:
     """Return how ``argv`` ended, whatever its exit code. Raises GroundupError when it is missing or hangs."""
     try:
@@ -61,7 +64,7 @@ def attempt(
             timeout=timeout,
             pass_fds=tuple(inherits),
             capture_output=True,
-            start_new_session=True,  # a run that is ended does not leave a program's work half done
+            start_new_session=detached,
             input=stdin or "",
         )
     except FileNotFoundError:

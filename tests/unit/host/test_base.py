@@ -78,3 +78,9 @@ def test_what_a_module_makes_can_be_read_by_services_whatever_the_logins_umask(t
     finally:
         os.umask(before)
     assert (tmp_path / "srv").stat().st_mode & 0o777 == 0o755
+
+
+@pytest.mark.parametrize("detached", [True, False])
+def test_a_program_that_is_not_detached_hears_what_ends_the_run(detached: bool) -> None:
+    group = int(run([sys.executable, "-c", "import os; print(os.getpgid(0))"], detached=detached))
+    assert (group == os.getpgid(0)) is not detached

@@ -58,6 +58,7 @@ def _unpack(artifact: Artifact, final: Path) -> None:
             why=f"hosts and builds start from root file system {artifact.name} {artifact.version}",
             remedy=f"make room in {home()} (`ci/supply prune` removes what nothing uses), run the same command again",
             timeout=1800,
+            detached=False,
         )  # fmt: skip
     except GroundupError:
         remove_tree(place)

@@ -92,6 +92,7 @@ def _push(image: Artifact, reference: str, *, tls_verify: bool) -> None:
         why=f"hosts pull image {image.name} from this registry only",
         remedy="look at the registry's log and at its disk",
         timeout=PUSH_TIMEOUT,
+        detached=False,
     )  # fmt: skip
 
 
