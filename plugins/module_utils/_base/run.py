@@ -27,8 +27,8 @@ def run(
     """Return what ``argv`` printed on standard output. Raises GroundupError when it fails, is missing or hangs.
 
     ``argv`` and ``stdin`` hold no secret: the error shows them, with ``why`` and ``remedy``. The ``environment`` takes
-    the place of this process's own; the program ``inherits`` open files, such as a lock. ``timeout`` is in seconds. ``detached``: a run that is ended does
-    not leave the program's work half done; otherwise the program ends with the run.
+    the place of this process's own; the program ``inherits`` open files, such as a lock. ``timeout`` is in seconds.
+    ``detached``: a run that is ended does not leave the program's work half done; else the program ends with the run.
     """
     done = attempt(argv, stdin=stdin, timeout=timeout, environment=environment, inherits=inherits, detached=detached)
     if done.returncode:
