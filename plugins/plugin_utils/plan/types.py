@@ -19,6 +19,8 @@ CniName = Literal["flannel", "cilium", "calico"]
 EdgeKind = Literal["haproxy", "gateway-api"]
 FailureDomain = Literal["host", "rack", "room"]
 SupplySource = Literal["build", "registry", "upstream"]
+PackageSource = Literal["seed", "mirror", "host"]
+DebianRelease = Literal["12", "13"]
 TenantNetwork = Literal["geneve", "vlan", "flat"]
 
 
@@ -100,6 +102,8 @@ class HostSettings:
     names: dict[str, str]  # name -> address, for names every host must resolve (VIP names, registry, seed)
     sysctl: dict[str, str]  # by name; `*` stands for every interface
     kernel_modules: tuple[str, ...]
+    packages: PackageSource  # where hosts take packages of the OS from
+    debian_releases: tuple[DebianRelease, ...]  # those whose packages the seed serves; none: it serves no packages
     packages_url: str | None  # the only apt repository; None: the host's own sources stay as they are
     packages_suites: tuple[str, ...]  # none: the host's release
     packages_components: tuple[str, ...]

@@ -66,6 +66,23 @@ def test_a_registry_of_the_sites_own_needs_no_seed(plan_of: Callable[..., Plan],
     assert plan.findings == ()
 
 
+@pytest.mark.parametrize(
+    ("changes", "source", "releases"),
+    [
+        ({}, "seed", ("13",)),
+        ({"hosts/debian_releases": ["12", "13"]}, "seed", ("12", "13")),
+        ({"hosts/packages_url": "http://mirror.example.org/debian"}, "mirror", ()),
+        ({"hosts/packages": "host"}, "host", ()),
+        ({"supply/registry": "r.example.org:443"}, "host", ()),
+    ],
+)
+def test_packages_come_from_the_mirror_that_is_written_else_the_seed_else_the_hosts_own_sources(
+    plan_of: Callable[..., Plan], changes: dict[str, object], source: str, releases: tuple[str, ...]
+) -> None:
+    host = plan_of("lab", changes).host
+    assert (host.packages, host.debian_releases) == (source, releases)
+
+
 def test_the_first_control_host_does_not_depend_on_the_order_of_the_file(plan_of: Callable[..., Plan]) -> None:
     plan = plan_of("lab", {"machines/control": {"names": ["c-3", "c-1", "c-2"]}})
     assert plan.kubernetes.first_control == "c-1"

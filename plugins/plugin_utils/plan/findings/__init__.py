@@ -11,6 +11,7 @@ from . import (
     domains,
     links,
     machines,
+    packages,
     planes,
     quorum,
     services,
@@ -21,7 +22,7 @@ from . import (
 )
 
 SUBJECTS = (
-    addresses, links, planes, machines, access, quorum, domains,
+    addresses, links, planes, machines, access, packages, quorum, domains,
     storage, cluster, services, supply, versions, unsupported,
 )  # fmt: skip
 _ORDER = {"error": 0, "warning": 1, "info": 2}

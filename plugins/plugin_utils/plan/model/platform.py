@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field, create_model
 
 from ...layers.storage import Backend, Volumes
 from ...services import RECORDS, of_kind
-from ..types import CniName, EdgeKind, FailureDomain, SupplySource, TenantNetwork
+from ..types import CniName, DebianRelease, EdgeKind, FailureDomain, PackageSource, SupplySource, TenantNetwork
 from .base import Address, Cidr, Domain, IdRange, Model, Mtu, Name, Plain, Text, Version
 
 
@@ -89,8 +89,19 @@ class Hosts(Model):
     kernel_modules: list[KernelModule] | None = Field(
         None, description="Kernel modules loaded at boot. Default: those of the profile."
     )
+    packages: PackageSource | None = Field(
+        None,
+        description="Where hosts take packages of the OS from. seed: what the layers install, served by the seed; "
+        "mirror: packages_url alone; host: the host's own apt sources. Default: mirror where packages_url is written, "
+        "else seed, and host on a site without one.",
+    )
+    debian_releases: list[DebianRelease] = Field(
+        default=["13"],
+        min_length=1,
+        description="seed: Debian releases of the hosts. The seed serves packages of each.",
+    )
     packages_url: Reference | None = Field(
-        None, description="apt repository of the site, the only one. Default: the host's own sources stay."
+        None, description="mirror: URL of the apt repository. Hosts then have no other."
     )
     packages_suites: list[Text] = Field(
         default_factory=list,
