@@ -29,7 +29,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
             return result | {"skipped": True}  # nothing was started
         try:
             if within is None:
-                result |= self._execute_module(module_name="ansible.builtin.ping", task_vars=variables)
+                result |= self._execute_module(module_name="ansible.builtin.ping", module_args={}, task_vars=variables)
                 return result
             # Bounded: a unit that never ends starting would hold the run for ever.
             done = self._low_level_execute_command(f"timeout {within} systemctl is-system-running --wait")

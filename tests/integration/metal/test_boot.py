@@ -17,12 +17,16 @@ def verify(directory: Path, systemctl: str, *arguments: str) -> subprocess.Compl
     program.parent.mkdir()
     program.write_text(f"#!/bin/sh\n{systemctl}\n")
     program.chmod(0o755)
-    options = {"login": "root@localhost", "remedy": "none", "boot_timeout": 2}
+    return ready(directory, *arguments, options={"boot_timeout": 2})
+
+
+def ready(directory: Path, *arguments: str, options: dict[str, object]) -> subprocess.CompletedProcess[str]:
+    """Ask this machine whether it is ready."""
     play = {
         "hosts": "localhost",
         "connection": "local",
         "gather_facts": False,
-        "tasks": [{"groundup.cloud.machine_ready": options}],
+        "tasks": [{"groundup.cloud.machine_ready": {"login": "root@localhost", "remedy": "none"} | options}],
     }
     (directory / "play.yml").write_text(json.dumps([play]))
     path = f"{directory / 'bin'}:{os.environ['PATH']}"
@@ -47,4 +51,9 @@ def test_a_boot_that_does_not_end_well_is_told(tmp_path: Path, systemctl: str, s
 
 def test_a_prediction_asks_nothing_of_a_boot(tmp_path: Path) -> None:
     done = verify(tmp_path, "echo degraded; exit 1", "--check")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_machine_that_is_there_already_is_asked_for_no_boot(tmp_path: Path) -> None:
+    done = ready(tmp_path, options={})
     assert done.returncode == 0, done.stdout + done.stderr

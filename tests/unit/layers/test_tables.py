@@ -57,6 +57,15 @@ def test_hosts_of_the_lab_come_with_every_package_of_the_table() -> None:
             assert set(one.packages) <= set(inputs["packages"]), name
 
 
+def test_plain_hosts_come_with_no_package_that_a_layer_installs_but_what_every_debian_has() -> None:
+    artifacts, every = load_lock().artifacts, {"iproute2"}
+    for name in load_lock().groups["plain"]:
+        packages = set(artifacts[name].inputs["packages"])
+        for layer in LAYERS.values():
+            assert packages.isdisjoint({*(p for one in layer.installs for p in one.packages)} - every), name
+        assert "files" not in artifacts[name].inputs, name
+
+
 def test_a_layer_stands_on_layers_before_it() -> None:
     before: set[str] = set()
     for name, layer in LAYERS.items():

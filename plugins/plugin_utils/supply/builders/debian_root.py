@@ -2,7 +2,8 @@
 
 Inputs: ``packages`` (names), ``disable`` (systemd units a role enables later), ``files`` (directory of this collection
 whose tree is laid over the root), ``dpkg`` ("full", or "lean": without documentation and translations),
-``variant`` (mmdebstrap's word for how much is there beside the packages: ``minbase``, or ``essential``: not even apt).
+``variant`` (mmdebstrap's word for how much is there beside the packages: ``minbase``, or ``essential``: not even apt),
+``suite`` (another Debian release than the pinned one).
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _LEAN = ("usr/share/doc/*", "usr/share/man/*", "usr/share/locale/*", "usr/share/
 
 
 class DebianRoot(Builder):
-    """``mmdebstrap`` at the pinned suite, on the machine's own mirrors."""
+    """``mmdebstrap`` at a suite, on the machine's own mirrors."""
 
     def sources(self, entry: Entry) -> tuple[Path, ...]:
         """The files laid over the root."""
@@ -37,7 +38,8 @@ class DebianRoot(Builder):
 
     def build(self, entry: Entry, context: BuildContext) -> None:
         """Install the packages, take away what is of one host, pack."""
-        inputs, suite = entry.inputs, context.lock.pins.suite
+        inputs = entry.inputs
+        suite = inputs.get("suite", context.lock.pins.suite)
         root = context.scratch / "root"
         command = ["mmdebstrap", "--mode=root", f"--variant={inputs.get('variant', 'minbase')}"]
         command.append(f"--include={','.join(inputs['packages'])}")
