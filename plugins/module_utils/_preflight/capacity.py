@@ -1,0 +1,95 @@
+"""Cores, memory, disks and network ports: what the machine's hardware profile says, and room for what layers write."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+
+from .links import holder
+from .model import Fault, Machine, Wanted
+
+_GIB = 1 << 30
+_ENOUGH = 0.9  # of the memory that is written: firmware and kernel keep some of it
+_SERVING_GIB = 1  # that must be free on a host that serves: what it needs is written already
+
+
+def hardware(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
+    """Yield what the machine has less of than its hardware profile says (requirement A2)."""
+    has, severity = wanted.hardware, "error" if wanted.hardware_required else "warning"
+    if not has:
+        return
+    name = has["name"]
+    remedy = (
+        f"use a larger machine, or describe this one under hardware of the site file and name that instead of {name}"
+    )
+    cores = len(re.findall(r"^processor\s*:", machine.read("/proc/cpuinfo"), re.MULTILINE))
+    if cores and cores < has["cores"]:
+        yield Fault("hardware", severity, f"{cores} of the {has['cores']} cores of {name}", "/proc/cpuinfo", remedy)
+    total = re.search(r"^MemTotal:\s*(\d+) kB", machine.read("/proc/meminfo"), re.MULTILINE)
+    if total and int(total.group(1)) * 1024 < has["memory_gb"] * _GIB * _ENOUGH:
+        gib = round(int(total.group(1)) / (1 << 20))
+        yield Fault(
+            "hardware", severity, f"{gib} of the {has['memory_gb']} GiB of memory of {name}", "/proc/meminfo", remedy
+        )
+    yield from _ports(machine, wanted, remedy)
+    if has["nvme"] and (disk := _system_disk(machine)) and not disk.startswith("nvme"):
+        yield Fault("hardware", "warning", f"the system disk is not the NVMe of {name}", f"/dev/{disk}", remedy)
+
+
+def _ports(machine: Machine, wanted: Wanted, remedy: str) -> Iterator[Fault]:
+    found = machine.links()
+    for planned in wanted.interfaces:
+        name = holder(found, planned["address"]) if planned["address"] else None
+        speed = machine.read(f"/sys/class/net/{name}/speed").strip() if name else ""
+        # A virtual port says nothing, or -1.
+        if speed.isdigit() and 0 < int(speed) < wanted.hardware["nic_gbps"] * 1000:
+            what = f"a network port of {int(speed) / 1000:g} of the {wanted.hardware['nic_gbps']} Gbit/s of"
+            yield Fault(
+                "hardware", "warning", f"{what} {wanted.hardware['name']}", f"{name}, {planned['network']}", remedy
+            )
+
+
+def _system_disk(machine: Machine) -> str:
+    """Return the disk of the root file system, nothing when that is no plain partition."""
+    number = machine.root.stat().st_dev
+    device = machine.path(f"/sys/dev/block/{os.major(number)}:{os.minor(number)}")
+    if not device.exists():
+        return ""
+    device = device.resolve()
+    return device.parent.name if (device / "partition").exists() else device.name
+
+
+def space(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
+    """Yield file systems without room for what the layers write there."""
+    needed: dict[int, tuple[str, list[str], int]] = {}
+    for directory, gib in sorted(wanted.space.items()):
+        place = machine.path(directory)
+        while not place.exists():
+            place = place.parent
+        shown, names, sum_ = needed.get(place.stat().st_dev, (str(place), [], 0))
+        needed[place.stat().st_dev] = (shown, [*names, directory], sum_ + gib)
+    for shown, names, sum_ in needed.values():
+        gib = min(sum_, _SERVING_GIB) if machine.site == wanted.site else sum_
+        state = os.statvfs(shown)
+        free = state.f_bavail * state.f_frsize / _GIB
+        if free < gib:
+            yield Fault(
+                "space", "error", f"less than {gib} GiB free for {', '.join(names)}", f"{free:.1f} GiB",
+                "make room, or mount a larger disk there",
+            )  # fmt: skip
+        elif state.f_files and state.f_favail < state.f_files * 0.05:
+            yield Fault(
+                "space", "error", f"less than 5 % of the inodes are free for {', '.join(names)}", str(state.f_favail),
+                "remove what holds many small files, or mount another file system there",
+            )  # fmt: skip
+
+
+def swap(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
+    """Yield swap: the kubelet does not start with it, unless the site file says that it may."""
+    on = [line.split()[0] for line in machine.read("/proc/swaps").splitlines()[1:]]
+    if on:
+        yield Fault(
+            "swap", "error" if wanted.node and not wanted.swap else "warning", "swap is on", ", ".join(on),
+            "turn it off: swapoff -a, and take it out of /etc/fstab (a zram or .swap unit: systemctl mask it)",
+        )  # fmt: skip

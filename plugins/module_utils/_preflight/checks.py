@@ -1,0 +1,76 @@
+"""Every check, in the order of the table in docs/bring-your-own-hosts.md, which is made from this one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from . import capacity, clock, foreign, kernel, network, packages, ports, system
+from .links import holder
+from .model import Fault, Machine, Wanted
+
+
+@dataclass(frozen=True)
+class Check:
+    """One check: its name in the report, what it holds the host to, and the functions that look."""
+
+    says: str
+    functions: tuple[Callable[[Machine, Wanted], Iterator[Fault]], ...]
+
+
+CHECKS: dict[str, Check] = {
+    "system": Check("release, architecture, init, Python and kernel are in the table of systems", (system.check,)),
+    "sudo": Check("modules run as root", (system.account,)),
+    "site": Check("the host belongs to no other site", (foreign.site,)),
+    "address": Check("an interface has each planned address", (network.addresses,)),
+    "mtu": Check("interfaces, and the way to other hosts, carry packets of the planned size", (network.frames,)),
+    "hardware": Check("cores, memory, network ports and system disk of the hardware profile", (capacity.hardware,)),
+    "space": Check("room for what the layers write", (capacity.space,)),
+    "ports": Check("the host's ports are free, or held by this site's own programs", (ports.taken,)),
+    "firewall": Check("no packet filter in the way, as far as one can see", (ports.firewall, ports.reachable)),
+    "clock": Check(
+        "the clock is the controller's, and a time service that is installed runs", (clock.skew, clock.service)
+    ),
+    "swap": Check("swap is off on nodes of the cluster", (capacity.swap,)),
+    "kernel-modules": Check("every kernel module the plan needs is there", (kernel.modules,)),
+    "cgroup": Check("control groups of version 2, with every controller", (kernel.control_groups,)),
+    "runtime": Check("no other Kubernetes and no other container runtime on a node", (foreign.clusters,)),
+    "cloud-init": Check("cloud-init leaves names alone", (foreign.cloud_init,)),
+    "packages": Check("no package is half installed", (packages.check,)),
+}
+
+
+def run(machine: Machine, wanted: Wanted) -> dict[str, Any]:
+    """Return the faults of the host, errors first, which checks found none, and what the report compares."""
+    faults: list[Fault] = []
+    for name, check in CHECKS.items():
+        try:
+            for function in check.functions:
+                faults += function(machine, wanted)
+        except OSError as error:
+            faults.append(
+                Fault(name, "warning", "could not be checked", str(error), "look by hand, or tell the developers")
+            )
+    faults.sort(key=lambda fault: fault.severity != "error")
+    told = {fault.check for fault in faults}
+    return {
+        "faults": [vars(fault) for fault in faults],
+        "passed": [name for name in CHECKS if name not in told],
+        "facts": facts(machine, wanted),
+    }
+
+
+def facts(machine: Machine, wanted: Wanted) -> dict[str, Any]:
+    """Return what tells machines apart, and the interface of each planned address."""
+    found = machine.links()
+    return {
+        "machine_id": machine.read("/etc/machine-id").strip(),
+        "hostname": machine.read("/proc/sys/kernel/hostname").strip(),
+        "macs": sorted({link.mac for name, link in found.items() if link.mac and name != "lo"}),
+        "interfaces": {
+            planned["network"]: name
+            for planned in wanted.interfaces
+            if planned["address"] and (name := holder(found, planned["address"]))
+        },
+    }

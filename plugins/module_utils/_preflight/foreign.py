@@ -1,0 +1,83 @@
+"""What somebody else installed: another cluster, another container runtime, another site, cloud-init."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from .model import Fault, Machine, Wanted
+
+# A file or directory that only its owner makes -> what it is.
+_CLUSTERS = {
+    "/var/lib/rancher/k3s": "k3s",
+    "/etc/rancher/rke2": "RKE2",
+    "/var/snap/microk8s": "MicroK8s",
+    "/var/lib/k0s": "k0s",
+    "/etc/kubernetes/kubelet.conf": "a node of a Kubernetes cluster",
+    "/etc/kubernetes/manifests/kube-apiserver.yaml": "a Kubernetes control plane",
+}
+_RUNTIMES = {
+    "/usr/bin/dockerd": "Docker",
+    "/usr/sbin/dockerd": "Docker",
+    "/usr/bin/crio": "CRI-O",
+    "/snap/bin/docker": "Docker (snap)",
+}
+
+
+_SETTING = re.compile(r"^(manage_etc_hosts|preserve_hostname):[ \t]*[\"']?(\w+)", re.MULTILINE)
+
+
+def site(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
+    """Yield the other site this host belongs to."""
+    if machine.site and machine.site != wanted.site:
+        yield Fault(
+            "site", "error", f"the host belongs to the site {machine.site}", "/etc/groundup/site",
+            "take it out of that site, or out of this site file; if nobody uses it, remove that file",
+        )  # fmt: skip
+
+
+def clusters(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
+    """Yield Kubernetes and container runtimes that are not this site's."""
+    if machine.site == wanted.site or not wanted.node:
+        return
+    for path, what in _CLUSTERS.items():
+        if machine.has(path):
+            yield Fault(
+                "runtime", "error", f"{what} is on the host", path,
+                "remove it with its data: two kubelets on one host stop each other's pods",
+            )  # fmt: skip
+            break
+    for path, what in _RUNTIMES.items():
+        if machine.has(path):
+            yield Fault(
+                "runtime", "error", f"{what} is on the host", path,
+                "remove it: it writes the same nftables rules and runs a containerd of its own",
+            )  # fmt: skip
+            break
+
+
+def cloud_init(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
+    """Yield what cloud-init undoes at the next boot: the host's name, and names in /etc/hosts."""
+    if not machine.has("/usr/bin/cloud-init") or machine.has("/etc/cloud/cloud-init.disabled"):
+        return
+    # In the order in which they count; the last is what the machine's data source says.
+    places = [
+        f"/etc/cloud/cloud.cfg.d/{name}" for name in machine.names("/etc/cloud/cloud.cfg.d") if name.endswith(".cfg")
+    ]
+    says: dict[str, tuple[str, str]] = {}
+    for path in ("/etc/cloud/cloud.cfg", *places, "/var/lib/cloud/instance/cloud-config.txt"):
+        for key, value in _SETTING.findall(machine.read(path)):
+            says[key] = (value.lower(), path)
+    value, path = says.get("manage_etc_hosts", ("false", ""))
+    if value in ("true", "template", "localhost"):
+        yield Fault(
+            "cloud-init", "error", f"cloud-init writes /etc/hosts at every boot (manage_etc_hosts: {value})", path,
+            "write manage_etc_hosts: false there, or to the data source of the machine",
+        )  # fmt: skip
+    is_named = machine.read("/etc/hostname").strip()
+    if says.get("preserve_hostname", ("false", ""))[0] != "true" and is_named != wanted.name:
+        yield Fault(
+            "cloud-init", "warning", "cloud-init may take back the host's planned name (preserve_hostname)",
+            f"/etc/hostname is {is_named or 'missing'}",
+            "write preserve_hostname: true to /etc/cloud/cloud.cfg.d/99-site.cfg",
+        )  # fmt: skip

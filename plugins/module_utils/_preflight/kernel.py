@@ -1,0 +1,63 @@
+"""Kernel modules and control groups."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterator
+from pathlib import PurePath
+
+from .model import Fault, Machine, Wanted
+
+_CONTROLLERS = ("cpu", "cpuset", "io", "memory", "pids")  # the kubelet's and systemd's limits
+
+
+def modules(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
+    """Yield the kernel modules that are neither built in, nor loaded, nor on the disk."""
+    home = f"/lib/modules/{platform.release()}"
+    known = {_canonical(line.split()[0]) for line in machine.read("/proc/modules").splitlines() if line}
+    known |= {_canonical(line.split()[-1]) for line in machine.read("/proc/filesystems").splitlines() if line}
+    known |= {_canonical(name) for name in machine.names("/sys/module")}
+    for listed in ("modules.builtin", "modules.dep"):
+        for line in machine.read(f"{home}/{listed}").splitlines():
+            known.add(_canonical(PurePath(line.partition(":")[0]).name.partition(".ko")[0]))
+    if machine.has("/proc/sys/net/bridge/bridge-nf-call-iptables"):
+        known.add("br_netfilter")
+    missing = [name for name in wanted.kernel_modules if _canonical(name) not in known]
+    if not missing:
+        return
+    if machine.contained or not machine.has(home):
+        # What is built in shows in /sys/module only when it has parameters, so that nothing follows from its absence.
+        gone = not machine.contained
+        yield Fault(
+            "kernel-modules", "error" if gone else "warning",
+            f"the modules of the running kernel are not on the disk; needed: {', '.join(missing)}", home,
+            "restart the machine: its kernel was replaced" if gone else "load them on the machine below",
+        )  # fmt: skip
+    else:
+        yield Fault(
+            "kernel-modules", "error", f"the kernel has no {', '.join(missing)}", home,
+            "install the package linux-image-amd64 (a cloud kernel may lack modules) and boot it",
+        )  # fmt: skip
+
+
+def control_groups(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
+    """Yield what the kubelet lacks in the way this kernel accounts for processes."""
+    root = "/sys/fs/cgroup"
+    controllers = machine.read(f"{root}/cgroup.controllers").split()
+    if not controllers:
+        if wanted.node and not wanted.cgroup_v1:
+            yield Fault(
+                "cgroup", "error", "control groups are of version 1, or not mounted", root,
+                "boot with systemd.unified_cgroup_hierarchy=1; the kubelet refuses version 1",
+            )  # fmt: skip
+        return
+    missing = [name for name in _CONTROLLERS if name not in controllers]
+    if wanted.node and missing:
+        yield Fault(
+            "cgroup", "error", f"no control group controller {', '.join(missing)}", f"{root}/cgroup.controllers",
+            "take cgroup_disable= off the kernel's command line",
+        )  # fmt: skip
+
+
+def _canonical(name: str) -> str:
+    return name.replace("-", "_")

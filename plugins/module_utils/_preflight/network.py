@@ -1,0 +1,82 @@
+"""Planned addresses, and frames of the planned size to other hosts."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+
+from .links import holder
+from .model import Fault, Machine, Wanted
+
+_SMALL = 64  # bytes: a packet that every wire carries
+
+
+def addresses(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
+    """Yield planned addresses that no interface has, and interfaces that differ from their network's plan."""
+    found = machine.links()
+    for planned in wanted.interfaces:
+        network, address = planned["network"], planned["address"]
+        if not address:
+            continue
+        severity = "warning" if network in wanted.unused_networks else "error"
+        name = holder(found, address)
+        if name is None:
+            has = [f"{link} {one}" for link, state in found.items() for one in state.addresses if link != "lo"]
+            later = ": a later version needs it" if severity == "warning" else ""
+            yield Fault(
+                "address", severity, f"no interface has the planned address on {network}{later}",
+                f"{address} is planned; it has {', '.join(has) or 'none'}",
+                "give the interface that address, or write the machine's own address into the site file",
+            )  # fmt: skip
+            continue
+        link = found[name]
+        if link.addresses[address] != planned["prefix"]:
+            yield Fault(
+                "address", "warning", f"the address on {network} has another prefix length than the plan's",
+                f"{name}: {address}/{link.addresses[address]}, planned /{planned['prefix']}",
+                f"correct the interface, or networks.{network}.cidr of the site file",
+            )  # fmt: skip
+        if link.mtu < planned["mtu"]:
+            yield Fault(
+                "mtu", severity, f"the interface of {network} has a smaller MTU than the plan's {planned['mtu']}",
+                f"{name}: {link.mtu}", f"raise it on host and switch, or write networks.{network}.mtu: {link.mtu}",
+            )  # fmt: skip
+
+
+def frames(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
+    """Yield networks that lose whole packets of the planned size on the way to other hosts."""
+    found = machine.links()
+    for planned in wanted.interfaces:
+        network, address = planned["network"], planned["address"]
+        others = wanted.neighbours.get(network, ())
+        name = holder(found, address) if address else None
+        if not others or name is None or found[name].mtu < planned["mtu"]:
+            continue  # nobody to ask, or said already
+        severity = "warning" if network in wanted.unused_networks else "error"
+        try:
+            echo = machine.echo(address)
+            lost = echo.lost(others, size=planned["mtu"])
+            silent = echo.lost(lost, size=_SMALL) if lost else {}
+        except OSError as error:
+            yield Fault(
+                "mtu", "warning", f"the MTU of {network} is not proven: no packet can be sent", str(error),
+                "see whether the machine may open raw sockets",
+            )  # fmt: skip
+            continue
+        cut = {host: why for host, why in lost.items() if host not in silent}
+        if cut:
+            yield Fault(
+                "mtu", severity, f"packets of {planned['mtu']} bytes are lost on {network}, small ones are not",
+                ", ".join(f"{host}: {why}" for host, why in sorted(cut.items(), key=_numeric)),
+                f"raise the MTU of every switch port on the way, or write a smaller networks.{network}.mtu",
+            )  # fmt: skip
+        if silent:
+            yield Fault(
+                "mtu", "warning", f"the MTU of {network} is not proven to hosts that answer no echo",
+                ", ".join(sorted(silent, key=socket.inet_aton)),
+                "see whether they run and let ICMP echo in; VLAN and cabling of that network",
+            )  # fmt: skip
+
+
+def _numeric(item: tuple[str, str]) -> bytes:
+    return socket.inet_aton(item[0])

@@ -1,0 +1,157 @@
+#!/usr/bin/python
+"""Say what keeps a host from its place in the site, before anything is changed."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: host_preflight
+short_description: Check a host before its first change
+version_added: 0.1.0
+description:
+  - Holds a host to its plan and to what the layers need, and returns every fault with its remedy. It does not fail on
+    a fault.
+  - Reads only. Needs Python 3.9 or later on the host, and no other program.
+  - A host that serves already has no fault for what this site runs on it.
+options:
+  name:
+    description: Name of the host in the site file.
+    type: str
+    required: true
+  site:
+    description: Name of the site.
+    type: str
+    required: true
+  interfaces:
+    description: Planned interfaces, each with C(network), C(address), C(prefix) and C(mtu).
+    type: list
+    elements: dict
+    default: []
+  unused_networks:
+    description: Networks that no layer of this version uses. What is missing there is a warning.
+    type: list
+    elements: str
+    default: []
+  neighbours:
+    description: By network, addresses of the hosts that a packet of full size is sent to.
+    type: dict
+    default: {}
+  reaches:
+    description: By address, ports of other hosts to which a connection must get through; sshd's first.
+    type: dict
+    default: {}
+  hardware:
+    description: The hardware profile - C(name), C(cores), C(memory_gb), C(nic_gbps) and C(nvme).
+    type: dict
+    default: {}
+  hardware_required:
+    description: Whether a smaller machine is an error.
+    type: bool
+    default: false
+  space:
+    description: By directory, GiB that must be free.
+    type: dict
+    default: {}
+  listens:
+    description: By port (C(6443/tcp)), the programs of this site that listen there.
+    type: dict
+    default: {}
+  kernel_modules:
+    description: Kernel modules that must be there.
+    type: list
+    elements: str
+    default: []
+  systems:
+    description: Supported systems, each with C(name), C(id), C(version), C(architecture), C(kernel) and C(python).
+    type: list
+    elements: dict
+    default: []
+  node:
+    description: Whether the host is a node of the cluster.
+    type: bool
+    default: false
+  swap:
+    description: Whether the kubelet starts with swap on.
+    type: bool
+    default: false
+  cgroup_v1:
+    description: Whether the kubelet starts with control groups of version 1.
+    type: bool
+    default: false
+  controller_time:
+    description: The controller's time in seconds since 1970. Without it clocks are not compared.
+    type: float
+extends_documentation_fragment: groundup.cloud.attributes.info
+"""
+
+EXAMPLES = r"""
+- name: Check the host
+  groundup.cloud.host_preflight:
+    name: "{{ groundup_host.name }}"
+    site: "{{ groundup_site.site }}"
+    interfaces: "{{ groundup_host.interfaces }}"
+    listens: {10250/tcp: [kubelet]}
+    space: {/var/lib/containerd: 10}
+"""
+
+RETURN = r"""
+faults:
+  description: What is wrong, errors first.
+  type: list
+  elements: dict
+  returned: always
+  sample:
+    - check: swap
+      severity: error
+      what: swap is on
+      where: /dev/sda2
+      remedy: "turn it off: swapoff -a, and take it out of /etc/fstab"
+passed:
+  description: Checks that found nothing.
+  type: list
+  elements: str
+  returned: always
+facts:
+  description: What tells machines apart, and by network the interface with the planned address.
+  type: dict
+  returned: always
+  sample:
+    hostname: worker-1
+    machine_id: 0123456789abcdef0123456789abcdef
+    macs: ["52:54:00:12:34:56"]
+    interfaces: {management: ens3}
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.groundup.cloud.plugins.module_utils._base.module import finish
+from ansible_collections.groundup.cloud.plugins.module_utils._preflight.checks import run
+from ansible_collections.groundup.cloud.plugins.module_utils._preflight.model import Machine, Wanted
+
+
+def main() -> None:
+    """Read the options, look, report."""
+    module = AnsibleModule(
+        argument_spec={
+            "name": {"type": "str", "required": True},
+            "site": {"type": "str", "required": True},
+            "interfaces": {"type": "list", "elements": "dict", "default": []},
+            "unused_networks": {"type": "list", "elements": "str", "default": []},
+            "neighbours": {"type": "dict", "default": {}},
+            "reaches": {"type": "dict", "default": {}},
+            "hardware": {"type": "dict", "default": {}},
+            "hardware_required": {"type": "bool", "default": False},
+            "space": {"type": "dict", "default": {}},
+            "listens": {"type": "dict", "default": {}},
+            "kernel_modules": {"type": "list", "elements": "str", "default": []},
+            "systems": {"type": "list", "elements": "dict", "default": []},
+            "node": {"type": "bool", "default": False},
+            "swap": {"type": "bool", "default": False},
+            "cgroup_v1": {"type": "bool", "default": False},
+            "controller_time": {"type": "float"},
+        },
+        supports_check_mode=True,
+    )
+    finish(module, lambda: {"changed": False, **run(Machine(), Wanted(**module.params))})
+
+
+if __name__ == "__main__":
+    main()
