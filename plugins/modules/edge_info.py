@@ -61,7 +61,6 @@ servers:
 """
 
 import csv
-import json
 import socket
 import ssl
 from collections.abc import Sequence
@@ -70,8 +69,8 @@ from typing import Any
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.module_utils._base.module import finish
-from ansible_collections.groundup.cloud.plugins.module_utils._base.run import run
 from ansible_collections.groundup.cloud.plugins.module_utils._base.wait import wait_until
+from ansible_collections.groundup.cloud.plugins.module_utils._host.interfaces import carrying
 
 ADMIN_SOCKET = "/run/haproxy/admin.sock"
 PATIENCE = 3.0  # seconds for one connection
@@ -117,12 +116,6 @@ def check_certificate(address: str, port: int, name: str, *, timeout: float) -> 
         ) from None
 
 
-def holds(address: str) -> bool:
-    """Return whether an interface of this host has ``address``."""
-    found = json.loads(run(["ip", "-json", "address", "show"]))
-    return any(entry.get("local") == address for link in found for entry in link.get("addr_info", []))
-
-
 def statistics() -> tuple[dict[str, str], dict[str, dict[str, str]]]:
     """Return the state of each listener and each server, as this host's HAProxy has it. Raises GroundupError."""
     with socket.socket(socket.AF_UNIX) as connection:
@@ -159,7 +152,12 @@ def look(wanted: dict[str, Any]) -> dict[str, Any]:
     for name in wanted["names"]:
         check_certificate(wanted["address"], wanted["tls_port"], name, timeout=max(PATIENCE, wanted["timeout"]))
     listeners, servers = statistics()
-    return {"changed": False, "holds_address": holds(wanted["address"]), "listeners": listeners, "servers": servers}
+    return {
+        "changed": False,
+        "holds_address": carrying(wanted["address"]) is not None,
+        "listeners": listeners,
+        "servers": servers,
+    }
 
 
 def main() -> None:

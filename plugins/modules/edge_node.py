@@ -20,9 +20,14 @@ options:
     description: Content of C(haproxy.cfg).
     type: str
     required: true
+  address:
+    description: The host's own address on the network of the virtual IP. The interface that has it carries both.
+    type: str
+    required: true
   keepalived_config:
     description:
-      - Content of C(keepalived.conf), with C(@PASSWORD@) for the password.
+      - Content of C(keepalived.conf), with C(@PASSWORD@) for the password and C(@INTERFACE@) for the interface of
+        O(address).
       - Empty when the address is the host's own; keepalived is then stopped.
     type: str
     default: ""
@@ -51,6 +56,7 @@ EXAMPLES = r"""
   groundup.cloud.edge_node:
     packages: [haproxy, keepalived]
     haproxy_config: "{{ lookup('ansible.builtin.template', 'haproxy.cfg.j2') }}"
+    address: "{{ groundup_host.address }}"
     keepalived_config: "{{ lookup('ansible.builtin.template', 'keepalived.conf.j2') }}"
     password: "{{ lookup('groundup.cloud.secret', 'keepalived/auth') }}"
     certificate: "{{ lookup('groundup.cloud.state_file', 'pki/edge.crt') }}"
@@ -76,6 +82,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import
 from ansible_collections.groundup.cloud.plugins.module_utils._base.module import finish
 from ansible_collections.groundup.cloud.plugins.module_utils._base.run import run
 from ansible_collections.groundup.cloud.plugins.module_utils._host import kernel, packages, units
+from ansible_collections.groundup.cloud.plugins.module_utils._host.interfaces import interface_of
 from ansible_collections.groundup.cloud.plugins.module_utils._host.units import Unit
 
 HAPROXY = Path("/etc/haproxy/haproxy.cfg")
@@ -109,13 +116,17 @@ def converge(changes: Changes, wanted: dict[str, Any]) -> dict[str, Any]:
     if wanted["keepalived_config"]:
         keepalived = Unit(changes, "keepalived.service", on_change="reload")
         files.place(changes, ALIVE, ALIVE_SCRIPT, mode=0o755)
-        text = wanted["keepalived_config"]
-        secret = text.replace("@PASSWORD@", wanted["password"])
-        keepalived.place(KEEPALIVED, secret, mode=0o600, secret=True, valid=_keepalived_takes)
+        keepalived.place(KEEPALIVED, keepalived_text(wanted), mode=0o600, secret=True, valid=_keepalived_takes)
         keepalived.running()
     else:
         units.off(changes, ["keepalived.service"])
     return changes.result()
+
+
+def keepalived_text(wanted: dict[str, Any]) -> str:
+    """Return keepalived's configuration with what the host alone knows, and its secret. Raises GroundupError."""
+    text: str = wanted["keepalived_config"].replace("@INTERFACE@", interface_of(wanted["address"]))
+    return text.replace("@PASSWORD@", wanted["password"])
 
 
 def _is_a_pair(path: Path) -> None:
@@ -148,6 +159,7 @@ def main() -> None:
         argument_spec={
             "packages": {"type": "list", "elements": "str", "required": True},
             "haproxy_config": {"type": "str", "required": True},
+            "address": {"type": "str", "required": True},
             "keepalived_config": {"type": "str", "default": ""},
             "password": {"type": "str", "required": True, "no_log": True},
             "certificate": {"type": "str", "default": ""},

@@ -52,7 +52,7 @@ class NetworkPlan:
 class InterfacePlan:
     """A host's way onto one network."""
 
-    name: str  # interface name on the host: "mgmt0"
+    name: str  # "mgmt0", on a host that is made for the site; an existing one's has its own name
     network: str
     address: str | None  # None: no address of its own (a provider bridge)
     prefix: int

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import socket
 import ssl
@@ -13,7 +14,7 @@ import jinja2
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.module_utils._host import kernel, packages, units
+from ansible_collections.groundup.cloud.plugins.module_utils._host import interfaces, kernel, packages, units
 from ansible_collections.groundup.cloud.plugins.modules import edge_info, edge_node
 from ansible_collections.groundup.cloud.plugins.plugin_utils.pki import LeafSpec, ensure_authority, ensure_leaf
 from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import PasswordSource, Store
@@ -33,7 +34,6 @@ def render(template: str, *, control: list[str], host: str = "control-1", public
     )
     variables: dict[str, Any] = {
         "edge_address": "10.0.0.2",
-        "edge_interface": "mgmt0",
         "edge_public": public,
         "edge_control": control,
         "edge_nodes": [*control, "worker-1"],
@@ -93,7 +93,7 @@ def test_hosts_prefer_the_address_in_the_order_of_the_plan_and_know_each_other()
         assert peers
         assert peers[1].split() == [ADDRESSES[name] for name in control if name != host]
         assert "nopreempt" in text
-        assert "10.0.0.2/32 dev mgmt0" in text
+        assert "10.0.0.2/32 dev @INTERFACE@" in text
     assert priorities == sorted(set(priorities), reverse=True)
 
 
@@ -159,6 +159,21 @@ def test_a_name_must_be_in_a_certificate_the_host_trusts(
             with pytest.raises(GroundupError, match="no trusted TLS connection to volume"):
                 edge_info.check_certificate(*arguments, timeout=5)
         thread.join()
+
+
+def test_the_virtual_ip_goes_to_the_interface_that_has_the_hosts_own_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    links = [
+        {"ifname": "lo", "addr_info": [{"local": "127.0.0.1"}]},
+        {"ifname": "enp1s0", "addr_info": [{"local": "fe80::1"}, {"local": "10.0.0.11"}]},
+    ]
+    monkeypatch.setattr(interfaces, "run", lambda _: json.dumps(links))
+    wanted = {"keepalived_config": render("keepalived.conf.j2", control=["control-1"]), "password": "hush"}
+
+    text = edge_node.keepalived_text(wanted | {"address": "10.0.0.11"})
+    assert "interface enp1s0\n" in text
+    assert "10.0.0.2/32 dev enp1s0\n" in text
+    with pytest.raises(GroundupError, match=r"(?s)10\.0\.0\.12.*give the host 10\.0\.0\.12"):
+        edge_node.keepalived_text(wanted | {"address": "10.0.0.12"})
 
 
 def test_a_certificate_without_its_key_takes_no_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

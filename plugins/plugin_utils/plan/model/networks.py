@@ -47,7 +47,9 @@ class Network(Model):
         description="Addresses by role, first-last. Default: a fixed share of the network for each role.",
     )
     interface: InterfaceName | None = Field(
-        None, description="Name of the interface on the hosts. Default: by purpose (mgmt0, stor0, tnl0, ...)."
+        None,
+        description="Name of the interface on hosts that are made for the site. Default: by purpose (mgmt0, stor0, "
+        "tnl0, ...). On an existing host it is the interface that has the planned address.",
     )
     vlan_range: IdRange | None = Field(
         None, description="provider only: VLAN ids tenants' provider networks may take from this wire."
