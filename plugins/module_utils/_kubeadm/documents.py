@@ -63,7 +63,7 @@ def init_config(node: Node) -> str:
         "apiVersion": "kubeproxy.config.k8s.io/v1alpha1",
         "kind": "KubeProxyConfiguration",
         "mode": "nftables",
-        # The table's size is the host's business (host role): kube-proxy's pod may not write it everywhere.
+        # The host layer sets the table's size (nf_conntrack_max): kube-proxy's pod may not write it everywhere.
         "conntrack": {"maxPerCore": 0},
     }
     return to_text(init, _cluster(node), proxy)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .packages import PackageSet
+from .packages import CONNTRACK_MAX, PackageSet
 from .provisioners import Provisioner
 from .roles import ROLES, Role
 
@@ -96,6 +96,10 @@ LAYERS: dict[str, LayerRecord] = {
                     "runc",
                     "socat",
                 ),
+                # kube-proxy leaves the size to the host: its pod may not write it everywhere. A full table drops
+                # connections at random; a million entries take 320 MB, as they come.
+                sysctl={CONNTRACK_MAX: "1048576"},
+                kernel_modules=("nf_conntrack",),
                 volumes=("/var/lib/containerd", "/var/lib/kubelet"),
             ),
         ),

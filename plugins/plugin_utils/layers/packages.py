@@ -7,6 +7,10 @@ from dataclasses import dataclass, field
 
 from .roles import Role
 
+CONNTRACK_MAX = "net.netfilter.nf_conntrack_max"
+# The machine's, although their names say net: a network namespace may read them only.
+OF_THE_MACHINE = frozenset((CONNTRACK_MAX,))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PackageSet:

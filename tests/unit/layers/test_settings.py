@@ -46,7 +46,7 @@ def test_a_host_has_the_settings_of_its_roles_and_no_others() -> None:
     assert hosts["hypervisor-1"].sysctl == HUGE.sysctl
     assert hosts["hypervisor-1"].kernel_modules == HUGE.kernel_modules
     assert hosts["hypervisor-1"].packages == {"hypervisor": HUGE.packages}
-    assert hosts["worker-1"].sysctl == {}
+    assert hosts["seed-1"].sysctl == {}
     assert hosts["seed-1"].packages == {"seed": ("docker-registry", "nginx-light")}
     assert host_vars(hosts["seed-1"])["packages"] == {"seed": ["docker-registry", "nginx-light"]}
 
@@ -55,6 +55,15 @@ def test_a_host_that_shares_its_kernel_gets_the_parameters_of_its_network_alone(
     host = site("container").hosts["hypervisor-1"]
     assert host.sysctl == {"net.ipv4.conf.all.arp_filter": "1"}
     assert host.kernel_modules == ()
+
+
+def test_a_node_of_the_cluster_holds_a_million_connections_where_the_kernel_is_its_own() -> None:
+    name = "net.netfilter.nf_conntrack_max"
+    worker = site("existing").hosts["worker-1"]
+    assert worker.sysctl == {name: "1048576"}
+    assert worker.kernel_modules == ("nf_conntrack",), "without the module the parameter does not exist"
+    assert site("container").hosts["worker-1"].sysctl == {}
+    assert site("existing", sysctl={name: None}).hosts["worker-1"].sysctl == {}
 
 
 def test_what_the_site_file_writes_for_every_host_wins() -> None:

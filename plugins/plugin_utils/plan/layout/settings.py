@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...layers.layers import LAYERS
+from ...layers.packages import OF_THE_MACHINE
 from ...layers.roles import Role
 from ..model.platform import Hosts
 
@@ -31,10 +32,14 @@ def own_settings(written: Hosts, roles: tuple[Role, ...], *, node: bool, own_ker
             continue
         if one.packages:
             packages.setdefault(layer, set()).update(one.packages)
-        sysctl |= {n: v for n, v in one.sysctl.items() if own_kernel or n.startswith("net.")}
+        sysctl |= {n: v for n, v in one.sysctl.items() if own_kernel or _of_its_network(n)}
         modules += one.kernel_modules if own_kernel and written.kernel_modules is None else ()
     return OwnSettings(
         packages={layer: tuple(sorted(names)) for layer, names in packages.items()},
         sysctl={name: value for name, value in sysctl.items() if name not in written.sysctl},
         kernel_modules=tuple(dict.fromkeys(modules)),
     )
+
+
+def _of_its_network(parameter: str) -> bool:
+    return parameter.startswith("net.") and parameter not in OF_THE_MACHINE
