@@ -59,6 +59,7 @@ LAYERS: dict[str, LayerRecord] = {
             PackageSet(
                 roles=frozenset(("seed",)),
                 packages=("docker-registry", "nginx-light"),
+                space={"/srv": 3, "/var/lib/docker-registry": 3},
                 volumes=("/srv", "/var/lib/docker-registry"),
             ),
         ),
@@ -82,7 +83,7 @@ LAYERS: dict[str, LayerRecord] = {
         needs=("metal", "seed", "ironic"),
         group="all",
         installs=(
-            PackageSet(roles=frozenset(ROLES), volumes=("/opt", "/var/log")),
+            PackageSet(roles=frozenset(ROLES), space={"/": 2, "/var/log": 1}, volumes=("/opt", "/var/log")),
             PackageSet(
                 nodes=True,
                 packages=(
@@ -100,6 +101,8 @@ LAYERS: dict[str, LayerRecord] = {
                 # connections at random; a million entries take 320 MB, as they come.
                 sysctl={CONNTRACK_MAX: "1048576"},
                 kernel_modules=("nf_conntrack",),
+                space={"/var/lib/containerd": 6, "/var/lib/kubelet": 1},
+                needed_modules=("nf_tables", "veth"),
                 volumes=("/var/lib/containerd", "/var/lib/kubelet"),
             ),
         ),
@@ -111,7 +114,12 @@ LAYERS: dict[str, LayerRecord] = {
         group="kubernetes",
         nodes=True,
         installs=(
-            PackageSet(roles=frozenset(("control",)), packages=("haproxy", "keepalived"), volumes=("/var/lib/etcd",)),
+            PackageSet(
+                roles=frozenset(("control",)),
+                packages=("haproxy", "keepalived"),
+                space={"/var/lib/etcd": 2},
+                volumes=("/var/lib/etcd",),
+            ),
         ),
         library="`plugin_utils/kube`, `module_utils/{_host,_kubeadm}`",
         owns="virtual IP, 6443 and public names; the cluster, pod network, DNS, storage class `general`",

@@ -21,6 +21,8 @@ class PackageSet:
     packages: tuple[str, ...] = ()
     sysctl: Mapping[str, str] = field(default_factory=dict)
     kernel_modules: tuple[str, ...] = ()  # for hosts with a kernel of their own
+    space: Mapping[str, int] = field(default_factory=dict)  # GiB that its layer's first run writes, by directory
+    needed_modules: tuple[str, ...] = ()  # of the kernel, which loads them by itself
     volumes: tuple[str, ...] = ()  # hold overlays or much data: a lab host keeps them beside its root file system
 
     def fits(self, roles: tuple[Role, ...], *, node: bool) -> bool:

@@ -19,6 +19,7 @@ class PurposeRecord:
     routed: bool = False  # whether it has a router where the site file names none
     addressed: bool = True  # whether hosts have an address of their own on it
     cidr: Mapping[str, str] = field(default_factory=dict)  # by profile: the network of a site that writes none
+    layer: str | None = None  # the first that uses it; None: every one
     ignored: str | None = None  # not used in this version: what happens instead
 
 
@@ -31,15 +32,16 @@ PURPOSES: dict[Purpose, PurposeRecord] = {
         cidr={"lab": "10.90.0.0/24"},
     ),
     "tunnel": PurposeRecord(
-        carries="tenants' tunnels", interface="tnl", colour="#6b4fa0", cidr={"lab": "10.90.1.0/24"}
+        carries="tenants' tunnels", interface="tnl", colour="#6b4fa0", layer="hypervisor", cidr={"lab": "10.90.1.0/24"}
     ),
     "storage": PurposeRecord(
-        carries="storage traffic", interface="stor", colour="#2e7d4f", cidr={"lab": "10.90.2.0/24"}
+        carries="storage traffic", interface="stor", colour="#2e7d4f", layer="storage", cidr={"lab": "10.90.2.0/24"}
     ),
     "provisioning": PurposeRecord(
         carries="boots from the network",
         interface="prov",
         colour="#9a6a3a",
+        layer="ironic",
         routed=True,
         cidr={"lab": "10.90.3.0/24"},
     ),
@@ -48,6 +50,7 @@ PURPOSES: dict[Purpose, PurposeRecord] = {
         carries="management controllers",
         interface="oob",
         colour="#6d7580",
+        layer="ironic",
         routed=True,
         cidr={"lab": "10.90.4.0/24"},
     ),
@@ -55,6 +58,7 @@ PURPOSES: dict[Purpose, PurposeRecord] = {
         carries="external traffic",
         interface="ext",
         colour="#b8323a",
+        layer="hypervisor",
         routed=True,
         addressed=False,
         cidr={"lab": "10.90.128.0/24"},

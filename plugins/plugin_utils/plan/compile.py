@@ -13,6 +13,7 @@ from .model import Site
 from .platform import parts as platform
 from .platform.host import host_settings
 from .platform.ovn import ovn
+from .platform.preflight import neighbours, preflight
 from .types import Plan
 
 
@@ -30,14 +31,18 @@ def make_plan(site: Site) -> Plan:
     supply = platform.supply(layout)
     edge = platform.edge(layout)
     kubernetes = platform.kubernetes(layout, edge, supply)
+    access = platform.access(layout)
+    host = host_settings(layout, edge, supply)
+    layout.hosts = neighbours(layout)
     plan = Plan(
         site=site.site,
         domain=site.domain,
         profile=site.profile,
         networks=layout.networks,
         hosts=layout.hosts,
-        access=platform.access(layout),
-        host=host_settings(layout, edge, supply),
+        access=access,
+        host=host,
+        preflight=preflight(layout, access=access, host=host, supply=supply, kubernetes=kubernetes, edge=edge),
         supply=supply,
         kubernetes=kubernetes,
         edge=edge,

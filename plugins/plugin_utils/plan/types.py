@@ -81,6 +81,32 @@ class HostPlan:
     packages: dict[str, tuple[str, ...]] = field(default_factory=dict)  # by the layer that installs them
     sysctl: dict[str, str] = field(default_factory=dict)
     kernel_modules: tuple[str, ...] = ()
+    neighbours: dict[str, tuple[str, ...]] = field(default_factory=dict)  # by network: whom preflight sends packets
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreflightRoles:
+    """What preflight looks for on hosts of the same roles."""
+
+    node: bool  # of the cluster
+    listens: dict[str, tuple[str, ...]]  # port ("6443/tcp") -> the site's programs that listen there
+    space: dict[str, int]  # directory -> GiB that layers write there
+    kernel_modules: tuple[str, ...]  # that must be there, loaded or not
+    reaches: dict[str, tuple[int, ...]]  # address -> TCP ports that must not be filtered; sshd's first
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreflightPlan:
+    """What preflight holds hosts to, beside their own plan."""
+
+    systems: tuple[dict[str, str], ...]  # those of the site, from the table of supported systems
+    hardware: dict[str, dict[str, Any]]  # by name, those in use
+    hardware_required: bool  # whether a smaller machine is an error
+    swap: bool  # whether kubelets start with swap on
+    cgroup_v1: bool  # whether kubelets start with control groups of version 1
+    unused_networks: tuple[str, ...]  # no layer of this version uses them
+    control: dict[str, tuple[str, ...]]  # by network: control hosts, to which every host sends packets
+    by_roles: dict[str, PreflightRoles]  # roles joined by "+"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,7 +178,7 @@ class KubernetesPlan:
     endpoint_port: int  # 6443
     # Where each control host's own API server listens (kubeadm: localAPIEndpoint.bindPort). Not endpoint_port: HAProxy
     # holds that on the VIP of the same hosts, and a server on every address of a host would refuse to share it.
-    api_port: int = 6444
+    api_port: int
     pod_cidr: str
     service_cidr: str
     dns_domain: str
@@ -246,6 +272,7 @@ class Plan:
     hosts: dict[str, HostPlan]
     access: AccessPlan
     host: HostSettings
+    preflight: PreflightPlan
     supply: SupplyPlan
     kubernetes: KubernetesPlan
     edge: EdgePlan

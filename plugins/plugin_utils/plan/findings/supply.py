@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from ...layers.ports import PORTS
 from ..form import error
 from ..layout.context import PlanContext
 from ..platform.parts import FILES_PORT
@@ -72,9 +73,12 @@ def _ports(context: PlanContext, files_url: str) -> Iterator[Finding]:
 
 def _others(context: PlanContext) -> dict[int, str]:
     """Return who else listens on the seed, by port."""
-    cluster, roles = context.plan.kubernetes, context.plan.hosts[context.plan.supply.seed or ""].roles
-    control = {443: "HAProxy", cluster.endpoint_port: "HAProxy", cluster.api_port: "the API server", 2379: "etcd"}
-    return {context.plan.access.port: "sshd"} | (control | {2380: "etcd"} if "control" in roles else {})
+    open_ports = context.plan.preflight.by_roles[
+        "+".join(context.plan.hosts[context.plan.supply.seed or ""].roles)
+    ].listens
+    own = {name for port in ("registry", "files", "registry-inside") for name in PORTS[port].programs}
+    others = {port: [name for name in names if name not in own] for port, names in open_ports.items()}
+    return {int(port.partition("/")[0]): names[0] for port, names in others.items() if names}
 
 
 def _port(address: str) -> str:

@@ -8,7 +8,9 @@ from typing import Any
 
 from ..types import HostPlan, InterfacePlan, Plan
 
-_HOST_FIELDS = tuple(field.name for field in fields(HostPlan) if field.name not in ("interfaces", "packages"))
+_HOST_FIELDS = tuple(
+    field.name for field in fields(HostPlan) if field.name not in ("interfaces", "packages", "neighbours")
+)
 _INTERFACE_FIELDS = tuple(field.name for field in fields(InterfacePlan))
 
 
@@ -16,6 +18,7 @@ def host_vars(host: HostPlan) -> dict[str, Any]:
     """Return one host as plain data. By hand: `dataclasses.asdict` copies every leaf of maybe ten thousand hosts."""
     values = ((name, getattr(host, name)) for name in _HOST_FIELDS)
     found: dict[str, Any] = {name: list(value) if isinstance(value, tuple) else value for name, value in values}
+    found["neighbours"] = {network: list(addresses) for network, addresses in host.neighbours.items()}
     found["packages"] = {layer: list(names) for layer, names in host.packages.items()}
     found["interfaces"] = [{name: getattr(port, name) for name in _INTERFACE_FIELDS} for port in host.interfaces]
     return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ipaddress import IPv4Network
 
+from ...layers.ports import PORTS
 from ...layers.storage import BACKENDS
 from ...services import RECORDS, needs, of_kind
 from ..layout.addresses import nth_of
@@ -12,8 +13,9 @@ from ..types import AccessPlan, EdgePlan, EndpointPlan, KubernetesPlan, OpenStac
 from . import versions
 from .cni import cni
 
-REGISTRY_PORT, FILES_PORT, API_PORT = 5000, 8080, 6443
-REGISTRY_INSIDE = "127.0.0.1:5001"  # where the seed's registry takes images; the site reads it through the web server
+REGISTRY_PORT, FILES_PORT, API_PORT = (PORTS[name].port for name in ("registry", "files", "api"))
+# Where the seed's registry takes images; the site reads it through the web server.
+REGISTRY_INSIDE = f"127.0.0.1:{PORTS['registry-inside'].port}"
 
 
 def access(layout: Layout) -> AccessPlan:
@@ -53,6 +55,7 @@ def kubernetes(layout: Layout, edge_plan: EdgePlan, supply_plan: SupplyPlan) -> 
         endpoint_name=f"kubernetes.{site.domain}",
         endpoint_address=edge_plan.address,
         endpoint_port=API_PORT,
+        api_port=PORTS["api-server"].port,
         pod_cidr=written.pod_cidr,
         service_cidr=written.service_cidr,
         dns_domain=written.dns_domain,

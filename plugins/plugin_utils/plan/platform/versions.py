@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ...layers.ports import PORTS
 from ...services import RECORDS
 from ..types import CniName
 
@@ -44,6 +45,7 @@ KUBERNETES: dict[str, KubernetesRelease] = {
     "1.36.3": KubernetesRelease(etcd="3.6.8-0", coredns="v1.14.2", pause="3.10.2"),
 }
 
+_VXLAN, _GENEVE, _VXLAN_CALICO = (PORTS[name].port for name in ("vxlan", "geneve", "vxlan-calico"))
 _OTHER_CHARTS = ("ovn", "skyline")  # of OpenStack-Helm, and of no service here
 
 OPENSTACK: dict[str, OpenStackRelease] = {
@@ -70,13 +72,13 @@ CLUSTER_IMAGES: dict[str, str] = {
 CALICO_PATH = "calico"
 POD_NETWORKS: dict[CniName, PodNetwork] = {
     # Its images are among the cluster's: they are built here like them.
-    "flannel": PodNetwork(images={}, node_images=("flannel",), tunnels={"vxlan": 8472}),
+    "flannel": PodNetwork(images={}, node_images=("flannel",), tunnels={"vxlan": _VXLAN}),
     "cilium": PodNetwork(
         images={"cilium": "cilium/cilium:v1.20.2", "cilium-operator": "cilium/operator-generic:v1.20.2"},
         node_images=("cilium",),
         chart="cilium-charts",
         chart_version="1.20.2",
-        tunnels={"vxlan": 8472, "geneve": 6081},
+        tunnels={"vxlan": _VXLAN, "geneve": _GENEVE},
     ),
     "calico": PodNetwork(
         images={
@@ -90,7 +92,7 @@ POD_NETWORKS: dict[CniName, PodNetwork] = {
         node_images=("calico-node", "calico-cni"),
         chart="calico-charts",
         chart_version="v3.32.1",
-        tunnels={"vxlan": 4789},
+        tunnels={"vxlan": _VXLAN_CALICO},
     ),
 }
 

@@ -1,0 +1,139 @@
+"""Every port that this version opens on a host: the one list of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from .roles import ROLES, Role
+
+Clients = Literal["anyone", "hosts", "nodes", "control", "itself"]
+_WHO: dict[Clients, str] = {
+    "anyone": "users, and every host",
+    "hosts": "every host",
+    "nodes": "nodes of the cluster",
+    "control": "control hosts",
+    "itself": "the host itself (loopback)",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PortRecord:
+    """One port, or a range of them, on the management network or on the loopback."""
+
+    port: int
+    last: int | None = None  # of a range
+    protocol: Literal["tcp", "udp", "ip"] = "tcp"
+    what: str
+    programs: tuple[str, ...] = ()  # names of the processes that listen (15 letters at most), or "the kernel"
+    clients: Clients
+    roles: frozenset[Role] = frozenset()
+    nodes: bool = False  # on every node of the cluster
+    pod_networks: frozenset[str] = frozenset()  # only with these, as name or name:backend; none: with any
+    written: str | None = None  # key of the site file that gives another number
+
+    def fits(self, roles: tuple[Role, ...], *, node: bool) -> bool:
+        """Say whether a machine with ``roles`` has it open; ``node``: it is a node of the cluster."""
+        return (self.nodes and node) or not self.roles.isdisjoint(roles)
+
+
+_SEED, _CONTROL = frozenset[Role](("seed",)), frozenset[Role](("control",))
+KERNEL = "the kernel"
+
+PORTS: dict[str, PortRecord] = {
+    "ssh": PortRecord(
+        port=22, what="sshd", programs=("sshd", "systemd"), clients="anyone", roles=frozenset(ROLES),
+        written="access.port",
+    ),
+    "registry": PortRecord(
+        port=5000, what="images of the seed", programs=("nginx",), clients="hosts", roles=_SEED,
+        written="supply.registry",
+    ),
+    "files": PortRecord(
+        port=8080, what="files and packages of the seed", programs=("nginx",), clients="hosts", roles=_SEED,
+        written="supply.files_url",
+    ),
+    "registry-inside": PortRecord(
+        port=5001, what="the seed's registry itself", programs=("docker-registry",), clients="itself", roles=_SEED,
+    ),
+    "api": PortRecord(
+        port=6443, what="HAProxy: the Kubernetes API, on the virtual IP", programs=("haproxy",), clients="anyone",
+        roles=_CONTROL,
+    ),
+    "public": PortRecord(
+        port=443, what="HAProxy: public names, on the virtual IP", programs=("haproxy",), clients="anyone",
+        roles=_CONTROL,
+    ),
+    "alive": PortRecord(
+        port=8404, what="HAProxy: what keepalived asks", programs=("haproxy",), clients="itself", roles=_CONTROL
+    ),
+    "vrrp": PortRecord(port=112, protocol="ip", what="keepalived (VRRP)", clients="control", roles=_CONTROL),
+    "api-server": PortRecord(
+        port=6444, what="API server of one host, behind HAProxy", programs=("kube-apiserver",), clients="control",
+        roles=_CONTROL,
+    ),
+    "etcd": PortRecord(port=2379, what="etcd", programs=("etcd",), clients="control", roles=_CONTROL),
+    "etcd-peer": PortRecord(
+        port=2380, what="etcd, between members", programs=("etcd",), clients="control", roles=_CONTROL
+    ),
+    "etcd-metrics": PortRecord(
+        port=2381, what="etcd: health", programs=("etcd",), clients="itself", roles=_CONTROL
+    ),
+    "controller-manager": PortRecord(
+        port=10257, what="controller manager: health", programs=("kube-controller",), clients="itself", roles=_CONTROL
+    ),
+    "scheduler": PortRecord(
+        port=10259, what="scheduler: health", programs=("kube-scheduler",), clients="itself", roles=_CONTROL
+    ),
+    "kubelet": PortRecord(port=10250, what="kubelet", programs=("kubelet",), clients="control", nodes=True),
+    "kubelet-health": PortRecord(
+        port=10248, what="kubelet: health", programs=("kubelet",), clients="itself", nodes=True
+    ),
+    "proxy-health": PortRecord(
+        port=10256, what="kube-proxy: health", programs=("kube-proxy",), clients="control", nodes=True
+    ),
+    "proxy-metrics": PortRecord(
+        port=10249, what="kube-proxy: metrics", programs=("kube-proxy",), clients="itself", nodes=True
+    ),
+    "node-ports": PortRecord(
+        port=30000, last=32767, what="services behind HAProxy (NodePort)", clients="control", nodes=True
+    ),
+    "vxlan": PortRecord(
+        port=8472, protocol="udp", what="pods' packets (VXLAN)", programs=(KERNEL,), clients="nodes", nodes=True,
+        pod_networks=frozenset(("flannel:vxlan", "cilium:vxlan")),
+    ),
+    "geneve": PortRecord(
+        port=6081, protocol="udp", what="pods' packets (Geneve)", programs=(KERNEL,), clients="nodes", nodes=True,
+        pod_networks=frozenset(("cilium:geneve",)),
+    ),
+    "vxlan-calico": PortRecord(
+        port=4789, protocol="udp", what="pods' packets (VXLAN)", programs=(KERNEL,), clients="nodes", nodes=True,
+        pod_networks=frozenset(("calico:vxlan",)),
+    ),
+    "cilium-health": PortRecord(
+        port=4240, what="Cilium: health", programs=("cilium-agent", "cilium-health-r"), clients="nodes", nodes=True,
+        pod_networks=frozenset(("cilium",)),
+    ),
+    "typha": PortRecord(
+        port=5473, what="Calico: Typha", programs=("calico-typha",), clients="nodes", nodes=True,
+        pod_networks=frozenset(("calico",)),
+    ),
+    "bgp": PortRecord(
+        port=179, what="Calico: routes (BGP)", programs=("bird",), clients="nodes", nodes=True,
+        pod_networks=frozenset(("calico:host-gw",)),
+    ),
+}  # fmt: skip
+
+
+def table() -> Iterator[str]:
+    """Yield the lines of the table in the documentation; ports that only their own host reaches come last."""
+    yield "| port | on | what | who connects |"
+    yield "|---|---|---|---|"
+    for one in sorted(PORTS.values(), key=lambda record: record.clients == "itself"):
+        number = f"IP protocol {one.port}" if one.protocol == "ip" else f"{one.port}/{one.protocol}"
+        number = f"{one.port}-{one.last}/{one.protocol}" if one.last else number
+        roles = "every host" if len(one.roles) == len(ROLES) else " and ".join(sorted(one.roles)) or "every node"
+        only = f"; with {', '.join(sorted(one.pod_networks))}" if one.pod_networks else ""
+        other = f" (`{one.written}`)" if one.written else ""
+        yield f"| {number}{other} | {roles} | {one.what}{only} | {_WHO[one.clients]} |"

@@ -1,0 +1,163 @@
+"""What preflight looks for on hosts that are there before the site is: systems, hardware, ports, room, neighbours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+from urllib.parse import urlsplit
+
+from ...layers.layers import LAYERS
+from ...layers.ports import PORTS, PortRecord
+from ...layers.purposes import PURPOSES
+from ...layers.roles import Role
+from ...layers.systems import SYSTEMS
+from ..layout.context import Layout
+from ..types import (
+    AccessPlan,
+    EdgePlan,
+    HostPlan,
+    HostSettings,
+    KubernetesPlan,
+    PreflightPlan,
+    PreflightRoles,
+    SupplyPlan,
+)
+
+NEXT, CONTROL = 2, 3  # hosts a host sends packets to: the next ones on each network, and as many control hosts
+
+
+def neighbours(layout: Layout) -> dict[str, HostPlan]:
+    """Return the hosts, each with the next ones on its networks: a ring, so that a site of any size is walked once."""
+    rings: dict[str, list[tuple[str, str]]] = {name: [] for name in layout.networks}
+    for host in layout.hosts.values():
+        if host.provisioner == "existing":  # others do not run yet
+            for port in host.interfaces:
+                if port.address:
+                    rings[port.network].append((host.name, port.address))
+    found: dict[str, dict[str, tuple[str, ...]]] = {}
+    for network, ring in rings.items():
+        for place, (name, _) in enumerate(ring):
+            others = [ring[(place + step) % len(ring)] for step in range(1, min(NEXT, len(ring) - 1) + 1)]
+            if others:
+                found.setdefault(name, {})[network] = tuple(address for _, address in others)
+    return {
+        name: replace(host, neighbours=found[name]) if name in found else host for name, host in layout.hosts.items()
+    }
+
+
+def preflight(
+    layout: Layout, *, access: AccessPlan, host: HostSettings, supply: SupplyPlan, kubernetes: KubernetesPlan,
+    edge: EdgePlan,
+) -> PreflightPlan:  # fmt: skip
+    """Return what preflight holds hosts to."""
+    numbers = {
+        "ssh": access.port,
+        "registry": urlsplit(f"//{supply.registry}").port,
+        "files": urlsplit(supply.files_url).port,
+        "registry-inside": urlsplit(f"//{supply.registry_inside}").port,
+        "api": kubernetes.endpoint_port,
+        "api-server": kubernetes.api_port,
+    }
+    ports = {
+        name: replace(record, port=numbers.get(name) or record.port)
+        for name, record in _opened(kubernetes, edge, supply)
+    }
+    there = [one for one in layout.hosts.values() if one.provisioner == "existing"]  # others may not run yet
+    control = [one for one in there if one.name in edge.hosts][:CONTROL]
+    needs = _Needs(
+        ports=ports,
+        nodes=frozenset(one.roles for one in layout.hosts.values() if one.node_labels),
+        asked=[*control, *(one for one in there if one.name == supply.seed and one not in control)],
+        kernel_modules=host.kernel_modules,
+    )
+    return PreflightPlan(
+        systems=tuple(
+            asdict(record)
+            for release, record in SYSTEMS.items()
+            if release in host.debian_releases or not host.debian_releases
+        ),
+        hardware={
+            name: {"name": name, **layout.hardware[name].model_dump()}
+            for name in dict.fromkeys(one.hardware for one in layout.hosts.values())
+            if name in layout.hardware
+        },
+        hardware_required=layout.profile.production,
+        swap=kubernetes.kubelet.get("failSwapOn", True) is False,
+        cgroup_v1=kubernetes.kubelet.get("failCgroupV1", True) is False,
+        unused_networks=tuple(name for name, network in layout.networks.items() if _unused(network.purpose)),
+        control={name: addresses for name in layout.networks if (addresses := tuple(_addresses(control, name)))},
+        by_roles={
+            "+".join(roles): needs.of(roles) for roles in dict.fromkeys(one.roles for one in layout.hosts.values())
+        },
+    )
+
+
+def _opened(kubernetes: KubernetesPlan, edge: EdgePlan, supply: SupplyPlan) -> Iterator[tuple[str, PortRecord]]:
+    """Yield the ports this site has: those of its pod network, and of what it runs."""
+    network = {kubernetes.cni.name, f"{kubernetes.cni.name}:{kubernetes.cni.backend}"}
+    for name, record in PORTS.items():
+        if record.pod_networks and record.pod_networks.isdisjoint(network):
+            continue
+        if (name == "public" and not edge.endpoints) or (
+            "seed" in record.roles and len(record.roles) == 1 and not supply.seed
+        ):
+            continue
+        yield name, record
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Needs:
+    """Tells hosts of some roles what they need."""
+
+    ports: dict[str, PortRecord]  # of this site, with its numbers
+    nodes: frozenset[tuple[Role, ...]]  # roles of the machines that are nodes of the cluster
+    asked: list[HostPlan]  # hosts whose ports every host tries
+    kernel_modules: tuple[str, ...]
+
+    def of(self, roles: tuple[Role, ...]) -> PreflightRoles:
+        """Return what hosts with ``roles`` need."""
+        node = roles in self.nodes
+        sets = [one for layer in LAYERS.values() for one in layer.installs if one.fits(roles, node=node)]
+        modules = [*self.kernel_modules, *(name for one in sets for name in (*one.kernel_modules, *one.needed_modules))]
+        tunnels: list[str] = [name for name in ("vxlan", "geneve") if node and name in self.ports]
+        return PreflightRoles(
+            node=node,
+            listens=self._listens(roles),
+            space={directory: gib for one in sets for directory, gib in one.space.items()},
+            kernel_modules=tuple(dict.fromkeys(modules + tunnels)),
+            reaches={host.address: self._reached(roles, host) for host in self.asked},
+        )
+
+    def _open(self, roles: tuple[Role, ...]) -> dict[str, PortRecord]:
+        return {name: one for name, one in self.ports.items() if one.fits(roles, node=roles in self.nodes)}
+
+    def _listens(self, roles: tuple[Role, ...]) -> dict[str, tuple[str, ...]]:
+        found: dict[str, tuple[str, ...]] = {}
+        for one in self._open(roles).values():
+            if one.programs:
+                port = f"{one.port}/{one.protocol}"
+                found[port] = (*found.get(port, ()), *one.programs)  # two of ours on one port are a finding
+        return found
+
+    def _reached(self, roles: tuple[Role, ...], host: HostPlan) -> tuple[int, ...]:
+        """Return the TCP ports of ``host`` that hosts with ``roles`` must get to, sshd's first."""
+        clients = {"anyone", "hosts"} | ({"nodes"} if roles in self.nodes else set())
+        clients |= {"control"} if "control" in roles else set()
+        found = (
+            one.port
+            for one in self._open(host.roles).values()
+            if one.protocol == "tcp" and one.programs and one.clients in clients
+        )
+        return tuple(dict.fromkeys((self.ports["ssh"].port, *found)))
+
+
+def _addresses(hosts: list[HostPlan], network: str) -> Iterator[str]:
+    for host in hosts:
+        for port in host.interfaces:
+            if port.network == network and port.address:
+                yield port.address
+
+
+def _unused(purpose: str) -> bool:
+    record = PURPOSES[purpose]  # type: ignore[index]
+    return bool(record.ignored or (record.layer and LAYERS[record.layer].unsupported))
