@@ -9,9 +9,10 @@ import os
 import re
 import shutil
 import subprocess
+import uuid
 from pathlib import Path
 
-from galera_election import NO_CLUSTER, Position
+from galera_state import NO_CLUSTER, UNKNOWN, Position
 
 DATA = Path("/var/lib/mysql")
 RECOVERY_LOG = Path("/tmp/recover.log")  # noqa: S108 - in the pod's own /tmp
@@ -29,8 +30,8 @@ def program(name: str) -> str:
 
 
 def has_data() -> bool:
-    """Return whether this member holds a database that was made to its end."""
-    return (DATA / "mysql").is_dir() and not (DATA / INSTALLING).exists()
+    """Return whether this member holds a database that was made, or copied from another member, to its end."""
+    return (DATA / "mysql").is_dir() and not any((DATA / name).exists() for name in (INSTALLING, COPY))
 
 
 def position() -> Position:
@@ -38,11 +39,12 @@ def position() -> Position:
 
     A copy of another member's data that was cut short counts as nothing: it is made anew by the next start.
     """
-    if not has_data() or (DATA / COPY).exists():
+    if not has_data():
         return Position()
     grastate = DATA / GRASTATE
     found = parse_grastate(grastate.read_text()) if grastate.exists() else Position()
-    return found if found.seqno >= 0 else _recovered() or found
+    found = found if found.seqno >= 0 else _recovered() or found
+    return UNKNOWN if found.empty else found
 
 
 def parse_grastate(text: str) -> Position:
@@ -66,7 +68,7 @@ def _recovered() -> Position | None:
 
 
 def write_history(held: Position) -> None:
-    """Let this member form the cluster as the one it was, at ``held``; with ``Position()``, as one with a new id.
+    """Let this member form the cluster as the one it was, at ``held``, or as one with a new id (``new_history``).
 
     Under the old id, members that hold an earlier position need only what they lack, and a second outage finds one
     history and not two. That is safe only if nobody holds more: such a member would take its own end for the
@@ -80,6 +82,11 @@ def write_history(held: Position) -> None:
         file.flush()
         os.fsync(file.fileno())
     new.replace(DATA / GRASTATE)
+
+
+def new_history() -> Position:
+    """Return where a cluster with a new id begins. Made here, the ConfigMap has it before the server runs."""
+    return Position(str(uuid.uuid1()), 0)
 
 
 def _sql(text: str) -> str:
@@ -109,13 +116,22 @@ def accounts_sql(env: dict[str, str]) -> str:
 
 
 def install() -> None:
-    """Make a new database with its accounts. A marker tells a half-made one from one that holds data."""
+    """Make a new database with its accounts. A marker tells a half-made one from one that holds data.
+
+    What a start or a state transfer that was cut short left is removed; of anything else nobody knows what it is worth.
+    """
     marker = DATA / INSTALLING
-    if marker.exists():
-        print("an earlier start was cut short while it made the database: beginning again", flush=True)
+    if marker.exists() or (DATA / COPY).exists():
+        marker.touch()
+        print("an earlier start was cut short while it made or copied the database: beginning again", flush=True)
         for path in DATA.iterdir():
             if path != marker and path.name != "lost+found":
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
+    elif (DATA / "ibdata1").exists():
+        raise SystemExit(
+            f"refused: {DATA} holds InnoDB's files without the system tables, which is no whole database: restore the "
+            "rest of it, or move these files away"
+        )
     marker.touch()
     print("making a new database", flush=True)
     subprocess.run(

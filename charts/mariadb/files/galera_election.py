@@ -1,64 +1,68 @@
 """Who of the waiting members may form the cluster. Pure: it knows reports and a clock, no files and no network.
 
-A cluster is formed by one member with --wsrep-new-cluster. If two do it, or one that is behind, committed data is lost
-(H2). So a member forms the cluster only if all of this holds:
+A cluster is formed by one member with --wsrep-new-cluster. If two do it, or one that is behind, or one that has lost
+its data, committed data is lost (H2). So a member forms the cluster only if all of this holds:
 
 * no other member is ready (start.py asks them);
 * every member of the StatefulSet is waiting just like this one: each writes what it holds, and a beat that goes on,
   into a ConfigMap; a member whose server runs does not beat, and a member that is away does not either;
-* what it holds is the newest of all, the lowest ordinal first among equals;
+* what it holds is of the database that the ConfigMap says was formed here, and the newest of it, the lowest ordinal
+  first among equals; no data will do only where no database was formed;
 * its claim, written against the version of the ConfigMap it decided on, was accepted.
 
-A member that cannot be waited for (its volume is lost for good) has to be written off by an operator, with
-the annotation openstack.groundup.cloud/form-from: <pod> on the ConfigMap; the new cluster's former removes it.
+What does not fit needs an operator's consent, which is for one outage (galera_state.py).
 """
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass
 from typing import Any
 
-FORM_FROM = "openstack.groundup.cloud/form-from"
-NO_CLUSTER = "00000000-0000-0000-0000-000000000000"
+from galera_state import FORM_FROM, NEW_DATABASE, NO_CLUSTER, Position, State
+
 FRESH = 15.0  # seconds after which a member that has not beaten counts as away
 
 
-@dataclass(frozen=True)
-class Position:
-    """What a member holds: a cluster's id and the last transaction of it. No data: NO_CLUSTER and -1."""
-
-    uuid: str = NO_CLUSTER
-    seqno: int = -1
-
-    def __str__(self) -> str:
-        return f"{self.uuid}:{self.seqno}"
-
-
 class RefusedError(Exception):
-    """No member may form the cluster; the message says why and what to do."""
+    """No member may form the cluster: why, and the annotation by which an operator consents."""
+
+    def __init__(self, why: str, *, consent: str) -> None:
+        super().__init__(why)
+        self.consent = consent
 
 
-def elect(positions: dict[str, Position], *, members: int, form_from: str | None = None) -> str | None:
+def elect(positions: dict[str, Position], *, members: int, state: State) -> str | None:
     """Return the member that may form the cluster, or None while not every one of ``members`` has been heard.
 
-    ``positions`` are those of members that wait at this moment. ``form_from`` is an operator's word: that member, as
-    soon as it waits. Raises RefusedError when the members hold data of different clusters.
+    ``positions`` are those of members that wait at this moment. Raises RefusedError when it needs a consent.
     """
-    if form_from is not None:
-        return form_from if form_from in positions else None
+    holders = {pod: position for pod, position in positions.items() if not position.empty}
+    if state.form_from is not None:
+        if state.form_from in positions.keys() - holders.keys():
+            raise RefusedError(f"{state.form_from} holds no database: name a member that does", consent=FORM_FROM)
+        return state.form_from if state.form_from in positions else None
     if len(positions) < members:
         return None
-    clusters = {position.uuid for position in positions.values()} - {NO_CLUSTER}
+    candidates = {pod: position for pod, position in holders.items() if position.uuid == state.cluster} or holders
+    clusters = {position.uuid for position in candidates.values()} - {NO_CLUSTER}
     if len(clusters) > 1:
         raise RefusedError(
-            f"members hold data of different clusters ({', '.join(sorted(clusters))}): an operator has to choose one "
-            f"with the annotation {FORM_FROM}"
+            f"members hold data of different clusters ({', '.join(sorted(clusters))})", consent=FORM_FROM
         )
-    return min(positions, key=lambda pod: (-positions[pod].seqno, positions[pod].uuid == NO_CLUSTER, _ordinal(pod)))
+    if state.cluster and clusters - {state.cluster}:
+        raise RefusedError(
+            f"members hold data of cluster {clusters.pop()}, and the database of this site is {state.cluster}",
+            consent=FORM_FROM,
+        )
+    if state.cluster and not candidates and not state.new_database:
+        raise RefusedError(
+            f"no member holds a database, and cluster {state.cluster} was formed here", consent=NEW_DATABASE
+        )
+    candidates = candidates or positions
+    return min(candidates, key=lambda pod: (candidates[pod].uuid == NO_CLUSTER, -candidates[pod].seqno, ordinal(pod)))
 
 
-def _ordinal(pod: str) -> int:
+def ordinal(pod: str) -> int:
+    """Return the number at the end of a member's name."""
     return int(pod.rsplit("-", 1)[1])
 
 
@@ -79,14 +83,3 @@ class Beats:
             if now - since <= FRESH:
                 positions[pod] = Position(report["uuid"], report["seqno"])
         return positions
-
-
-def report(held: Position, *, beat: int) -> str:
-    """Return what a waiting member writes into the ConfigMap."""
-    return json.dumps({"uuid": held.uuid, "seqno": held.seqno, "beat": beat})
-
-
-def reports_in(configmap: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return the members' reports in ``configmap``: pod -> {uuid, seqno, beat}."""
-    data = configmap.get("data") or {}
-    return {key.removeprefix("member."): json.loads(value) for key, value in data.items() if key.startswith("member.")}

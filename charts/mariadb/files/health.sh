@@ -10,6 +10,8 @@ status() {
 
 case ${1:-} in
   readiness)
+    # What start.py waits for, or why it refuses: the event of a failed probe is what a failure card shows.
+    [ ! -e /tmp/waiting ] || { cat /tmp/waiting; exit 1; }
     [ "$(status wsrep_cluster_status)" = Primary ] || { echo "not in the primary component"; exit 1; }
     [ "$(status wsrep_local_state_comment)" = Synced ] || { echo "not in step with the cluster"; exit 1; }
     ;;

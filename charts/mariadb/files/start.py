@@ -2,8 +2,8 @@
 """Starts one Galera member: it joins a cluster that runs, or forms one when that is safe, and becomes the server.
 
 The story is told here: what do I hold, is there a cluster, who forms one, become the server. Beside it:
-galera_data.py (the data directory), galera_election.py (who may form a cluster, and why), shared_object.py (the
-ConfigMap in which members tell each other what they hold).
+galera_data.py (the data directory), galera_election.py (who may form a cluster, and why), galera_state.py (the
+ConfigMap in which members tell each other what they hold, and which says what was formed here), shared_object.py.
 
 Scope: one member's start. Standard library only, since it runs before everything else; the server's children
 (state transfer) are the server's own business.
@@ -20,7 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import galera_data
-from galera_election import FORM_FROM, Beats, Position, RefusedError, elect, report, reports_in
+from galera_election import Beats, RefusedError, elect, ordinal
+from galera_state import CONSENT, FORM_FROM, NO_CLUSTER, Position, State, claims, forms, parse, reports_in, waits
 from shared_object import Api, SharedObject
 
 MEMBER_FILE = Path("/etc/mysql/member.d/10-member.cnf")
@@ -41,7 +42,7 @@ class Join:
 
 @dataclass(frozen=True)
 class Form:
-    """This member forms the cluster, at this position of the old one's history; at none, with a new id."""
+    """This member forms the cluster, at this position: the old history's, or the beginning of one with a new id."""
 
     history: Position
 
@@ -58,45 +59,70 @@ def main() -> None:
     write_member(env, join=())
     held = galera_data.position()
     print(f"{env['POD_NAME']} holds {held}", flush=True)
-    decision = decide(env, held)
-    become_server(env, decision, held)
-
-
-def decide(env: dict[str, str], held: Position) -> Join | Form:
-    """Return what this member is to do. Waits as long as it takes."""
-    members, me = int(env["MEMBERS"]), env["POD_NAME"]
-    if members == 1:
-        return Form(held)
     collection = f"/api/v1/namespaces/{env['NAMESPACE']}/configmaps"
-    state = SharedObject(Api(), collection=collection, name=env["STATE_CONFIGMAP"])
+    shared = SharedObject(Api(), collection=collection, name=env["STATE_CONFIGMAP"])
+    decision = decide(env, held, shared)
+    become_server(env, decision, held, shared)
+
+
+def decide(env: dict[str, str], held: Position, shared: SharedObject) -> Join | Form:
+    """Return what this member is to do. Waits as long as it takes; why is in its log and in WAITING, for the probe."""
+    members, me = int(env["MEMBERS"]), env["POD_NAME"]
     beats, beat, said = Beats(), 0, ""
     while True:
         others = running_others(domain=env["DISCOVERY"], own=env["POD_IP"], port=int(env["WSREP_PORT"]))
         if others:
             return Join(others)
         try:
-            found = state.read()
-            beat += 1
-            form_from = (found["metadata"].get("annotations") or {}).get(FORM_FROM)
+            found = shared.read()
+            state = parse(found, now=time.time())
             waiting = beats.waiting(reports_in(found), now=time.monotonic()) | {me: held}
-            chosen = elect(waiting, members=members, form_from=form_from)
+            try:
+                chosen = elect(waiting, members=members, state=state)
+                word = f"waiting for {chosen or _unheard(me, members, waiting)} (outage {state.outage})"
+            except RefusedError as error:
+                chosen, word = None, _refusal(env, error, held, state)
             if chosen == me:
-                claim = {
-                    "metadata": {"annotations": {FORM_FROM: None}},
-                    "data": {f"member.{me}": None, "formed-by": me},
-                }
-                if state.change(found, claim):
-                    # Whom an operator chose may be behind others: then the old history is not theirs to go on with.
-                    return Form(Position() if form_from else held)
+                form = Form(held if held.uuid != NO_CLUSTER and not state.form_from else galera_data.new_history())
+                # A new database is made first: if that is cut short, none was formed.
+                if shared.change(found, claims(me) if held.empty else forms(me, form.history.uuid)):
+                    return form
                 continue
-            state.change(found, {"data": {f"member.{me}": report(held, beat=beat)}})
-            word = f"waiting for {chosen}" if chosen else f"waiting to hear from {members - len(waiting)} more members"
-        except (RefusedError, OSError) as error:
-            word = str(error)
+            beat += 1
+            shared.change(found, waits(state, me, held, beat=beat, now=time.time()))
+            if not state.outage:  # it has a name now, which what is said has to give
+                continue
+            word += "".join(
+                f"\nignored, since it does not name the outage {state.outage}: {it}" for it in state.ignored
+            )
+        except OSError as error:
+            word = f"the Kubernetes API says {error}"
+            if members == 1 and held.uuid != NO_CLUSTER:  # with nobody to compare, its data say enough
+                print(f"{word}: going on with what this member holds", flush=True)
+                return Form(held)
         if word != said:
             print(word, flush=True)
+            WAITING.write_text(word.partition("\n")[0] + "\n")
             said = word
         time.sleep(PAUSE)
+
+
+def _unheard(me: str, members: int, waiting: dict[str, Position]) -> str:
+    names = [f"{me.removesuffix(str(ordinal(me)))}{number}" for number in range(members)]
+    return "word of " + ", ".join(name for name in names if name not in waiting)
+
+
+def _refusal(env: dict[str, str], error: RefusedError, held: Position, state: State) -> str:
+    """Return why no cluster is formed, where, and what to do."""
+    configmap, me = env["STATE_CONFIGMAP"], env["POD_NAME"]
+    value = f"{me}:{state.outage}" if error.consent == FORM_FROM else state.outage
+    return (
+        f"refused: {error}; here: volume claim {env['CLAIM']} on node {env['NODE']}, which holds "
+        f"{'nothing' if held.empty else held}\n"
+        f"remedy: bring the volume back or restore the data, then delete this pod\n"
+        f"or give consent, good for this outage and {CONSENT / 60:.0f} minutes at most: kubectl --namespace "
+        f"{env['NAMESPACE']} annotate --overwrite configmap {configmap} {error.consent}={value}"
+    )
 
 
 def running_others(*, domain: str, own: str, port: int) -> tuple[str, ...]:
@@ -132,22 +158,35 @@ def write_member(env: dict[str, str], *, join: tuple[str, ...]) -> None:
     )
 
 
-def become_server(env: dict[str, str], decision: Join | Form, held: Position) -> None:
+def become_server(env: dict[str, str], decision: Join | Form, held: Position, shared: SharedObject) -> None:
     """Become the server, as it was decided."""
     galera_data.forget_last_run()
     server = [galera_data.program("mariadbd")]
     if isinstance(decision, Join):
         write_member(env, join=decision.addresses)
         # What the log of InnoDB says after a crash; Galera takes it only for the cluster its own file names.
-        server.append(f"--wsrep-start-position={held}")
+        server.append(f"--wsrep-start-position={held if held.uuid != NO_CLUSTER else Position()}")
     else:
-        if not galera_data.has_data():
+        if held.empty:
             galera_data.install()
         galera_data.write_history(decision.history)
+        if held.empty:
+            _record(env["POD_NAME"], decision.history, shared)
         server.append("--wsrep-new-cluster")
     WAITING.unlink(missing_ok=True)
     print(f"becoming the server: {decision}", flush=True)
     os.execv(server[0], server)  # noqa: S606 - the container becomes the server
+
+
+def _record(pod: str, history: Position, shared: SharedObject) -> None:
+    """Say that a database was formed, however long it takes: before that the server must not take a write."""
+    while True:
+        try:
+            if shared.change(shared.read(), forms(pod, history.uuid)):
+                return
+        except OSError as error:
+            print(f"the database is made, and cannot be recorded: the Kubernetes API says {error}", flush=True)
+        time.sleep(PAUSE)
 
 
 if __name__ == "__main__":

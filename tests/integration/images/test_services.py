@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -17,6 +18,48 @@ mariadb-install-db --user=mysql --skip-test-db >/dev/null 2>&1
 mariadbd --skip-networking >/run/mysqld/log 2>&1 &
 for _ in $(seq 120); do
   mariadb -N -e 'select version()' 2>/dev/null && break; sleep 0.5
+done
+"""
+# What start.py does when it forms a cluster, with the server's power cut afterwards; the ConfigMap is a file.
+_GALERA = """
+cat > /etc/mysql/my.cnf <<end
+[client-server]
+socket = /run/mysqld/socket
+[mysqld]
+datadir = /var/lib/mysql
+wsrep_on = ON
+wsrep_provider = /usr/lib/galera/libgalera_smm.so
+binlog_format = ROW
+wsrep_sst_method = mariabackup
+innodb_buffer_pool_size = 32M
+innodb_flush_log_at_trx_commit = 1
+!includedir /etc/mysql/member.d/
+end
+cat > /tmp/member.py <<end
+import os, sys
+sys.path.insert(0, "/mnt")
+import galera_data, start
+class ConfigMap:
+    def read(self): return {}
+    def change(self, read, patch): return print("cluster", patch["data"]["cluster"], flush=True) or True
+start.write_member(dict(os.environ), join=())
+held = galera_data.position()
+print("holds", held, flush=True)
+form = start.Form(held if sys.argv[1] == "same" and not held.empty else galera_data.new_history())
+print("begins", form.history, flush=True)
+sys.stdout.flush()
+os.dup2(os.open("/tmp/log", os.O_WRONLY | os.O_CREAT | os.O_APPEND), 2)
+start.become_server(dict(os.environ), form, held, ConfigMap())
+end
+ask() { mariadb --user=root --password=word --batch --skip-column-names --execute "$1" 2>&1; }
+for history in same same new same; do
+  echo "== $history"
+  python3 /tmp/member.py $history &
+  for _ in $(seq 40); do ask "SELECT 1 FROM DUAL WHERE @@wsrep_on" >/dev/null && break; sleep 0.5; done
+  ask "CREATE DATABASE IF NOT EXISTS d; CREATE TABLE IF NOT EXISTS d.t (id INT AUTO_INCREMENT PRIMARY KEY)"
+  ask "INSERT INTO d.t VALUES (NULL); SELECT concat('rows ', count(*)) FROM d.t"
+  ask "SHOW STATUS LIKE 'wsrep_cluster_state_uuid'" || cat /tmp/log
+  kill -KILL $!; wait $! 2>/dev/null
 done
 """
 _RABBITMQ = """
@@ -68,6 +111,40 @@ def test_mariadb_makes_its_data_and_answers(image: Callable[[str], Image], tmp_p
     tmp_path.chmod(0o755)
     mounts = {"/var/lib/mysql": _owned(tmp_path / "data", 999), "/run/mysqld": _owned(tmp_path / "run", 999)}
     assert _run(image("mariadb"), _MARIADB, uid=999, mounts=mounts).startswith("11.8")
+
+
+def test_a_cluster_formed_under_an_id_of_ours_has_it_keeps_it_through_crashes_and_changes_it_by_consent(
+    image: Callable[[str], Image], tmp_path: Path
+) -> None:
+    """What the ConfigMap says was formed has to be what the data say after every outage."""
+    tmp_path.chmod(0o755)
+    for file in (CHARTS / "mariadb/files").glob("*.py"):
+        shutil.copy(file, tmp_path)
+    (tmp_path / "etc").mkdir()
+    _owned(tmp_path / "etc/member.d", 999)
+    os.chown(tmp_path / "etc", 999, 999)
+    mounts = {"/var/lib/mysql": _owned(tmp_path / "data", 999), "/run/mysqld": _owned(tmp_path / "run", 999)}
+    env = {"POD_NAME": "mariadb-server-0", "POD_IP": "127.0.0.1", "WSREP_PORT": "4567"}
+    env |= {f"MYSQL_DB{who}_{what}": value for who, name in (("ADMIN", "root"), ("SST", "sst"), ("AUDIT", "audit"))
+            for what, value in (("USERNAME", name), ("PASSWORD", "word"))}  # fmt: skip
+    said = _run(
+        image("mariadb"), _GALERA, uid=999, mounts={**mounts, "/mnt": tmp_path, "/etc/mysql": tmp_path / "etc"}, env=env
+    )
+    made, crashed, chosen, again = (dict(re.findall(r"^(\w+)\s+(\S+)$", part, re.M)) for part in said.split("== ")[1:])
+    first, second = made["begins"].split(":")[0], chosen["begins"].split(":")[0]
+    assert made["holds"] == "00000000-0000-0000-0000-000000000000:-1", said
+    assert [each["wsrep_cluster_state_uuid"] for each in (made, crashed, chosen, again)] == [
+        first,
+        first,
+        second,
+        second,
+    ]
+    assert first != second
+    assert made["cluster"] == first
+    assert "cluster" not in crashed, "only a database that is new is recorded by this step"
+    assert [each["rows"] for each in (made, crashed, chosen, again)] == ["1", "2", "3", "4"]
+    assert crashed["holds"].startswith(f"{first}:")
+    assert again["holds"].startswith(f"{second}:")
 
 
 def test_rabbitmq_starts_with_the_plugins_of_the_charts_and_logs_to_its_output(

@@ -1,4 +1,4 @@
-"""When a Galera member may form a cluster, and what it makes of the data it holds (H2)."""
+"""What a Galera member decides at its start, and what it makes of the data it holds (H2)."""
 
 from __future__ import annotations
 
@@ -10,90 +10,49 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from .conftest import script
 
 start = script("mariadb/files/start.py")
-data, election, shared = (sys.modules[name] for name in ("galera_data", "galera_election", "shared_object"))
+data, states, shared = (sys.modules[name] for name in ("galera_data", "galera_state", "shared_object"))
 UUID = "9fcd4f8d-e562-11f1-8455-1f2dc3171a73"
 OTHER = "11111111-e562-11f1-8455-1f2dc3171a73"
+NOTHING = states.Position()
 
 
 def held(seqno: int = -1, uuid: str = UUID) -> Any:
-    return election.Position(uuid, seqno)
+    return states.Position(uuid, seqno)
 
 
 def pod(ordinal: int) -> str:
     return f"mariadb-server-{ordinal}"
 
 
-def test_a_new_cluster_is_formed_by_the_first_member_alone() -> None:
-    positions = {pod(n): election.Position() for n in (2, 0, 1)}
-    assert election.elect(positions, members=3) == pod(0)
-
-
-def test_nobody_forms_a_cluster_while_a_member_has_not_been_heard() -> None:
-    assert election.elect({pod(0): held(5), pod(1): held(9)}, members=3) is None
-
-
-def test_the_member_with_the_newest_transaction_forms_the_cluster() -> None:
-    assert election.elect({pod(0): held(5), pod(1): held(9), pod(2): held(7)}, members=3) == pod(1)
-
-
-def test_among_equals_the_lowest_ordinal_forms_the_cluster() -> None:
-    assert election.elect({pod(n): held(9) for n in (10, 2, 3)}, members=3) == pod(2)
-
-
-def test_a_member_that_lost_its_volume_never_forms_the_cluster_over_one_that_has_data() -> None:
-    positions = {pod(0): election.Position(), pod(1): held(0), pod(2): held(-1)}
-    assert election.elect(positions, members=3) == pod(1)
-    assert election.elect({pod(0): election.Position(), pod(1): held(-1)}, members=2) == pod(1)
-
-
-def test_data_of_two_clusters_is_refused_with_both_names() -> None:
-    with pytest.raises(election.RefusedError, match=f"{OTHER}, {UUID}"):
-        election.elect({pod(0): held(5), pod(1): held(5, OTHER)}, members=2)
-
-
-def test_an_operators_word_settles_it_as_soon_as_that_member_waits() -> None:
-    positions = {pod(0): held(5), pod(1): held(5, OTHER)}
-    assert election.elect(positions, members=3, form_from=pod(1)) == pod(1)
-    assert election.elect(positions, members=3, form_from=pod(2)) is None
-
-
-@given(st.lists(st.integers(-1, 5), min_size=3, max_size=3))
-def test_whoever_is_chosen_nobody_holds_more(seqnos: list[int]) -> None:
-    positions = {pod(n): held(seqno) for n, seqno in enumerate(seqnos)}
-    chosen = election.elect(positions, members=3)
-    assert positions[chosen].seqno == max(seqnos)
-
-
-def test_a_report_seen_once_proves_nothing_and_one_that_stands_still_counts_as_away() -> None:
-    beats = election.Beats()
-    report = {"uuid": UUID, "seqno": 5, "beat": 1}
-    assert beats.waiting({pod(1): report}, now=0.0) == {}
-    assert beats.waiting({pod(1): {**report, "beat": 2}}, now=2.0) == {pod(1): held(5)}
-    assert beats.waiting({pod(1): {**report, "beat": 2}}, now=16.0) == {pod(1): held(5)}
-    assert beats.waiting({pod(1): {**report, "beat": 2}}, now=18.0) == {}
-
-
 class ConfigMaps:
     """As much of the API as members share one ConfigMap through."""
 
-    def __init__(self) -> None:
-        self.version, self.content = 1, dict[str, Any]()
+    def __init__(self, *, annotations: dict[str, str] | None = None, **content: str) -> None:
+        self.version, self.content = 1, dict[str, Any](content)
+        self.annotations = dict[str, Any](annotations or {})
+        self.down = False
 
     def call(self, method: str, _path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
+        if self.down:
+            raise OSError("no route to host")
         if method == "PATCH":
             assert body is not None
             if body["metadata"]["resourceVersion"] != str(self.version):
                 raise shared.urllib.error.HTTPError("", shared.CONFLICT, "conflict", None, None)
             self.version += 1
             self.content |= body["data"]
-        data = {key: value for key, value in self.content.items() if value is not None}
-        return {"metadata": {"resourceVersion": str(self.version)}, "data": data}
+            self.annotations |= body["metadata"].get("annotations", {})
+        data, notes = ({k: v for k, v in each.items() if v is not None} for each in (self.content, self.annotations))
+        return {"metadata": {"resourceVersion": str(self.version), "annotations": notes}, "data": data}
+
+    @property
+    def says(self) -> dict[str, str]:
+        """What it holds but for the members' reports."""
+        return {k: v for k, v in self.content.items() if v is not None and not k.startswith("member.")}
 
 
 def test_two_members_that_decide_on_the_same_state_cannot_both_claim() -> None:
@@ -109,7 +68,7 @@ def test_two_members_that_decide_on_the_same_state_cannot_both_claim() -> None:
 def test_grastate_is_read_as_galera_writes_it() -> None:
     text = f"# GALERA saved state\nversion: 2.1\nuuid:    {UUID}\nseqno:   42\nsafe_to_bootstrap: 1\n"
     assert data.parse_grastate(text) == held(42)
-    assert data.parse_grastate("") == election.Position()
+    assert data.parse_grastate("") == states.Position()
 
 
 def test_passwords_with_quotes_do_not_leave_their_string() -> None:
@@ -123,9 +82,11 @@ def test_a_database_half_made_is_not_taken_for_data(tmp_path: Path, monkeypatch:
     monkeypatch.setattr(data, "DATA", tmp_path)
     assert not data.has_data()
     (tmp_path / "mysql").mkdir()
-    assert data.has_data()
-    (tmp_path / ".installing").touch()
-    assert not data.has_data()
+    for left in (".installing", ".sst"):
+        assert data.has_data()
+        (tmp_path / left).touch()
+        assert not data.has_data()
+        (tmp_path / left).unlink()
 
 
 def test_members_join_the_ready_ones_by_address_and_keep_their_options_private(
@@ -171,11 +132,11 @@ def test_a_member_that_ended_in_order_knows_its_position_and_one_that_crashed_as
 
 
 def test_a_copy_of_the_data_that_was_cut_short_counts_as_nothing(directory: Path) -> None:
-    (directory / "grastate.dat").write_text(grastate(-1, uuid=election.NO_CLUSTER))
+    (directory / "grastate.dat").write_text(grastate(-1, uuid=states.NO_CLUSTER))
     (directory / "sst_in_progress").touch()
     assert data.position() == held(42), "a transfer that replaces nothing leaves the data whole"
     (directory / ".sst").mkdir()
-    assert data.position() == election.Position()
+    assert data.position() == states.Position()
 
 
 @pytest.mark.usefixtures("directory")
@@ -190,7 +151,9 @@ class BecameServer(Exception):  # noqa: N818 - it is no error
     """The process is the server now."""
 
 
-def become(decision: Any, position: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def become(
+    decision: Any, position: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, api: ConfigMaps | None = None
+) -> list[str]:
     """Return the server's arguments."""
     argv: list[list[str]] = []
 
@@ -200,10 +163,11 @@ def become(decision: Any, position: Any, tmp_path: Path, monkeypatch: pytest.Mon
 
     monkeypatch.setattr(start.os, "execv", execv)
     monkeypatch.setattr(start, "MEMBER_FILE", tmp_path / "member.cnf")
+    monkeypatch.setattr(start, "PAUSE", 0.0)
     env = {"POD_NAME": pod(1), "POD_IP": "10.0.0.2", "WSREP_PORT": "4567"}
     env |= {"MYSQL_DBSST_USERNAME": "sst", "MYSQL_DBSST_PASSWORD": "word"}
     with pytest.raises(BecameServer):
-        start.become_server(env, decision, position)
+        start.become_server(env, decision, position, shared.SharedObject(api, collection="/c", name="n"))
     return argv[0][1:]
 
 
@@ -230,34 +194,116 @@ def test_a_joining_member_tells_galera_what_it_recovered_and_leaves_its_file_alo
     assert "gcomm://10.0.0.1:4567\n" in (tmp_path / "member.cnf").read_text()
 
 
-def decided(monkeypatch: pytest.MonkeyPatch, found: dict[str, Any], *, members: str = "3") -> Any:
-    """Return what member 1, which holds transaction 5, decides on ``found`` when nobody else runs."""
+@pytest.mark.usefixtures("directory")
+def test_a_database_counts_as_formed_once_it_is_made_and_before_its_server_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Cut short before, the next start makes it again; cut short after, the next start finds data of that id."""
+    api = ConfigMaps(outage="00c0ffee")
 
-    class Found:
-        def __init__(self, *_: Any, **__: Any) -> None: ...
+    def install() -> None:
+        assert "cluster" not in api.says
 
-        def read(self) -> dict[str, Any]:
-            return {"metadata": {"resourceVersion": "1"}, **found}
+    monkeypatch.setattr(data, "install", install)
+    begun = data.new_history()
+    become(start.Form(begun), NOTHING, tmp_path, monkeypatch, api=api)
+    assert api.says == {"cluster": begun.uuid, "formed-by": pod(1)}
+    assert data.position() == begun
 
-        def change(self, _read: dict[str, Any], _patch: dict[str, Any]) -> bool:
-            return True
 
-    monkeypatch.setattr(start, "Api", Found)
-    monkeypatch.setattr(start, "SharedObject", Found)
+def test_files_of_a_database_that_is_not_whole_are_not_built_upon(directory: Path) -> None:
+    (directory / "mysql").rmdir()
+    (directory / "ibdata1").touch()
+    with pytest.raises(SystemExit, match="holds InnoDB's files without the system tables"):
+        data.install()
+    assert [path.name for path in directory.iterdir()] == ["ibdata1"]
+
+
+class Ends(Exception):  # noqa: N818 - it is no error
+    """The test has seen enough."""
+
+
+def decided(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, api: ConfigMaps, *, holds: Any, members: int = 3, rounds: int = 3
+) -> Any:
+    """Return what member 1, or 0 of one, decides when nobody else runs; what it says last when it decides nothing."""
+    pauses = iter(range(rounds))
+
+    def sleep(_seconds: float) -> None:
+        if next(pauses, None) is None:
+            raise Ends
+
+    monkeypatch.setattr(start.time, "sleep", sleep)
     monkeypatch.setattr(start, "running_others", lambda **_: ())
-    env = {"MEMBERS": members, "POD_NAME": pod(1), "POD_IP": "10.0.0.2", "WSREP_PORT": "4567"}
-    env |= {"NAMESPACE": "n", "STATE_CONFIGMAP": "s", "DISCOVERY": "d"}
-    return start.decide(env, start.Position(UUID, 5))
+    monkeypatch.setattr(start, "WAITING", tmp_path / "waiting")
+    env = {"MEMBERS": str(members), "POD_NAME": pod(1 if members > 1 else 0), "POD_IP": "10.0.0.2", "DISCOVERY": "d"}
+    env |= {"WSREP_PORT": "4567", "NAMESPACE": "n", "STATE_CONFIGMAP": "s", "CLAIM": "mysql-data", "NODE": "control-1"}
+    try:
+        return start.decide(env, holds, shared.SharedObject(api, collection="/c", name="n"))
+    except Ends:
+        return (tmp_path / "waiting").read_text().rstrip()
 
 
-def test_whom_an_operator_chose_forms_a_new_cluster_since_others_may_hold_more(monkeypatch: pytest.MonkeyPatch) -> None:
+def outage(*, ends: float = states.CONSENT) -> dict[str, str]:
+    until = start.time.strftime("%Y-%m-%dT%H:%M:%SZ", start.time.gmtime(start.time.time() + ends))
+    return {"outage": "00c0ffee", "outage-until": until, "cluster": UUID}
+
+
+def test_whom_an_operator_chose_forms_a_new_cluster_since_others_may_hold_more(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     """Under the old id a member that is ahead would keep transactions the new cluster does not have."""
-    chosen = {"metadata": {"resourceVersion": "1", "annotations": {election.FORM_FROM: pod(1)}}}
-    assert decided(monkeypatch, chosen) == start.Form(start.Position())
+    api = ConfigMaps(annotations={states.FORM_FROM: f"{pod(1)}:00c0ffee"}, **outage())
+    formed = decided(monkeypatch, tmp_path, api, holds=held(5))
+    assert formed.history.seqno == 0
+    assert formed.history.uuid not in (UUID, states.NO_CLUSTER)
+    assert api.says == {"cluster": formed.history.uuid, "formed-by": pod(1)}
+    assert api.annotations == {states.FORM_FROM: None, states.NEW_DATABASE: None}
 
 
-def test_a_single_member_goes_on_with_its_own_history(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert decided(monkeypatch, {}, members="1") == start.Form(start.Position(UUID, 5))
+@pytest.mark.parametrize("ends", [0.0, states.CONSENT])
+def test_a_consent_that_is_over_forms_nothing_and_is_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str], ends: float
+) -> None:
+    word = "00c0ffee" if ends == 0.0 else "00decade"
+    api = ConfigMaps(annotations={states.FORM_FROM: f"{pod(1)}:{word}"}, **outage(ends=ends))
+    assert "waiting for word of mariadb-server-0, mariadb-server-2" in decided(
+        monkeypatch, tmp_path, api, holds=held(5)
+    )
+    assert f"ignored, since it does not name the outage {api.content['outage']}: " in capsys.readouterr().out
+    assert api.content["outage"] != word
+
+
+def test_a_single_member_goes_on_with_its_own_history_and_restores_a_lost_state(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    api = ConfigMaps()
+    assert decided(monkeypatch, tmp_path, api, holds=held(5), members=1) == start.Form(held(5))
+    assert api.says == {"cluster": UUID, "formed-by": pod(0)}
+
+
+def test_a_single_member_with_data_starts_without_the_api(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    api = ConfigMaps()
+    api.down = True
+    assert decided(monkeypatch, tmp_path, api, holds=held(5), members=1) == start.Form(held(5))
+    assert "no route to host" in decided(monkeypatch, tmp_path, api, holds=NOTHING, members=1)
+
+
+def test_a_single_member_that_lost_its_volume_names_volume_node_and_consent(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    api = ConfigMaps(cluster=UUID)
+    said = decided(monkeypatch, tmp_path, api, holds=NOTHING, members=1)
+    assert said == (
+        f"refused: no member holds a database, and cluster {UUID} was formed here; "
+        "here: volume claim mysql-data on node control-1, which holds nothing"
+    )
+    word = api.content["outage"]
+    assert f"annotate --overwrite configmap s {states.NEW_DATABASE}={word}\n" in capsys.readouterr().out
+    api.annotations[states.NEW_DATABASE] = word
+    formed = decided(monkeypatch, tmp_path, api, holds=NOTHING, members=1)
+    assert formed.history.seqno == 0
+    assert api.says["cluster"] == UUID, "the consent lasts until the new database is made"
 
 
 def test_a_ready_address_at_which_nobody_listens_is_not_joined(monkeypatch: pytest.MonkeyPatch) -> None:

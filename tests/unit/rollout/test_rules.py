@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +85,13 @@ CASES: list[tuple[str, Symptom, str, str, str]] = [
         "Galera without a quorum",
         log("pymysql.err.InternalError: (1047, 'WSREP has not yet prepared node for application use')"),
         "quorum", "database", "Pod/keystone-api-0",
+    ),
+    (
+        "database volume lost",
+        seen(reason="NotReady", events=(event(
+            "Unhealthy", "Readiness probe failed: refused: no member holds a database, and cluster 9fcd4f8d was formed "
+            "here; here: volume claim mysql-data on node control-1, which holds nothing"),)),
+        "database-lost", "database", "Pod/keystone-api-0",
     ),
     (
         "database down",
@@ -225,6 +233,12 @@ def test_running_while_tokens_fail_and_one_galera_pod_left_names_the_quorum() ->
     assert (diagnosis.rule, diagnosis.layer) == ("quorum", "database")
     assert diagnosis.object == "StatefulSet/mariadb-server"
     assert "suspect: the quorum" in diagnosis.what
+
+
+def test_the_log_of_a_container_that_runs_on_is_its_present_one() -> None:
+    symptom = seen(container="mariadb", log=("refused: no member holds a database",))
+    assert diagnose(symptom).next.endswith("logs keystone-api-0 --container mariadb")
+    assert diagnose(replace(symptom, exit_code=1)).next.endswith("--container mariadb --previous")
 
 
 def test_a_node_that_is_gone_explains_what_its_pods_say() -> None:

@@ -101,6 +101,20 @@ def test_the_galera_card_says_who_is_missing_and_why() -> None:
     assert not answers.ok
 
 
+class Waiting(Galera):
+    """Members 0 and 1 have not become servers yet: their start program says why."""
+
+    def execute(self, _namespace: str, pod: str, *argv: Any, **_: Any) -> Any:
+        if pod and argv[0][0] == "cat":
+            return Executed(code=0, stdout="refused: no member holds a database\n", stderr="")
+        return Executed(code=1, stdout="", stderr="ERROR 2002: Can't connect to local server through socket")
+
+
+def test_the_galera_card_says_what_a_member_waits_for() -> None:
+    quorum, *_ = mariadb.verify(context("mariadb", Waiting())).checks
+    assert "mariadb-server-1 (refused: no member holds a database)" in quorum.detail
+
+
 def test_a_member_that_copies_data_is_not_in_step() -> None:
     check = mariadb.judge_state({"a": galera("3", state="Donor/Desynced")}, owner="s")
     assert not check.ok

@@ -52,6 +52,14 @@ def test_an_api_can_always_bring_up_one_pod_more_than_there_are_hosts() -> None:
     assert keystone.values["pod"]["lifecycle"]["upgrades"]["deployments"]["rolling_update"]["max_unavailable"] == 0
 
 
+@pytest.mark.parametrize("site", ["lab", "lab-ha", "edge", "region"])
+def test_what_the_database_answers_is_on_disk(site: str) -> None:
+    """Members that lose their power together have nobody to copy the last second from."""
+    mariadb = next(release for release in plan_of(site).openstack.releases if release.name == "mariadb")
+    options = mariadb.values["conf"]["database"]["config_override"]
+    assert "innodb_flush_log_at_trx_commit=1\n" in options
+
+
 @pytest.mark.parametrize(("members", "stay"), [(1, 0), (3, 2), (5, 3)])
 def test_a_quorum_is_a_majority(members: int, stay: int) -> None:
     assert majority(members) == stay

@@ -37,7 +37,8 @@ def logs(symptom: Symptom) -> str:
     if kind != "Pod":
         return describe(symptom)
     container = f" --container {symptom.container}" if symptom.container else ""
-    return f"kubectl --namespace {symptom.namespace} logs {name}{container} --previous"
+    previous = "" if symptom.exit_code is None else " --previous"
+    return f"kubectl --namespace {symptom.namespace} logs {name}{container}{previous}"
 
 
 def said(symptom: Symptom, pattern: str) -> str:

@@ -103,6 +103,10 @@ RULES: tuple[Rule, ...] = (
     Rule("volume", ground.volume),
     Rule("dns-down", ground.dns),
     text_rule(
+        "database-lost", "database", r"refused: (no member holds a database|members hold data of )",
+        "no database is made or chosen without consent", next_=logs, patience=60.0,
+    ),
+    text_rule(
         "db-password", "credentials", r"access denied for user|\(1045,", "the database refuses the password",
         next_=f"ansible-playbook -i {SITE} groundup.cloud.openstack --tags verify", patience=120.0,
     ),
