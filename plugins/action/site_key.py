@@ -11,11 +11,10 @@ from ansible_collections.groundup.cloud.plugins.module_utils._base import files
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.module_utils._base.run import run
 from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import finish
-from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
+from ansible_collections.groundup.cloud.plugins.plugin_utils.contact.logins import site_key
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, load_site, make_plan
 
 ARGUMENTS = {"site_file": {"type": "path", "required": True}}
-KEY = "id_ed25519"
 
 
 class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
@@ -33,10 +32,10 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
 
 def converge(changes: Changes, plan: Plan) -> dict[str, Any]:
     """Make the key of the site when there is none, write the keys of its hosts, and return the action's result."""
-    directory = state_dir(plan.site) / "ssh"
+    directory = site_key(plan.site).parent
     if not directory.is_dir() and changes.add(f"make {directory}"):
         directory.mkdir(mode=0o700, parents=True)
-    key_pair(changes, directory / KEY, comment=f"groundup@{plan.site}")
+    key_pair(changes, site_key(plan.site), comment=f"groundup@{plan.site}")
     # Not known_hosts, which the layer that makes hosts fills.
     lines = [f"{_address(plan, host.address)} {host.host_key}\n" for host in plan.hosts.values() if host.host_key]
     files.place(

@@ -54,7 +54,14 @@ from ansible import context
 from ansible.errors import AnsibleParserError
 from ansible.plugins.inventory import BaseInventoryPlugin
 from ansible.template import trust_as_template
-from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.layers import ABSENT, LAYERS, REFUSED, groups_of
+from ansible_collections.groundup.cloud.plugins.plugin_utils.contact.logins import SITE_ARGS, site_key
+from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.layers import (
+    ABSENT,
+    FIRST_CONTACT,
+    LAYERS,
+    REFUSED,
+    groups_of,
+)
 from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.roles import ROLES
 from ansible_collections.groundup.cloud.plugins.plugin_utils.lifetime import end_workers_with_run
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
@@ -111,17 +118,18 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # ansible shi
             "groundup_site": site_vars(plan),
             "ansible_user": plan.access.user,
             "ansible_port": plan.access.port,
-            "ansible_ssh_private_key_file": str(state / "ssh" / "id_ed25519"),
+            "ansible_ssh_private_key_file": str(site_key(plan.site)),
             # A kept connection to a host that died must end by itself, not hold every later run for ever.
             "ansible_ssh_common_args": f'-o "UserKnownHostsFile={state}/ssh/known_hosts {state}/ssh/host_keys"'
-            " -o ServerAliveInterval=10 -o ServerAliveCountMax=6",
+            " -o StrictHostKeyChecking=yes -o ServerAliveInterval=10 -o ServerAliveCountMax=6",
+            "ansible_ssh_extra_args": SITE_ARGS,
             "groundup_dry_run": "{{ ansible_check_mode or 'check' in ansible_run_tags }}",
         }.items():
             everything.set_variable(name, _trusted(value, known))
         # Groups that plays run on must exist without machines; not provisioner_container: plays ask if it is defined.
         # Metal fills ABSENT in a dry run.
         named = {layer.group for layer in LAYERS.values()} - {"all", "localhost"}
-        for group in (*ROLES, *sorted(named), "provisioner_existing", ABSENT, REFUSED):
+        for group in (*ROLES, *sorted(named), "provisioner_existing", ABSENT, REFUSED, FIRST_CONTACT):
             inventory.add_group(group)
         for host in plan.hosts.values():
             place = (f"rack_{host.rack.replace('-', '_')}", f"provisioner_{host.provisioner}")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from .._base import files
 from .._base.changes import Changes
+from .._base.errors import GroundupError
 from .._base.run import run
 from .units import Unit
 
@@ -38,6 +39,13 @@ ClientAliveInterval 60
 ClientAliveCountMax 3
 """
 
+
+# At first contact: beside what sshd already does, so that no login ends before the site's key is known to work.
+FIRST_TEXT = """\
+# Written by groundup.cloud.
+AuthorizedKeysFile .ssh/authorized_keys {keys}/%u
+"""
+FIRST_ROOT = "PermitRootLogin prohibit-password\n"  # where root may not log in at all yet
 
 # What sshd must do in the end, whichever of its files says so; as `sshd -T` writes it.
 EFFECTIVE = {
@@ -84,10 +92,34 @@ def sshd(changes: Changes, user: str) -> None:
     unit.refreshed()
 
 
+def opened(changes: Changes, user: str) -> None:
+    """Have sshd read the site's keys, and let ``user`` in with one. Raises GroundupError."""
+    found = _settings()
+    closed = user == "root" and found.get("permitrootlogin") == "no"
+    if f"{KEYS}/%u" in found.get("authorizedkeysfile", "") and not closed:
+        return
+    unit = Unit(changes, "ssh.service", on_change="reload")
+    text = FIRST_TEXT.format(keys=KEYS) + (FIRST_ROOT if closed else "")
+    unit.place(SSHD, text, valid=lambda path: run(["/usr/sbin/sshd", "-t", "-f", str(path)]))
+    unit.refreshed()
+    if not changes.check and f"{KEYS}/%u" not in _settings().get("authorizedkeysfile", ""):
+        raise GroundupError(
+            f"sshd does not read {SSHD}",
+            where="/etc/ssh/sshd_config",
+            why="it says where the site's keys are; an earlier AuthorizedKeysFile wins, or nothing includes it",
+            remedy=f"write 'Include {SSHD.parent}/*.conf' as the first line of /etc/ssh/sshd_config there",
+        )
+
+
+def _settings() -> dict[str, str]:
+    """Return what sshd does in the end, whichever of its files says so."""
+    lines = (line.split(None, 1) for line in run(["/usr/sbin/sshd", "-T"]).splitlines())
+    return {words[0]: words[1] for words in lines if len(words) == 2}
+
+
 def sshd_faults(user: str) -> list[str]:
     """Return a line for each setting with which sshd lets in more than it should, whichever file it comes from."""
-    lines = (line.split(None, 1) for line in run(["/usr/sbin/sshd", "-T"]).splitlines())
-    found = {words[0]: words[1] for words in lines if len(words) == 2}
+    found = _settings()
     root = {"without-password", "prohibit-password", "no"} if user == "root" else {"no"}
     faults = [
         f"sshd: {name} is {found.get(name)}, not {value}"

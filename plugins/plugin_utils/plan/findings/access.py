@@ -18,8 +18,9 @@ def check(context: PlanContext) -> Iterator[Finding]:
     if strangers:
         yield warning("host-key-missing", "access.host_keys")(
             what=f"{len(strangers)} machines that are installed already have no host key written, {strangers[0]} first",
-            why="ssh refuses a host nobody vouches for, unless the controller's own known_hosts or a CA there does",
-            remedy="write access.host_keys.<machine>, from the machine's own /etc/ssh/ssh_host_ed25519_key.pub",
+            why="the first run shows their keys and stops, unless /etc/ssh/ssh_known_hosts of the controller has them",
+            remedy="write access.host_keys.<machine>, from the machine's own /etc/ssh/ssh_host_ed25519_key.pub; or run "
+            "the playbook groundup.cloud.contact, which shows all of them",
         )
     for name in keys:
         if name not in hosts:

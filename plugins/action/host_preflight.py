@@ -1,0 +1,161 @@
+"""Action of module groundup.cloud.host_preflight: finds the login that works, and examines the host over it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from ansible import constants, context
+from ansible.errors import AnsibleConnectionFailure, AnsibleError
+from ansible.plugins.action import ActionBase
+from ansible.plugins.loader import become_loader
+from ansible_collections.groundup.cloud.plugins.plugin_utils.contact import faults, host_keys
+from ansible_collections.groundup.cloud.plugins.plugin_utils.contact.logins import (
+    Login,
+    operator_logins,
+    site_login,
+)
+from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.layers import ABSENT, FIRST_CONTACT
+from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
+from ansible_collections.groundup.cloud.plugins.plugin_utils.verbs import dry_run
+
+MODULE = "groundup.cloud.host_preflight"
+CONSENT = "accept_host_keys"
+
+
+class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
+    """Reaches a host with the site's key, else with what the operator's ssh has.
+
+    A host that cannot be reached does not fail here: it is a line of the table over all hosts, and hides no other.
+    """
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Return the module's result, and under ``contact`` how the host was reached or why it was not."""
+        result: dict[str, Any] = super().run(tmp, task_vars)
+        self._variables = task_vars or {}
+        self._name = self._variables["inventory_hostname"]
+        self._tried: dict[str, str] = {}  # what ssh or sudo said, by login
+        self._key: host_keys.HostKey | None = None  # of a host whose key nobody confirmed
+        self._known: dict[str, Any] = {}  # option that makes ssh know it, in a dry run
+        if self._connection.transport != "ssh":
+            return result | self._module() | {"contact": _contact(self._connection.transport, placed=True)}
+        password = self._connection.get_option("password") or self._play_context.password
+        sudo_password = self._play_context.become_pass
+        site = site_login(self._variables)
+        found = self._examined(site)  # without passwords, which the site's login does not need
+        if found is None and self._said(site) == "host-key-unknown" and self._confirmed():
+            found = self._examined(site)
+        if found is not None and not self._known:
+            return result | found | {"contact": _contact(site.name, placed=True)}
+        login = site
+        if found is None:
+            for login in self._others(site, password, sudo_password):
+                found = self._examined(login, password=password, sudo_password=sudo_password)
+                if found is not None:
+                    break
+        if found is None:
+            return result | self._unreached()
+        login = replace(login, options={**login.options, **self._known})
+        return (
+            result
+            | found
+            | {
+                "contact": _contact(login.name, placed=login.name == site.name),
+                "add_host": {"host_name": self._name, "groups": [FIRST_CONTACT], "host_vars": login.variables()},
+            }
+        )
+
+    def _module(self) -> dict[str, Any]:
+        """Run the module over the connection as it is now."""
+        options = {name: value for name, value in self._task.args.items() if name != CONSENT}
+        found: dict[str, Any] = self._execute_module(MODULE, module_args=options, task_vars=self._variables)
+        return found
+
+    def _examined(
+        self, login: Login, *, password: str | None = None, sudo_password: str | None = None
+    ) -> dict[str, Any] | None:
+        """Return what the module says when ``login`` works; else keep why it does not."""
+        self._log_in_as(login, password, sudo_password)
+        try:
+            found = self._module()
+        except AnsibleError as error:
+            said = str(error)
+            if not isinstance(error, AnsibleConnectionFailure) and faults.kind_of(said) == "unreachable":
+                raise  # no matter of the login
+        else:
+            # Neither a result of the module nor a traceback of it: the shell or sudo ended before it began.
+            said = f"{found.get('msg', '')} {found.get('module_stderr', '')} {found.get('module_stdout', '')}"
+            if not ("module_stderr" in found and faults.kind_of(said) in faults.BEFORE_PYTHON):
+                return found
+        self._tried[login.name] = said
+        return None
+
+    def _log_in_as(self, login: Login, password: str | None, sudo_password: str | None) -> None:
+        connection = self._connection
+        for option, value in {**login.options, **self._known, "password": password}.items():
+            connection.set_option(option, value)
+        self._play_context.password = password or ""
+        self._play_context.become_pass = sudo_password or ""
+        if connection.become is None and login.user != "root":
+            become = become_loader.get("sudo")
+            become.set_options()
+            connection.set_become_plugin(become)
+        if connection.become is not None:
+            connection.become.set_option("become_pass", sudo_password)
+
+    def _said(self, login: Login) -> faults.Kind | None:
+        return faults.kind_of(self._tried[login.name]) if login.name in self._tried else None
+
+    def _others(self, site: Login, password: str | None, sudo_password: str | None) -> list[Login]:
+        """Return the operator's ways in, when the site's own login was refused and not merely unanswered."""
+        said = self._said(site)
+        if said not in ("denied", *faults.BEFORE_PYTHON) or said == "python-missing":
+            return []
+        named = context.CLIARGS.get("remote_user"), context.CLIARGS.get("private_key_file")
+        with_sudo = (
+            [replace(site, name=f"{site.name} and your password of sudo")] if said != "denied" and sudo_password else []
+        )
+        return with_sudo + operator_logins(
+            address=self._variables["ansible_host"],
+            port=self._variables["groundup_site"]["access"]["port"],
+            user=self._variables["groundup_site"]["access"]["user"],
+            wished=named[0],
+            key=named[1],
+            password=bool(password),
+        )
+
+    def _confirmed(self) -> bool:
+        """Have ssh know the host's key if the operator confirmed it; else keep it for the table."""
+        address, port = self._variables["ansible_host"], self._variables["groundup_site"]["access"]["port"]
+        predicts, path = self._predicts(), state_dir(self._variables["groundup_site"]["site"]) / "ssh" / "known_hosts"
+        if predicts:  # nothing of the site's is written: neither this nor what the site file confirms
+            path = Path(constants.DEFAULT_LOCAL_TMP) / f"known_hosts-{self._name}"
+        if predicts and (line := self._variables["groundup_host"]["host_key"]):
+            key = host_keys.HostKey.of(address, port, line)
+        else:
+            self._key = host_keys.scan(address, port, timeout=self._connection.get_option("timeout"))
+            if self._key is None or self._key.fingerprint not in host_keys.accepted(self._task.args.get(CONSENT)):
+                return False
+            key = self._key
+        host_keys.record(path, key)
+        if predicts:
+            common = self._connection.get_option("ssh_common_args")
+            self._known["ssh_common_args"] = common.replace("UserKnownHostsFile=", f"UserKnownHostsFile={path} ", 1)
+        return True
+
+    def _predicts(self) -> bool:
+        return dry_run(self._variables) or bool(self._task.check_mode)
+
+    def _unreached(self) -> dict[str, Any]:
+        address, port = self._variables["ansible_host"], self._variables["groundup_site"]["access"]["port"]
+        fault = faults.fault_of(self._name, f"{address}, port {port}", self._tried)
+        key = self._key.plain() if self._key and fault.kind == "host-key-unknown" else None
+        said: dict[str, Any] = {"contact": {"login": None, "placed": False, "fault": fault.plain(), "host_key": key}}
+        if self._predicts():
+            said["add_host"] = {"host_name": self._name, "groups": [ABSENT]}
+        return said
+
+
+def _contact(login: str, *, placed: bool) -> dict[str, Any]:
+    return {"login": login, "placed": placed, "fault": None, "host_key": None}

@@ -1,0 +1,76 @@
+#!/usr/bin/python
+"""Lets the controller in with the site's key."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: host_access
+short_description: Let the controller in with the site's key
+version_added: 0.1.0
+description:
+  - Makes the site's account with its sudo right, and puts keys into C(/etc/ssh/authorized_keys.d), which sshd then
+    reads beside the files of users. Every login that worked before still works; M(groundup.cloud.host_baseline) closes
+    sshd.
+  - Runs over the operator's own login, then closes that connection and verifies the login with the site's key. In check
+    mode, the tasks that follow keep the operator's login.
+options:
+  user:
+    description: Account the controller logs in as, with sudo.
+    type: str
+    default: root
+  authorized_keys:
+    description: Public ssh keys that may log in as O(user).
+    type: list
+    elements: str
+    required: true
+attributes:
+  diff_mode:
+    description: Shows every file.
+extends_documentation_fragment:
+  - groundup.cloud.attributes
+"""
+
+EXAMPLES = r"""
+- name: Place the site's key
+  groundup.cloud.host_access:
+    user: ops
+    authorized_keys: ["{{ lookup('groundup.cloud.state_file', 'ssh/id_ed25519.pub') }}"]
+"""
+
+RETURN = r"""
+changes:
+  description: What was done, or in check mode would be, a line each.
+  type: list
+  elements: str
+  returned: success
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
+from ansible_collections.groundup.cloud.plugins.module_utils._base.module import finish
+from ansible_collections.groundup.cloud.plugins.module_utils._host import access
+
+
+def main() -> None:
+    """Read the options, converge, report."""
+    module = AnsibleModule(
+        argument_spec={
+            "user": {"type": "str", "default": "root"},
+            "authorized_keys": {"type": "list", "elements": "str", "required": True, "no_log": False},
+        },
+        supports_check_mode=True,
+    )
+    changes = Changes(check=module.check_mode)
+    finish(module, lambda: converge(changes, **module.params), changes=changes)
+
+
+def converge(changes: Changes, *, user: str, authorized_keys: list[str]) -> dict[str, object]:
+    """Place account and keys, and return the module's result. Raises GroundupError."""
+    access.account(changes, user)
+    access.keys(changes, user, authorized_keys)
+    access.opened(changes, user)
+    return changes.result()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""First contact with a host that is installed already: whose login works, and which key the host shows."""

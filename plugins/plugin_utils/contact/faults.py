@@ -1,0 +1,141 @@
+"""What keeps a login from working: ssh's, sudo's and Python's words, as a fault with a remedy."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Literal
+
+from .host_keys import fingerprint
+
+Kind = Literal[
+    "host-key-unknown",
+    "host-key-changed",
+    "denied",
+    "unreachable",
+    "sudo-password",
+    "sudo-refused",
+    "sudo-missing",
+    "python-missing",
+]
+
+# What ends a task on the host before its Python begins.
+BEFORE_PYTHON: tuple[Kind, ...] = ("sudo-password", "sudo-refused", "sudo-missing", "python-missing")
+# First match counts: what is more precise comes first.
+_SIGNS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
+    ("host-key-changed", re.compile(r"REMOTE HOST IDENTIFICATION HAS CHANGED|is marked as revoked")),
+    (
+        "host-key-unknown",
+        re.compile(r"Host key verification failed|host key is known for"),
+    ),
+    ("sudo-missing", re.compile(r"sudo: (not found|command not found|No such file)")),
+    ("sudo-refused", re.compile(r"not in the sudoers file|not allowed to (run sudo|execute)|may not run sudo")),
+    ("sudo-password", re.compile(r"sudo password|sudo: a (terminal|password) is required|privilege escalation prompt")),
+    (
+        "python-missing",
+        re.compile(r"python3: (not found|No such file|command not found)|interpreter .* was not found"),
+    ),
+    ("denied", re.compile(r"Permission denied|Too many authentication failures|No supported authentication methods")),
+    ("unreachable", re.compile(r"")),
+)
+_WHY = "every layer reaches the host by ssh, becomes root there and runs Python"
+_FAULTS: dict[Kind, tuple[str, str]] = {  # what is wrong with the host, and what to do
+    "host-key-unknown": (
+        "shows an ssh key that nobody has confirmed",
+        "compare it on the host, then write it into access.host_keys of the site file",
+    ),
+    "host-key-changed": ("shows another ssh key than the known one", "find out why before you log in there"),
+    "denied": (
+        "refuses every login",
+        "name one that works: ssh-add your key, or --private-key FILE, -u ACCOUNT, or -k for a password",
+    ),
+    "unreachable": (
+        "cannot be reached by ssh",
+        "see that it runs, its address and access.port in the site file, and packet filters between",
+    ),
+    "sudo-password": (
+        "has a sudo that asks for a password",
+        "run with -K, which asks you for it once; was it asked, it was the wrong one",
+    ),
+    "sudo-refused": (
+        "does not let the account use sudo",
+        "adduser ACCOUNT sudo there, or log in as root: -u root",
+    ),
+    "sudo-missing": ("has no sudo", "apt-get install sudo there"),
+    "python-missing": ("has no /usr/bin/python3", "apt-get install python3 there"),
+}
+_SENT = re.compile(r"sent by the remote host is\s+(SHA256:[A-Za-z0-9+/]+)")
+_OFFENDING = re.compile(r"Offending \S+ key in (.+):(\d+)")
+# What ssh says beside the reason.
+_NOISE = re.compile(r"^(Warning: Permanently added|debug\d:|\*\* |Connection to \S+ closed)|^@+$|^\s*$")
+_PREFACE = re.compile(
+    r"^(Task failed: )?(Failed to connect to the host via ssh: |Data could not be sent to remote host \"[^\"]*\"\. "
+    r"Make sure this host can be reached over ssh: )"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """Why a host cannot be used, as the table shows it."""
+
+    kind: Kind
+    what: str
+    where: str
+    why: str
+    remedy: str
+
+    def plain(self) -> dict[str, str]:
+        """Return it as plain data."""
+        return asdict(self)
+
+
+def kind_of(said: str) -> Kind:
+    """Return what ``said`` by ssh, sudo or the host's shell means."""
+    return next(kind for kind, sign in _SIGNS if sign.search(said))
+
+
+def words(said: str) -> str:
+    """Return ``said`` on one line, without what is said beside the reason."""
+    lines = [line.strip() for line in _PREFACE.sub("", said.strip()).splitlines() if not _NOISE.match(line)]
+    return " ".join(lines)
+
+
+def fault_of(host: str, address: str, tried: Mapping[str, str]) -> Fault:
+    """Return the fault of ``host`` at ``address``, where each login of ``tried`` was told something.
+
+    The login that came furthest decides, else the last.
+    """
+    kinds = [kind_of(said) for said in tried.values()]
+    kind = next((kind for kind in kinds if kind not in ("denied", "unreachable")), kinds[-1])
+    where = f"{address}; " + "; ".join(f"{login}: {words(said)}" for login, said in tried.items())
+    what, remedy = _FAULTS[kind]
+    if kind == "host-key-changed" and (pair := changed("".join(tried.values()))):
+        shows, known, file = pair
+        return Fault(
+            kind=kind,
+            what=f"{host} shows the key {shows}, and not {known}",
+            where=f"{address}; {file}",
+            why="it was installed anew, or another machine answers at its address",
+            remedy=_renewed(host, file),
+        )
+    return Fault(kind=kind, what=f"{host} {what}", where=where, why=_WHY, remedy=remedy)
+
+
+def changed(said: str) -> tuple[str, str, str] | None:
+    """Return the fingerprint a host shows, the known one, and file:line of that, when ssh said so."""
+    sent, offending = _SENT.search(said), _OFFENDING.search(said)
+    if not sent or not offending:
+        return None
+    path, number = Path(offending[1]), int(offending[2])
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    fields = lines[number - 1].split() if number <= len(lines) else []
+    return sent[1], fingerprint(fields[2]) if len(fields) >= 3 else "the known one", f"{path}:{number}"
+
+
+def _renewed(host: str, file: str) -> str:
+    path, _, number = file.rpartition(":")
+    if Path(path).name == "host_keys":
+        return f"if you installed it anew, write its new key into access.host_keys.{host} of the site file"
+    return f"if you installed it anew, remove line {number} of {path} and run this again, which shows the new key"

@@ -1,0 +1,120 @@
+"""Keys that hosts show: read by ssh itself, told to the operator, never taken in silence."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import tempfile
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...module_utils._base.run import attempt
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostKey:
+    """The public key an sshd shows."""
+
+    address: str
+    port: int
+    type: str
+    key: str
+
+    @classmethod
+    def of(cls, address: str, port: int, entry: str) -> HostKey:
+        """Return the key that ``entry`` of access.host_keys writes."""
+        kind, _, key = entry.partition(" ")
+        return cls(address=address, port=port, type=kind, key=key)
+
+    @property
+    def fingerprint(self) -> str:
+        """As ssh-keygen -l prints it."""
+        return fingerprint(self.key)
+
+    @property
+    def line(self) -> str:
+        """Its line of a known_hosts file."""
+        name = self.address if self.port == 22 else f"[{self.address}]:{self.port}"
+        return f"{name} {self.type} {self.key}\n"
+
+    def plain(self) -> dict[str, str]:
+        """Return it as the table needs it."""
+        return {
+            "address": self.address,
+            "type": self.type,
+            "fingerprint": self.fingerprint,
+            "entry": f"{self.type} {self.key}",
+        }
+
+
+def fingerprint(key: str) -> str:
+    """Return the SHA256 fingerprint of a public key in base64."""
+    return "SHA256:" + base64.b64encode(hashlib.sha256(base64.b64decode(key)).digest()).decode().rstrip("=")
+
+
+def scan(address: str, port: int, *, timeout: int = 10) -> HostKey | None:
+    """Return the key that sshd at ``address`` shows, None when none answers.
+
+    Asked by ssh and not by ssh-keyscan: a jump host of the operator's ssh configuration is used. No login is tried.
+    """
+    with tempfile.TemporaryDirectory(prefix="groundup-") as room:
+        found = Path(room) / "known_hosts"
+        options = {
+            "UserKnownHostsFile": str(found),
+            "GlobalKnownHostsFile": "/dev/null",
+            "StrictHostKeyChecking": "accept-new",  # into that file of nobody else's
+            "HashKnownHosts": "no",
+            "UpdateHostKeys": "no",
+            "PreferredAuthentications": "none",
+            "BatchMode": "yes",
+            "ControlPath": "none",
+            "ConnectTimeout": str(timeout),
+        }
+        words = [word for name, value in options.items() for word in ("-o", f"{name}={value}")]
+        attempt(["ssh", *words, "-p", str(port), "--", address, "true"], timeout=2 * timeout + 10)
+        lines = found.read_text(encoding="utf-8").splitlines() if found.exists() else []
+    for fields in (line.split() for line in lines):
+        if len(fields) >= 3:
+            return HostKey(address=address, port=port, type=fields[1], key=fields[2])
+    return None
+
+
+def record(path: Path, key: HostKey) -> None:
+    """Add ``key`` to the known_hosts file ``path``. One write: other hosts of the run do the same."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with path.open("a", encoding="utf-8") as file:
+        file.write(key.line)
+
+
+def shown(keys: Mapping[str, Mapping[str, str]]) -> str:
+    """Return what the operator is asked about the unconfirmed ``keys`` (`HostKey.plain`), by host."""
+    rows = [("host", "address", "type", "fingerprint")]
+    rows += [(host, key["address"], key["type"], key["fingerprint"]) for host, key in keys.items()]
+    widths = [max(len(row[column]) for row in rows) for column in range(3)]
+    table = [
+        "  ".join((*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[3])) for row in rows
+    ]
+    entries = [f"    {host}: {key['entry']}" for host, key in keys.items()]
+    consent = ",".join(key["fingerprint"] for key in keys.values())
+    return "\n".join(
+        [
+            *table,
+            "",
+            "On each host, compare: ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub. Then write into the site file:",
+            "",
+            "access:",
+            "  host_keys:",
+            *entries,
+            "",
+            "or confirm them for this site with one run, which keeps them in its state directory:",
+            "",
+            f"  -e contact_accept_host_keys={consent}",
+        ]
+    )
+
+
+def accepted(given: object) -> frozenset[str]:
+    """Return the fingerprints an operator confirmed: a list, or a text with commas."""
+    words: Iterable[object] = given.split(",") if isinstance(given, str) else given if isinstance(given, list) else ()
+    return frozenset(str(word).strip().rstrip("=") for word in words if str(word).strip())

@@ -1,0 +1,96 @@
+"""Machines to be contacted, an operator with keys of their own, and a site file that names the machines."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import unpacked
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build.keys import keys
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.store import ArtifactStore
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock.model import load_lock
+from ansible_collections.groundup.cloud.tests.integration.commands import run
+from ansible_collections.groundup.cloud.tests.integration.contact.machine import PORT, USER, Machine
+
+IMAGE = "rootfs-plain-13"
+SITE = """\
+plugin: groundup.cloud.site
+site: contact
+domain: contact.test
+profile: edge
+networks:
+  management: {{cidr: 127.94.0.0/24, gateway: 127.94.0.1}}
+machines:
+  node: {{roles: [control, seed, worker], names: [node-1], machines: {{node-1: {{address: 127.94.0.11}}}}}}
+  worker: {{names: [node-2], machines: {{node-2: {{address: 127.94.0.12}}}}}}
+access:
+  port: {port}
+  user: {user}
+  host_keys: {{{host_keys}}}
+openstack: {{services: [keystone]}}
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Operator:
+    """A directory with what an operator has: site file, ssh key, state."""
+
+    home: Path
+
+    @property
+    def key(self) -> Path:
+        """Their private key."""
+        return self.home / "operator"
+
+    @property
+    def public_key(self) -> str:
+        """Its public half."""
+        return self.key.with_suffix(".pub").read_text().strip()
+
+    @property
+    def state(self) -> Path:
+        """What the project keeps of the site."""
+        return self.home / "state/contact"
+
+    def write_site(self, *, user: str = USER, **host_keys: str) -> None:
+        """Write the site file, with host keys by name (_ for -)."""
+        written = ", ".join(f"{name.replace('_', '-')}: {key}" for name, key in host_keys.items())
+        (self.home / "site.yml").write_text(SITE.format(port=PORT, user=user, host_keys=written))
+
+    def play(self, *arguments: str, playbook: str = "groundup.cloud.contact", **environment: str) -> str:
+        """Run the playbook and return its exit code and what it said, on lines of single blanks."""
+        own: dict[str, str | Path | None] = {"GROUNDUP_STATE": self.home / "state", "HOME": self.home}
+        own |= {"SSH_AUTH_SOCK": None, **environment}
+        done = run("ansible-playbook", "-i", self.home / "site.yml", playbook, *arguments, cwd=None, **own)
+        return f"exit {done.returncode}\n{done.stdout}{done.stderr}"
+
+
+@pytest.fixture
+def operator(tmp_path: Path) -> Operator:
+    """Return an operator with a new key."""
+    found = Operator(home=tmp_path)
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "operator", "-f", found.key], check=True)
+    return found
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Iterator[Callable[[int], Machine]]:
+    """Return a function that starts node-1, node-2 of the site."""
+    if os.geteuid() != 0:
+        pytest.skip("a machine in namespaces needs root")
+    lock = load_lock()
+    if ArtifactStore().find(lock.artifacts[IMAGE], keys(lock, lock.closure((IMAGE,)))[IMAGE]) is None:
+        pytest.skip(f"{IMAGE} is not built on this machine")
+    image, started = unpacked(IMAGE), list[Machine]()
+
+    def start(number: int) -> Machine:
+        started.append(Machine(f"127.94.0.{10 + number}", image=image, room=tmp_path / f"node-{number}"))
+        return started[-1]
+
+    yield start
+    for one in started:
+        one.end()
