@@ -31,7 +31,9 @@ from ansible.plugins.callback.default import CallbackModule as Default
 from ansible_collections.groundup.cloud.plugins.plugin_utils.progress import reminder
 
 _OURS = "groundup.cloud."
-_SPEAKING = tuple(_OURS + name for name in ("kubernetes_charts", "plan", "rollout", "supply", "supply_publish"))
+_SPEAKING = tuple(
+    _OURS + name for name in ("kubernetes_charts", "plan", "preflight_report", "rollout", "supply", "supply_publish")
+)
 # What Ansible adds to a result when a module died instead of failing: then everything matters.
 _DIED = ("module_stdout", "module_stderr")
 _SAID = ("msg", "failed", "changed", "exception", "warnings", "deprecations", "invocation")

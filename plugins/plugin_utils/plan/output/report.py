@@ -15,20 +15,30 @@ def table(findings: Sequence[Finding], *, width: int = 132) -> str:
     """Return ``findings`` as lines of at most ``width`` characters: severity and name, where, and what, why, remedy."""
     if not findings:
         return "no findings"
+    rows = [
+        ([finding.severity.upper(), finding.name], finding.where, [finding.what, finding.why, f"-> {finding.remedy}"])
+        for finding in findings
+    ]
+    return columns(("FINDING", "WHERE", "WHAT, WHY, REMEDY"), rows, end=summary(findings), width=width)
+
+
+def columns(
+    titles: tuple[str, str, str],
+    rows: Sequence[tuple[Sequence[str], Sequence[str], Sequence[str]]],
+    *,
+    end: str,
+    width: int = 132,
+) -> str:
+    """Return ``rows`` in three columns below ``titles``: each cell holds paragraphs, which are wrapped."""
     text = max(40, width - _NAME - _WHERE - 4)
-    lines = [f"{'FINDING':<{_NAME}}  {'WHERE':<{_WHERE}}  WHAT, WHY, REMEDY", "-" * width]
-    for finding in findings:
-        columns = (
-            _wrapped([finding.severity.upper(), finding.name], _NAME),
-            _wrapped(finding.where, _WHERE),
-            _wrapped([finding.what, finding.why, f"-> {finding.remedy}"], text),
-        )
+    lines = [f"{titles[0]:<{_NAME}}  {titles[1]:<{_WHERE}}  {titles[2]}", "-" * width]
+    for name, where, what in rows:
+        columns = (_wrapped(name, _NAME), _wrapped(where, _WHERE), _wrapped(what, text))
         lines += [""] if len(lines) > 2 else []
         for row in range(max(map(len, columns))):
             cells = [column[row] if row < len(column) else "" for column in columns]
             lines.append(f"{cells[0]:<{_NAME}}  {cells[1]:<{_WHERE}}  {cells[2]}".rstrip())
-    lines += ["-" * width, summary(findings)]
-    return "\n".join(lines)
+    return "\n".join([*lines, "-" * width, end])
 
 
 def defaults_text(values: Mapping[str, str]) -> str:

@@ -1,0 +1,38 @@
+"""Action of module groundup.cloud.preflight_report: judges all hosts together."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from ansible.plugins.action import ActionBase
+from ansible_collections.groundup.cloud.plugins.plugin_utils.preflight_report import lines, summary, table
+from ansible_collections.groundup.cloud.plugins.plugin_utils.verbs import dry_run
+
+ARGUMENTS = {
+    "hosts": {"type": "list", "elements": "str", "required": True},
+    "result": {"type": "str", "required": True},
+}
+
+
+class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
+    """Prints the table; fails when it has an error."""
+
+    _requires_connection = False
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Return the lines of the table."""
+        result: dict[str, Any] = super().run(tmp, task_vars)
+        _, arguments = self.validate_argument_spec(ARGUMENTS)
+        variables = task_vars or {}
+        hostvars = variables["hostvars"]
+        found = {host: hostvars[host].get(arguments["result"], {}) for host in arguments["hosts"]}
+        predicts = bool(dry_run(variables) or self._task.check_mode)
+        seen = lines(found, predicts=predicts)
+        said = summary(seen, hosts=len(found))
+        if seen:
+            self._display.display(table(seen, hosts=len(found)))
+        result |= {"changed": False, "lines": [asdict(one) for one in seen], "msg": said}
+        if any(one.severity == "error" for one in seen):
+            result |= {"failed": True, "msg": f"{said}. Nothing was changed on any host: correct this, then run again"}
+        return result

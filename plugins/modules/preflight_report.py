@@ -1,0 +1,49 @@
+# Documentation of the action plugin of the same name, which does the work on the controller.
+DOCUMENTATION = r"""
+module: preflight_report
+short_description: Judge what preflight found on all hosts
+version_added: 0.1.0
+description:
+  - Prints one table of the results of M(groundup.cloud.host_preflight), a line a fault, with the hosts that have it.
+  - Compares hosts with each other - one machine under several names, one machine-id or name on several machines.
+  - Fails when a line is an error. In a dry run a host that cannot be reached is a warning.
+options:
+  hosts:
+    description: Hosts to judge.
+    type: list
+    elements: str
+    required: true
+  result:
+    description: Name of the variable their result was registered under.
+    type: str
+    required: true
+extends_documentation_fragment: groundup.cloud.attributes.info
+"""
+
+EXAMPLES = r"""
+- name: Examine the host
+  groundup.cloud.host_preflight:
+    name: "{{ groundup_host.name }}"
+    site: "{{ groundup_site.site }}"
+  register: preflight_host
+
+- name: Judge all hosts
+  groundup.cloud.preflight_report:
+    hosts: "{{ ansible_play_hosts_all }}"
+    result: preflight_host
+  run_once: true
+"""
+
+RETURN = r"""
+lines:
+  description: The lines of the table, errors first.
+  type: list
+  elements: dict
+  returned: always
+  sample:
+    - check: swap
+      severity: error
+      what: swap is on
+      remedy: "turn it off: swapoff -a, and take it out of /etc/fstab"
+      hosts: {worker-1: /dev/sda2, worker-2: /dev/vda3}
+"""

@@ -1,0 +1,143 @@
+"""One table of what preflight found on all hosts: a line a fault, with every host that has it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from .plan.output.report import columns
+
+_NAMED, _PLACES = 8, 3  # hosts of a line that are named, and those whose own values are shown
+_ORDER = ("error", "warning")
+_NEW_IDENTITY = "rm -f /etc/machine-id /var/lib/dbus/machine-id; systemd-machine-id-setup; then restart"
+_UNNAMED = frozenset(("", "localhost", "debian"))  # what an installer calls every machine
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One fault, and the hosts that have it, each with what is its own about it."""
+
+    check: str
+    severity: str
+    what: str
+    remedy: str
+    hosts: dict[str, str] = field(compare=False)
+
+
+def lines(found: Mapping[str, Mapping[str, Any]], *, predicts: bool = False) -> list[Line]:
+    """Return what was ``found``, a module's result by host: errors first, then what most hosts have.
+
+    ``predicts``: in a dry run a host that cannot be reached is no error, later layers pass over it.
+    """
+    grouped: dict[tuple[str, str, str, str], dict[str, str]] = {}
+    for host, result in found.items():
+        for fault in _faults(host, result, predicts=predicts):
+            key = (fault["check"], fault["severity"], fault["what"], fault["remedy"])
+            grouped.setdefault(key, {})[host] = fault["where"]
+    made = [
+        Line(check=check, severity=severity, what=what, remedy=remedy, hosts=hosts)
+        for (check, severity, what, remedy), hosts in grouped.items()
+    ]
+    made += _collisions({host: result["facts"] for host, result in found.items() if result.get("facts")})
+    return sorted(made, key=lambda one: (_ORDER.index(one.severity), -len(one.hosts), one.check))
+
+
+def table(found: Sequence[Line], *, hosts: int) -> str:
+    """Return the lines as a table."""
+    rows = [
+        ([one.severity.upper(), one.check], [_named(one.hosts)], [one.what, *_places(one.hosts), f"-> {one.remedy}"])
+        for one in found
+    ]
+    return columns(("PREFLIGHT", "HOSTS", "WHAT, WHERE, REMEDY"), rows, end=summary(found, hosts=hosts))
+
+
+def summary(found: Sequence[Line], *, hosts: int) -> str:
+    """Return how many hosts have an error, how many a warning alone."""
+    wrong = {host for one in found if one.severity == "error" for host in one.hosts}
+    warned = {host for one in found for host in one.hosts} - wrong
+    said = [f"{len(wrong)} with errors"] if wrong else []
+    said += [f"{len(warned)} with warnings"] if warned else []
+    ready = hosts - len(wrong) - len(warned)
+    return f"{hosts} host{'s' if hosts != 1 else ''}: {', '.join([*said, f'{ready} without a fault'])}"
+
+
+def _faults(host: str, result: Mapping[str, Any], *, predicts: bool) -> Iterable[Mapping[str, str]]:
+    contact = (result.get("contact") or {}).get("fault")
+    if contact:
+        where = contact["where"]
+        yield {
+            "check": "contact",
+            "severity": "warning" if predicts else "error",
+            "what": contact["what"].removeprefix(f"{host} "),
+            "where": where,
+            "remedy": contact["remedy"],
+        }
+    elif "faults" in result:
+        yield from result["faults"]
+    else:
+        said = result.get("msg") or result.get("module_stderr") or result.get("exception") or "no result"
+        yield {
+            "check": "contact",
+            "severity": "error",
+            "what": "could not be examined",
+            "where": " ".join(str(said).split())[-400:],
+            "remedy": "see the error above; -vvv shows all of it",
+        }
+
+
+def _collisions(facts: Mapping[str, Mapping[str, Any]]) -> Iterable[Line]:
+    """Yield machines that are one, or take each other's identity (only all hosts together show it)."""
+    for identity, hosts in _shared(facts, "machine_id").items():
+        same = set.intersection(*(set(facts[host]["macs"]) for host in hosts))
+        macs = f"machine-id {identity}" + (f", {min(same)}" if same else "")
+        yield Line(
+            check="names",
+            severity="error",
+            what="several names lead to one machine" if same else "several machines have one machine-id",
+            remedy="correct their addresses in the site file" if same else f"on all but one: {_NEW_IDENTITY}",
+            hosts=dict.fromkeys(hosts, macs),
+        )
+    for name, hosts in _shared(facts, "hostname").items():
+        if name not in _UNNAMED:
+            yield Line(
+                check="names",
+                severity="warning",
+                what=f"several machines call themselves {name}",
+                remedy="see that each address leads to the machine you mean; the host layer gives each its own name",
+                hosts={host: ", ".join(facts[host]["macs"][:1]) for host in hosts},
+            )
+    crossed = {
+        host: f"it is {fact['hostname']}"
+        for host, fact in facts.items()
+        if fact["hostname"] != host and fact["hostname"] in facts
+    }
+    if crossed:
+        yield Line(
+            check="names",
+            severity="warning",
+            what="a machine has the name of another one of this site",
+            remedy="see that the site file has the right addresses; the host layer renames the machine",
+            hosts=crossed,
+        )
+
+
+def _shared(facts: Mapping[str, Mapping[str, Any]], name: str) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for host, fact in facts.items():
+        if fact[name]:
+            found.setdefault(fact[name], []).append(host)
+    return {value: hosts for value, hosts in found.items() if len(hosts) > 1}
+
+
+def _named(hosts: Mapping[str, str]) -> str:
+    more = f" and {len(hosts) - _NAMED} more" if len(hosts) > _NAMED else ""
+    return ", ".join(list(hosts)[:_NAMED]) + more
+
+
+def _places(hosts: Mapping[str, str]) -> list[str]:
+    different = dict.fromkeys(hosts.values())
+    if len(different) == 1:
+        return [one for one in different if one]
+    shown = [f"{host}: {where}" for host, where in list(hosts.items())[:_PLACES]]
+    return [*shown, f"and on {len(hosts) - _PLACES} more hosts" if len(hosts) > _PLACES else ""][: len(hosts)]

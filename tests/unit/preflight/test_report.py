@@ -1,0 +1,95 @@
+"""The table over all hosts: one line a fault, worst first, with its hosts and its remedy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible_collections.groundup.cloud.plugins.plugin_utils.preflight_report import lines, summary, table
+
+SWAP = {
+    "check": "swap", "severity": "error", "what": "swap is on", "where": "/dev/sda2", "remedy": "turn it off",
+}  # fmt: skip
+SMALL = {
+    "check": "hardware", "severity": "warning", "what": "2 of the 4 cores of small", "where": "/proc/cpuinfo",
+    "remedy": "use a larger machine",
+}  # fmt: skip
+
+
+def result(number: int, *faults: dict[str, str], **facts: Any) -> dict[str, Any]:
+    """Return what the module says of host ``number``."""
+    own = {"machine_id": f"{number:032x}", "hostname": f"worker-{number}", "macs": [f"52:54:00:00:00:{number:02x}"]}
+    return {"faults": list(faults), "passed": [], "facts": own | facts}
+
+
+def test_hosts_with_the_same_fault_share_a_line_and_errors_come_first() -> None:
+    found = lines(
+        {
+            "worker-1": result(1, SMALL, SWAP),
+            "worker-2": result(2, SMALL, SWAP | {"where": "/dev/vda3"}),
+            "worker-3": result(3, SMALL),
+        }
+    )
+    assert [(one.severity, one.check, list(one.hosts)) for one in found] == [
+        ("error", "swap", ["worker-1", "worker-2"]),
+        ("warning", "hardware", ["worker-1", "worker-2", "worker-3"]),
+    ]
+    text = table(found, hosts=4)
+    assert "worker-1: /dev/sda2" in text
+    assert "worker-2: /dev/vda3" in text
+    assert text.count("/proc/cpuinfo") == 1
+    assert text.index("ERROR") < text.index("WARNING")
+    assert "-> turn it off" in text
+    assert "4 hosts: 2 with errors, 1 with warnings, 1 without a fault" in text
+
+
+def test_a_fault_of_a_thousand_hosts_is_one_short_line() -> None:
+    found = lines({f"worker-{n}": result(n, SWAP | {"where": f"/dev/sd{n}"}) for n in range(1000)})
+    text = table(found, hosts=1000)
+    assert len(found) == 1
+    assert "and 992 more" in " ".join(text.split())
+    assert "and on 997 more hosts" in text
+    assert max(map(len, text.splitlines())) <= 132
+
+
+def test_good_hosts_are_counted() -> None:
+    assert lines({"worker-1": result(1)}) == []
+    assert summary([], hosts=1) == "1 host: 1 without a fault"
+
+
+def test_a_host_that_cannot_be_reached_is_a_line_with_what_ssh_said() -> None:
+    contact = {
+        "fault": {
+            "kind": "denied", "what": "worker-1 refuses every login", "where": "10.0.0.4, port 22; root: denied",
+            "why": "", "remedy": "ssh-add your key",
+        }
+    }  # fmt: skip
+    found = {"worker-1": {"contact": contact}}
+    (line,) = lines(found)
+    assert (line.severity, line.what, line.remedy) == ("error", "refuses every login", "ssh-add your key")
+    assert line.hosts == {"worker-1": "10.0.0.4, port 22; root: denied"}
+    assert [one.severity for one in lines(found, predicts=True)] == ["warning"], "later layers pass over it"
+
+
+def test_a_host_whose_module_died_is_an_error_and_never_forgotten() -> None:
+    (line,) = lines({"worker-1": {"failed": True, "msg": "MODULE FAILURE"}})
+    assert (line.severity, line.what, line.hosts) == ("error", "could not be examined", {"worker-1": "MODULE FAILURE"})
+    assert lines({"worker-1": {}})[0].severity == "error"
+
+
+def test_two_names_of_one_machine_are_told_from_two_machines_of_one_identity() -> None:
+    same, mac = {"machine_id": "ab" * 16}, {"macs": ["52:54:00:00:00:01"]}
+    (one,) = lines({"worker-1": result(1, **same, **mac), "worker-2": result(2, **same, **mac)})
+    assert (one.severity, one.what) == ("error", "several names lead to one machine")
+    assert "addresses" in one.remedy
+    (two,) = lines({"worker-1": result(1, **same), "worker-2": result(2, **same)})
+    assert (two.severity, two.what) == ("error", "several machines have one machine-id")
+    assert "systemd-machine-id-setup" in two.remedy
+
+
+def test_a_name_on_two_machines_or_on_the_wrong_one_is_a_warning() -> None:
+    found = lines({"worker-1": result(1, hostname="x"), "worker-2": result(2, hostname="x")})
+    assert [(one.severity, one.what) for one in found] == [("warning", "several machines call themselves x")]
+    found = lines({"worker-1": result(1, hostname="worker-2"), "worker-2": result(2, hostname="")})
+    assert [(one.severity, list(one.hosts)) for one in found] == [("warning", ["worker-1"])]
+    installer = {"hostname": "debian"}
+    assert lines({"worker-1": result(1, **installer), "worker-2": result(2, **installer)}) == []
