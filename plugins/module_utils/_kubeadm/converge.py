@@ -5,18 +5,17 @@ Every step looks before it acts, so that a run which was killed anywhere is fini
 
 from __future__ import annotations
 
-import shutil
 from contextlib import nullcontext
 
 from .._base.changes import Changes
 from .._base.errors import GroundupError
 from .._base.files import write_file
 from .._host import units
-from . import api_server, documents, images, renewal
+from . import api_server, data, documents, half_made, images, renewal
 from .files import KUBELET, prepare
 from .host import NodeHost
 from .members import add_ons, maintain
-from .refuse import refuse
+from .refuse import refuse, refuse_to_initialise
 from .result import NodeResult
 from .rolling_restart import wait_until_spared
 from .spec import JOIN_FILE, Join, Node
@@ -46,6 +45,8 @@ def converge(
     with nullcontext() if changes.check else host.alone():
         result = NodeResult(changes=changes)
         found = observe(host.paths)
+        if not found.blank:
+            data.refuse_missing(host.paths, host=node.name)
         result.membership = classify(found, node, expected_ca=expected_ca)
         if result.membership is Membership.MEMBER:
             refuse(node, host)
@@ -72,14 +73,18 @@ def _become_member(
     """Initialise or join, or fetch images until there is an invitation; return what the host is then."""
     changes, was = result.changes, result.membership
     initialise = node.initialise and expected_ca is None and join is None
+    if initialise:
+        refuse_to_initialise(found, node)
     if was is Membership.PARTIAL and (initialise or join):
         _reset(node, host, changes, found, initialise=initialise)
     if initialise:
         if _note(changes, "initialise the cluster", node, "blank"):
+            half_made.begin(host.paths, half_made.HalfMade(cluster=node.cluster.name, verb="init"))
             _init(host)
         _pull_later(node, host, changes)
     elif join:
         if _note(changes, "join the cluster", node, "blank"):
+            half_made.begin(host.paths, half_made.HalfMade(cluster=node.cluster.name, verb="join"))
             _join(node, host, join)
     else:
         result.joins = True
@@ -100,10 +105,13 @@ def _become_member(
             why="the kubelet has not been given its own certificate",
             remedy="see journalctl -u kubelet on the host; a re-run resets the half-made node and starts again",
         )
+    half_made.ended(host.paths)
+    data.keep(host.paths, changes, control=node.control)
     return found
 
 
 def _keep(node: Node, host: NodeHost, result: NodeResult, *, rolling_restart: bool) -> None:
+    data.keep(host.paths, result.changes, control=node.control)
     maintain(node, host, result.changes)
     result.certificates = renewal.remaining(host.paths)
     if node.control:
@@ -138,11 +146,11 @@ def _reset(node: Node, host: NodeHost, changes: Changes, found: ObservedState, *
         return
     paths = host.paths
     units.control("stop", KUBELET)
-    if (paths.etcd / "member").exists() and (initialise or "etcd" not in found.manifests):
-        # Nobody depends on these data, but data are not thrown away on the strength of an argument.
-        aside = paths.etcd.with_name("etcd.before-reset")
-        shutil.rmtree(aside, ignore_errors=True)
-        paths.etcd.rename(aside)
+    # Nobody depends on these data, but data are not thrown away on the strength of an argument. Those of a member that
+    # joined are a copy, which kubeadm removes with the member.
+    etcd = found.etcd_data and (initialise or "etcd" not in found.manifests)
+    kept = half_made.set_aside(paths, etcd=etcd, host=node.name)
+    changes.warnings.append(f"{node.name} was half made and is reset; set aside: {', '.join(map(str, kept))}")
     config = paths.site / "reset.yaml"
     write_file(config, documents.reset_config(node, leave_etcd=initialise).encode(), mode=0o600)
     host.run(

@@ -25,10 +25,12 @@ Documentation=https://kubernetes.io/docs/
 Wants=network-online.target containerd.service
 After=network-online.target containerd.service
 ConditionPathExists=/var/lib/kubelet/config.yaml
+RequiresMountsFor=/var/lib/kubelet /var/lib/etcd
 StartLimitIntervalSec=0
 
 [Service]
 EnvironmentFile=-/var/lib/kubelet/kubeadm-flags.env
+ExecStartPre=/usr/local/lib/groundup/data-in-place
 ExecStart=/usr/local/bin/kubelet \\
   --bootstrap-kubeconfig=/etc/kubernetes/bootstrap-kubelet.conf \\
   --kubeconfig=/etc/kubernetes/kubelet.conf \\

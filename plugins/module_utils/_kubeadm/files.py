@@ -10,7 +10,7 @@ from .._base.errors import GroundupError
 from .._base.files import link, place, read, write_file
 from .._base.wait import wait_until
 from .._host import units
-from . import documents, downloads
+from . import data, documents, downloads
 from .host import NodeHost
 from .spec import Node
 
@@ -45,6 +45,7 @@ def wanted(node: Node) -> tuple[File, ...]:
             text=documents.registry_hosts(node.registry, tls=node.registry_tls),
         ),
         File(path="/etc/crictl.yaml", text=documents.crictl_config()),
+        File(path=data.SCRIPT, text=data.SCRIPT_TEXT, mode=0o755),
         File(path="/etc/systemd/system/kubelet.service", text=documents.KUBELET_UNIT, restarts=KUBELET),
         File(path=KUBELET_SETTINGS, text=documents.kubelet_settings(node), mode=0o600, restarts=KUBELET),
     ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .._base.changes import Changes
 from .._base.errors import GroundupError
-from . import api_server
+from . import api_server, half_made
 from .api import NodeApiError
 from .host import NodeHost
 from .spec import JOIN_FILE, Node
@@ -19,6 +19,8 @@ def maintain(node: Node, host: NodeHost, changes: Changes) -> None:
     if leftovers and changes.add("remove the bootstrap credential a killed join left"):
         for leftover in leftovers:
             leftover.unlink()
+    if half_made.begun(paths) and changes.add("remove the mark a killed init or join left"):
+        half_made.ended(paths)
     if node.control:
         for name in KUBECONFIGS:
             if not (paths.kubernetes / name).exists() and changes.add(f"make {name} again"):

@@ -8,9 +8,10 @@ from contextlib import suppress
 from .._base import yaml_text
 from .._base.errors import GroundupError
 from .._base.files import read
-from . import api_server, documents, static_pods
+from . import api_server, documents, half_made, static_pods
 from .host import NodeHost
 from .spec import ClusterSettings, Node, Paths
+from .state import ObservedState
 
 # Of Kubernetes itself: what a vendor or a site hangs on it (1.36.3+corp.1, v1.36.3-corp.1) is no other version.
 VERSION = re.compile(r"\bv(\d+\.\d+\.\d+(?:-(?:alpha|beta|rc)\.\d+)?)")
@@ -28,6 +29,18 @@ def refuse(node: Node, host: NodeHost) -> None:
     refuse_cluster(node.cluster, node.name, host)
     if node.control:
         _encryption(node, host.paths)
+
+
+def refuse_to_initialise(found: ObservedState, node: Node) -> None:
+    """Refuse a new cluster on a host that was about to join one. Raises GroundupError."""
+    if found.begun and found.begun.verb == "join":
+        raise GroundupError(
+            f"{node.name} was joining the cluster {found.begun.cluster}, and no control host has that cluster now",
+            where=f"host {node.name} ({node.address}), /etc/kubernetes/site/{half_made.FILE}",
+            why="a cluster that could be joined exists somewhere; a second one is never made beside it",
+            remedy="bring a control host of that cluster back; if it is gone for good, run kubeadm reset on "
+            f"{node.name} and remove the file named above",
+        )
 
 
 def refuse_cluster(cluster: ClusterSettings, name: str, host: NodeHost) -> None:

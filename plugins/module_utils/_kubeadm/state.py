@@ -1,9 +1,9 @@
-"""What a host is to the cluster, recognised from what kubeadm and the kubelet left on it: there are no marker files.
+"""What a host is to the cluster, recognised from what kubeadm and the kubelet left on it.
 
 An init or join came to its end when ``kubelet.conf`` names the kubelet's own rotating certificate. ``kubeadm init``
 writes that in its phase kubelet-finalize, after every phase another node depends on; on a joining host the kubelet
 writes it once the cluster has signed its certificate, on a control host only after its etcd has joined. Before that,
-nobody relies on the host, and it may be reset.
+nobody relies on the host, and it may be reset, if a run of ours began it (`half_made`). Anything else is refused.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from enum import Enum
 from .._base.errors import GroundupError
 from .._base.files import read
 from . import certificates
+from .half_made import HalfMade, begun
 from .kubeconfig import cluster_of, decoded, server_of
 from .spec import Node, Paths
 from .static_pods import STATIC
@@ -39,6 +40,8 @@ class ObservedState:
     rotating_certificate: bool
     manifests: frozenset[str]
     leftovers: bool  # anything else kubeadm leaves: keys, a kubelet configuration, etcd data
+    etcd_data: bool
+    begun: HalfMade | None  # the init or join that a run of ours began and that has not ended
 
     @property
     def ca_fingerprint(self) -> str | None:
@@ -50,6 +53,16 @@ class ObservedState:
         """Say whether the host's init or join came to its end."""
         # By the text: a member whose file was damaged by hand since must not be reset.
         return self.rotating_certificate and ROTATING in self.kubeconfigs["kubelet.conf"]
+
+    @property
+    def blank(self) -> bool:
+        """Say whether nothing of Kubernetes is on the host."""
+        return not (any(self.kubeconfigs.values()) or self.leftovers or self.manifests or self.ca)
+
+    @property
+    def server(self) -> tuple[str, int] | None:
+        """Return host and port of the first API a kubeconfig names, or None."""
+        return next(filter(None, map(server_of, self.kubeconfigs.values())), None)
 
 
 def observe(paths: Paths) -> ObservedState:
@@ -65,18 +78,22 @@ def observe(paths: Paths) -> ObservedState:
         rotating_certificate=paths.at(ROTATING).exists(),
         manifests=frozenset(path.stem for path in (paths.kubernetes / "manifests").glob("*.yaml")),
         leftovers=any(place.exists() for place in (*places, paths.kubernetes / "super-admin.conf")),
+        etcd_data=(paths.etcd / "member").exists(),
+        begun=begun(paths),
     )
 
 
 def classify(found: ObservedState, node: Node, *, expected_ca: str | None) -> Membership:
     """Say what the host is to ``node``'s cluster, which is known by the SHA-256 of its CA, or by its endpoint.
 
-    Raises GroundupError for a host of another cluster, and for a member with another role.
+    Raises GroundupError for a host of another cluster or of none that can be told, for leftovers that no run of ours
+    made, and for a member with another role.
     """
-    if not (any(found.kubeconfigs.values()) or found.leftovers or found.manifests or found.ca):
+    if found.blank:
         return Membership.BLANK
     _refuse_foreign(found, node, expected_ca)
     if not found.finished:
+        _refuse_leftovers(found, node)
         return Membership.PARTIAL
     is_control = bool(found.manifests & set(STATIC))
     if is_control != node.control:
@@ -91,25 +108,47 @@ def classify(found: ObservedState, node: Node, *, expected_ca: str | None) -> Me
 
 
 def _refuse_foreign(found: ObservedState, node: Node, expected_ca: str | None) -> None:
-    ca = found.ca_fingerprint
+    ca, server = found.ca_fingerprint, found.server
     if expected_ca and ca:
         if ca == expected_ca:
             return
         difference = f"its CA certificate has SHA-256 {ca[:16]}..., this cluster's has {expected_ca[:16]}..."
-    else:
-        server = next(filter(None, map(server_of, found.kubeconfigs.values())), None)
+    elif server:
         # A control host's kubelet speaks to the API server beside it.
-        ours = {
+        if server in {
             (node.cluster.endpoint_name, node.cluster.endpoint_port),
             (node.cluster.endpoint_address, node.cluster.endpoint_port),
             (node.address, node.cluster.api_port),
-        }
-        if server is None or server in ours:
+        }:
             return
         difference = f"it speaks to {server[0]}:{server[1]}, this cluster's endpoint is {node.cluster.endpoint}"
+    elif ca or found.begun or not found.finished:
+        return
+    else:
+        raise GroundupError(
+            f"{node.name} is a node, and nothing on it says of which cluster",
+            where=f"host {node.name} ({node.address}), /etc/kubernetes: pki/ca.crt and every kubeconfig are unreadable",
+            why="it may be a node, perhaps the last copy of etcd, of a cluster that is not this site's",
+            remedy="restore /etc/kubernetes/pki/ca.crt or kubelet.conf from a backup or another node",
+        )
     raise GroundupError(
         f"{node.name} belongs to another Kubernetes cluster: {difference}",
         where=f"host {node.name} ({node.address}), /etc/kubernetes",
         why="resetting it would take a node, perhaps the last copy of etcd, from a cluster that is not this site's",
         remedy="check the address in the site file; to take the host all the same, run kubeadm reset on it by hand",
+    )
+
+
+def _refuse_leftovers(found: ObservedState, node: Node) -> None:
+    """Refuse what would be reset and was not begun by a run of this site. Raises GroundupError."""
+    if found.begun and found.begun.cluster == node.cluster.name:
+        return
+    began = f"cluster {found.begun.cluster} began it" if found.begun else "no run of groundup.cloud began it"
+    data = ", etcd data among them" if found.etcd_data else ""
+    raise GroundupError(
+        f"{node.name} has leftovers of Kubernetes{data}, and {began}",
+        where=f"host {node.name} ({node.address}), /etc/kubernetes, /var/lib/kubelet, /var/lib/etcd",
+        why="the node would have to be reset; only what a run of this site left half made is, never what may be in use",
+        remedy="if it is a damaged node of this cluster, restore its kubelet.conf and kubelet certificate "
+        "(docs/kubernetes.md, Recovery by hand); if nothing on it is needed, run kubeadm reset on it by hand",
     )

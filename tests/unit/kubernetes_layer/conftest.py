@@ -13,7 +13,7 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.module_utils._host import units
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import converge
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import converge, half_made
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.host import NodeHost
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.result import NodeResult
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import ClusterSettings, Join, Node, Paths
@@ -202,6 +202,11 @@ def write(paths: Paths, path: str, text: str = "") -> None:
     target = paths.at(path)
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(text)
+
+
+def begin(paths: Paths, *, verb: half_made.Verb, cluster: str = "test") -> None:
+    """Leave the mark of a run that was killed while kubeadm was at work."""
+    half_made.begin(paths, half_made.HalfMade(cluster=cluster, verb=verb))
 
 
 def finish(paths: Paths, *, control: bool, ca: str, server: str = "https://kubernetes.test:6443") -> None:

@@ -5,16 +5,18 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import shutil
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import converge as steps
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import half_made
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.certificates import fingerprint, first_certificate
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Download, Join, Node, Paths
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.state import Membership
 
-from .conftest import KEY, KUBECONFIG, FakeHost, Seen, certificate, finish, make_node, pem, write
+from .conftest import KEY, KUBECONFIG, FakeHost, Seen, begin, certificate, finish, make_node, pem, write
 
 CA = pem(certificate())
 FINGERPRINT = fingerprint(first_certificate(CA) or b"")
@@ -141,15 +143,68 @@ def test_a_half_made_cluster_is_reset_then_made_and_its_data_are_put_aside(
     write(paths, "/etc/kubernetes/pki/ca.crt", CA)
     write(paths, "/etc/kubernetes/manifests/etcd.yaml")
     write(paths, "/var/lib/etcd/member/wal/0", "data")
+    begin(paths, verb="init")
     made = run(first, host)
     assert host.verbs() == ["kubeadm reset", "kubeadm init"]
     assert made.result.membership is Membership.MEMBER
-    assert (paths.root / "var/lib/etcd.before-reset/member/wal/0").read_text() == "data"
+    assert half_made.begun(paths) is None
+    assert [path.read_text() for path in paths.root.glob("var/lib/etcd.*.before-reset/member/wal/0")] == ["data"]
+    assert [path.read_text() for path in paths.root.glob("etc/kubernetes.*.before-reset/pki/ca.crt")] == [CA]
+    (warning,) = made.result.changes.warnings
+    assert "etc/kubernetes.2" in warning
+    assert "var/lib/etcd.2" in warning
+
+
+def test_what_was_set_aside_before_is_never_overwritten_and_does_not_fill_the_disk(paths: Paths) -> None:
+    for second in range(half_made.MOST):
+        write(paths, "/etc/kubernetes/admin.conf", str(second))
+        write(paths, "/var/lib/etcd/member/wal/0", str(second))
+        half_made.set_aside(paths, etcd=True, host="control-1", now=datetime(2026, 11, 22, 8, 0, second, tzinfo=UTC))
+    kept = sorted(paths.root.glob("var/lib/etcd.*.before-reset"))
+    assert kept[0].name == "etcd.20261122T080000Z.before-reset"
+    assert [(path / "member/wal/0").read_text() for path in kept] == ["0", "1", "2", "3", "4"]
+    write(paths, "/var/lib/etcd/member/wal/0", "5")
+    with pytest.raises(GroundupError, match=r"(?s)control-1 was reset 5 times before.*kubernetes\.20261122T080000Z"):
+        half_made.set_aside(paths, etcd=True, host="control-1")
+    assert paths.at("/var/lib/etcd/member/wal/0").read_text() == "5"
+
+
+def test_a_host_that_was_about_to_join_makes_no_cluster_of_its_own(first: Node, host: FakeHost, paths: Paths) -> None:
+    write(paths, "/var/lib/etcd/member/wal/0", "data")
+    begin(paths, verb="join")
+    with pytest.raises(GroundupError, match="control-1 was joining the cluster test"):
+        run(first, host)
+    assert host.verbs() == []
+    assert paths.at("/var/lib/etcd/member/wal/0").read_text() == "data"
+
+
+def test_what_no_run_of_ours_left_half_made_is_not_reset(worker: Node, host: FakeHost, paths: Paths) -> None:
+    """A member whose kubelet lost its certificate looks half made, too."""
+    finish(paths, control=False, ca=CA)
+    paths.at("/var/lib/kubelet/pki/kubelet-client-current.pem").unlink()
+    with pytest.raises(GroundupError, match=r"(?s)leftovers of Kubernetes, and no run of groundup\.cloud began it"):
+        run(worker, host, join=JOIN)
+    begin(paths, verb="join", cluster="elsewhere")
+    with pytest.raises(GroundupError, match="and cluster elsewhere began it"):
+        run(worker, host, join=JOIN)
+    assert host.verbs() == []
+
+
+def test_the_mark_of_a_run_that_was_killed_after_its_join_ended_is_removed(
+    worker: Node, host: FakeHost, paths: Paths
+) -> None:
+    finish(paths, control=False, ca=CA)
+    begin(paths, verb="join")
+    removal = "remove the mark a killed init or join left"
+    assert removal in run(worker, host, check=True).actions
+    assert removal in run(worker, host).actions
+    assert half_made.begun(paths) is None
 
 
 def test_a_half_joined_worker_is_reset_only_once_it_is_invited(worker: Node, host: FakeHost, paths: Paths) -> None:
     conf = KUBECONFIG.format(server="https://kubernetes.test:6443", credential="")
     write(paths, "/etc/kubernetes/bootstrap-kubelet.conf", conf)
+    begin(paths, verb="join")
     assert run(worker, host).result.joins
     assert "kubeadm reset" not in host.verbs()
     assert run(worker, host, join=JOIN).result.membership is Membership.MEMBER
@@ -179,6 +234,7 @@ def test_check_mode_says_what_would_be_done_and_touches_nothing(
 ) -> None:
     if state == "partial":
         write(paths, "/etc/kubernetes/pki/ca.crt", CA)
+        begin(paths, verb="init")
     if state == "member":
         run(first, host)
         write(paths, "/etc/containerd/config.toml", "changed by hand")

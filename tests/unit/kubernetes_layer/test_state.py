@@ -11,7 +11,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.certificat
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Paths
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.state import Membership, classify, observe
 
-from .conftest import KUBECONFIG, certificate, finish, make_node, pem, write
+from .conftest import KUBECONFIG, begin, certificate, finish, make_node, pem, write
 
 OURS, OTHER = pem(certificate()), pem(certificate())
 OUR_CA = fingerprint(first_certificate(OURS) or b"")
@@ -53,12 +53,16 @@ def test_a_finished_host_is_a_member_whether_or_not_the_controller_knows_the_ca(
 def test_whatever_a_killed_init_or_join_left_is_partial(paths: Paths, left: dict[str, str]) -> None:
     for path, text in left.items():
         write(paths, path, text)
+    with pytest.raises(GroundupError, match="control-1 has leftovers of Kubernetes"):
+        what_is(paths)
+    begin(paths, verb="init")
     assert what_is(paths) is Membership.PARTIAL
 
 
 def test_a_kubelet_conf_without_the_certificate_it_names_is_partial(paths: Paths) -> None:
     finish(paths, control=False, ca=OURS)
     paths.at("/var/lib/kubelet/pki/kubelet-client-current.pem").unlink()
+    begin(paths, verb="join")
     assert what_is(paths, control=False) is Membership.PARTIAL
 
 
@@ -67,6 +71,19 @@ def test_a_member_whose_kubelet_conf_was_damaged_by_hand_is_no_half_made_node(pa
     conf = paths.kubernetes / "kubelet.conf"
     conf.write_text(f"{conf.read_text()}\tno: yaml\n")
     assert what_is(paths, control=False) is Membership.MEMBER
+
+
+@pytest.mark.parametrize("control", [True, False])
+def test_a_node_of_which_nothing_says_whose_it_is_is_refused(paths: Paths, control: bool) -> None:
+    """Neither the CA nor a kubeconfig can be read: it may be a node of any cluster."""
+    finish(paths, control=control, ca="-----BEGIN CERT")
+    for conf in paths.kubernetes.glob("*.conf"):
+        conf.write_text(f"{conf.read_text()}\tno: yaml\n")
+    with pytest.raises(GroundupError, match="is a node, and nothing on it says of which cluster"):
+        what_is(paths, control=control)
+    paths.at("/var/lib/kubelet/pki/kubelet-client-current.pem").unlink()
+    with pytest.raises(GroundupError, match="has leftovers of Kubernetes"):
+        what_is(paths, control=control, expected_ca=OUR_CA)
 
 
 def test_a_control_hosts_kubelet_may_speak_to_the_api_server_beside_it(paths: Paths) -> None:
