@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from ansible.plugins.action import ActionBase
-from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.access import differs, keep, kubeconfig_path
+from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.access import (
+    check_cluster,
+    differs,
+    keep,
+    known_ca,
+    kubeconfig_path,
+)
 
 
 class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
@@ -14,11 +21,17 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         """Return the module's result without the kubeconfig's content."""
         result: dict[str, Any] = super().run(tmp, task_vars)
-        result |= self._execute_module(task_vars=task_vars)
-        content, site = result.pop("content", None), str(self._task.args["site"])
-        if content and not result.get("failed"):
-            write = differs if self._task.check_mode else keep
-            result["changed"] = bool(result.get("changed")) | write(site, content)
+        site, host = str(self._task.args["site"]), str(self._task.args["name"])
+        try:
+            arguments = {**self._task.args, "expected_ca": known_ca(site)}
+            result |= self._execute_module(module_args=arguments, task_vars=task_vars)
+            content = result.pop("content", None)
+            if content and not result.get("failed"):
+                check_cluster(site, content, host=host)
+                written = differs(site, content) if self._task.check_mode else keep(site, content, host=host)
+                result["changed"] = bool(result.get("changed")) | written
+        except (GroundupError, OSError) as error:
+            result |= {"failed": True, "msg": str(error)}
         result["kubeconfig"] = str(kubeconfig_path(site))
         if result.get("failed") and "module_stdout" not in result:
             # `no_log` hides why it failed, too, and without it -vvv shows the kubeconfig as the connection brings it.

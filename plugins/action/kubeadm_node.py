@@ -7,11 +7,11 @@ from typing import Any
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.access import load
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.access import known_ca
 
 
 class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
-    """Runs the module on the host with ``expected_ca`` from the site's kubeconfig."""
+    """Runs the module on the host with ``expected_ca`` as the controller recorded it."""
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         """Return the module's result."""
@@ -19,10 +19,8 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
         arguments = dict(self._task.args)
         if not arguments.get("expected_ca") and arguments.get("site"):
             try:
-                access = load(str(arguments["site"]))
+                arguments["expected_ca"] = known_ca(str(arguments["site"]))
             except GroundupError as error:
                 raise AnsibleActionFail(str(error)) from error
-            if access:
-                arguments["expected_ca"] = access.ca_fingerprint
         result |= self._execute_module(module_args=arguments, task_vars=task_vars)
         return result

@@ -39,6 +39,12 @@ options:
       - The plan's C(kubernetes). With it the host refuses the changes that M(groundup.cloud.kubeadm_node) refuses on
         every member, even when no other member is in the run.
     type: dict
+  expected_ca:
+    description:
+      - SHA-256 of the CA certificate of the site's cluster. With it a host without an admin kubeconfig is a failure, in
+        check mode too.
+      - The action plugin takes it from the site's state directory, and refuses a kubeconfig of another cluster.
+    type: str
 attributes:
   check_mode:
     description: Makes no token. Says whether the kubeconfig would change.
@@ -90,7 +96,7 @@ def hand_out(host: NodeHost, cluster: ClusterSettings | None, given: dict[str, A
     if cluster:
         # A run on new hosts alone asks no other member, and yet brings the whole cluster its objects.
         refuse_cluster(cluster, host.name, host)
-    text = admin_kubeconfig(host, server=given["server"], may_miss=check)
+    text = admin_kubeconfig(host, server=given["server"], may_miss=check, expected_ca=given["expected_ca"])
     join = None
     if waiting and text is not None and not check:
         join = asdict(invite(host, server=given["api"], control=given["control"]))
@@ -108,6 +114,7 @@ def main() -> None:
             "workers": {"type": "bool", "default": False},
             "control": {"type": "bool", "default": False},
             "cluster": {"type": "dict"},
+            "expected_ca": {"type": "str"},
         },
         supports_check_mode=True,
     )

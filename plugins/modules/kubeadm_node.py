@@ -10,8 +10,8 @@ version_added: 0.1.0
 description:
   - One call installs the node's programs by digest from the site's file server, configures containerd and the kubelet,
     and initialises the cluster on the first host, joins it on the others, or converges a member.
-  - Reads the host's state from kubeadm's own files, without markers, so the next run finishes a killed one. Resets and
-    repeats an init or join that did not finish.
+  - Reads the host's state from kubeadm's own files, so the next run finishes a killed one. Resets and repeats an init
+    or join that a run of this site began and that did not finish, and refuses other leftovers.
   - Refuses a host of another cluster, and never resets it.
   - Leaves a prepared host without O(join) with C(joins) true. M(groundup.cloud.kubeadm_access) makes the invitation.
   - Interrupts a control host's API only with O(rolling_restart). Refuses an upgrade of Kubernetes, and another key for
@@ -28,6 +28,12 @@ options:
     required: true
   initialise:
     description: Whether this host initialises the cluster when there is none.
+    type: bool
+    default: false
+  surveyed:
+    description:
+      - Whether every control host of the site was asked and none belongs to a cluster, as
+        M(groundup.cloud.kubeadm_cluster) found. Without it nothing is initialised.
     type: bool
     default: false
   address:
@@ -115,7 +121,7 @@ options:
   expected_ca:
     description:
       - SHA-256 of the CA certificate of an existing cluster, which is then never initialised again.
-      - The action plugin takes it from the kubeconfig in the site's state directory.
+      - The action plugin takes it from the record of the cluster or the kubeconfig in the site's state directory.
     type: str
   join:
     description: The invitation. With it a prepared host joins, and nothing else is checked.
@@ -207,6 +213,7 @@ ARGUMENT_SPEC = {
     "name": {"type": "str", "required": True},
     "role": {"type": "str", "choices": ["control", "worker"], "required": True},
     "initialise": {"type": "bool", "default": False},
+    "surveyed": {"type": "bool", "default": False},
     "address": {"type": "str", "required": True},
     "taints": {"type": "list", "elements": "str", "default": []},
     "site": {"type": "str", "required": True},
@@ -227,7 +234,7 @@ ARGUMENT_SPEC = {
 
 def node_of(parameters: dict[str, Any]) -> Node:
     """Turn the module's parameters into a node. Raises KeyError for a field that ``cluster`` lacks."""
-    same = ("name", "initialise", "address", "registry", "registry_tls", "sandbox_image", "encryption_key")
+    same = ("name", "initialise", "surveyed", "address", "registry", "registry_tls", "sandbox_image", "encryption_key")
     return Node(
         **{name: parameters[name] for name in same},
         control=parameters["role"] == "control",

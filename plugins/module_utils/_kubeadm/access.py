@@ -19,14 +19,24 @@ SIGNATURE_WAIT = 60.0  # seconds
 LIFE = "20m"  # long enough for the joins of one run, no longer
 
 
-def admin_kubeconfig(host: NodeHost, *, server: str, may_miss: bool) -> str | None:
+def admin_kubeconfig(host: NodeHost, *, server: str, may_miss: bool, expected_ca: str | None = None) -> str | None:
     """Return the admin kubeconfig with ``server`` (an https URL) in it.
 
-    None only with ``may_miss``, on a host that has none; else GroundupError.
+    None only with ``may_miss``, on a host that has none, of a site that has no cluster yet (``expected_ca``, the
+    SHA-256 of its CA); else GroundupError.
     """
     path = host.paths.kubernetes / "admin.conf"
     if path.exists():
         return host.admin(lambda text: with_server(text, server))
+    if expected_ca:
+        raise GroundupError(
+            f"the site has a cluster (CA {expected_ca[:16]}...), and no control host that answers belongs to it",
+            where=f"host {host.name}, {path}; on the controller cluster.json of the site's state directory",
+            why="no cluster is made anew where one existed: its data would be given up in silence",
+            remedy="bring a control host back with its disk, or restore etcd and /etc/kubernetes/pki from your backup "
+            "(docs/kubernetes.md, Recovery by hand); only if the cluster and all data in it are lost for good, move "
+            "cluster.json and kubeconfig away, and the next run makes a new, empty one",
+        )
     if may_miss:
         return None
     raise GroundupError(

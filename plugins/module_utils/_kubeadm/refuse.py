@@ -32,7 +32,17 @@ def refuse(node: Node, host: NodeHost) -> None:
 
 
 def refuse_to_initialise(found: ObservedState, node: Node) -> None:
-    """Refuse a new cluster on a host that was about to join one. Raises GroundupError."""
+    """Refuse a new cluster before all were asked for an old one, and on a host that was about to join one.
+
+    Raises GroundupError.
+    """
+    if not node.surveyed:
+        raise GroundupError(
+            f"{node.name} initialises no cluster: the control hosts of the site were not asked whether they have one",
+            where=f"host {node.name}, option surveyed of kubeadm_node",
+            why="a second cluster beside one that exists would take its name, its address and, in time, its hosts",
+            remedy="run the playbook groundup.cloud.kubernetes, which asks them",
+        )
     if found.begun and found.begun.verb == "join":
         raise GroundupError(
             f"{node.name} was joining the cluster {found.begun.cluster}, and no control host has that cluster now",

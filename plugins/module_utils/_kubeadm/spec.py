@@ -82,6 +82,7 @@ class Node:
     downloads: tuple[Download, ...]
     encryption_key: str | None  # base64 of 32 bytes; control hosts only
     registry_tls: bool = False
+    surveyed: bool = False  # every control host of the site was asked, and none belongs to a cluster
     later_images: tuple[str, ...] = ()  # pulled in the background from then on: what pods will run
     # By name: etcd, kube-apiserver, kube-controller-manager, kube-scheduler, coredns. kubeadm names what is not here.
     control_images: Mapping[str, str] = field(default_factory=dict)

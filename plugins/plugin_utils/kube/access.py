@@ -1,9 +1,13 @@
-"""The admin kubeconfig of a site on the controller."""
+"""The admin kubeconfig of a site on the controller, and the record of which cluster is the site's.
+
+The record stays when the kubeconfig is lost: another cluster is never taken for the site's, nor a new one made.
+"""
 
 from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import ssl
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -66,14 +70,68 @@ def kubeconfig_path(site: str) -> Path:
     return state_dir(site) / "kubeconfig"
 
 
-def keep(site: str, content: str) -> bool:
-    """Write the kubeconfig of ``site`` (mode 0600) unless the one kept serves; return whether it did."""
-    path = kubeconfig_path(site)
+def record_path(site: str) -> Path:
+    """Return where the controller notes which cluster is that of ``site``."""
+    return state_dir(site) / "cluster.json"
+
+
+def known_ca(site: str) -> str | None:
+    """Return the SHA-256 of the CA of the cluster of ``site``, None before there is one.
+
+    Raises GroundupError when record or kubeconfig is damaged, or they are of different clusters.
+    """
+    kept, path = load(site), record_path(site)
+    try:
+        recorded = str(json.loads(path.read_text(encoding="utf-8"))["ca"])
+    except FileNotFoundError:
+        return kept.ca_fingerprint if kept else None
+    except (ValueError, LookupError, TypeError) as error:
+        raise GroundupError(
+            f"the record of the cluster of site {site} is damaged: {error}",
+            where=str(path),
+            why="without it the controller cannot tell this cluster from another",
+            remedy="restore it from a backup, or move it away: it is written again from the kubeconfig",
+        ) from error
+    if kept and kept.ca_fingerprint != recorded:
+        raise _other(site, kept.ca_fingerprint, recorded, where=str(kubeconfig_path(site)))
+    return recorded
+
+
+def keep(site: str, content: str, *, host: str = "") -> bool:
+    """Write the kubeconfig of ``site`` (mode 0600) unless the one kept serves; return whether it did.
+
+    The first one makes the record. Raises GroundupError when it is of another cluster; ``host`` is where it is from.
+    """
+    path, ca = kubeconfig_path(site), check_cluster(site, content, host=host)
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    if ca and not record_path(site).exists():
+        record = {"ca": ca, "since": datetime.now(UTC).isoformat(timespec="seconds")}
+        write_file(record_path(site), (json.dumps(record) + "\n").encode(), mode=0o644)
     if not differs(site, content) and path.stat().st_mode & 0o777 == 0o600:
         return False
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     write_file(path, content.encode(), mode=0o600)
     return True
+
+
+def check_cluster(site: str, content: str, *, host: str) -> str | None:
+    """Return the CA of the cluster a kubeconfig is of, None of none. Raises GroundupError when it is not the site's."""
+    try:
+        ca = parse(content).ca_fingerprint
+    except ValueError:
+        return None
+    known = known_ca(site)
+    if known and ca != known:
+        raise _other(site, ca, known, where=f"host {host}, /etc/kubernetes/admin.conf")
+    return ca
+
+
+def _other(site: str, found: str, known: str, *, where: str) -> GroundupError:
+    return GroundupError(
+        f"this kubeconfig is of the cluster with the CA {found[:16]}..., that of site {site} has {known[:16]}...",
+        where=f"{where}; recorded in {record_path(site)}",
+        why="the run would go on in another cluster, and leave the site's to itself",
+        remedy="correct the addresses in the site file, or restore the state directory that belongs to this cluster",
+    )
 
 
 def differs(site: str, content: str) -> bool:

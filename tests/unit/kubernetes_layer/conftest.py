@@ -50,6 +50,7 @@ def make_node(*, control: bool = True, initialise: bool = False, address: str = 
         name="control-1" if control else "worker-1",
         control=control,
         initialise=initialise,
+        surveyed=initialise,
         address=address,
         taints=(),
         cluster=CLUSTER,

@@ -11,6 +11,9 @@ import yaml
 from ansible.plugins.action import ActionBase
 from ansible_collections.groundup.cloud.plugins.action.kubeadm_access import ActionModule
 
+from .conftest import certificate, pem
+from .test_kubeconfig import kubeconfig
+
 ROLE = Path(__file__).resolve().parents[3] / "roles/kubernetes"
 
 
@@ -48,3 +51,12 @@ def test_why_there_is_none_is_shown_though_the_task_is_not(answer: Any) -> None:
 def test_what_is_no_answer_of_the_module_is_not_shown(answer: Any) -> None:
     _, shown = answer({"failed": True, "msg": "MODULE FAILURE", "module_stdout": "token"})
     assert shown == []
+
+
+def test_a_kubeconfig_of_another_cluster_than_the_recorded_one_fails(answer: Any) -> None:
+    answer({"content": kubeconfig(pem(certificate()))})
+    result, shown = answer({"content": kubeconfig(pem(certificate())), "join": {"token": "secret"}})
+    assert result["failed"]
+    assert "this kubeconfig is of the cluster with the CA" in result["msg"]
+    assert "content" not in result
+    assert [line.partition(":")[0] for line in shown] == ["control-1"]

@@ -169,6 +169,12 @@ def test_what_was_set_aside_before_is_never_overwritten_and_does_not_fill_the_di
     assert paths.at("/var/lib/etcd/member/wal/0").read_text() == "5"
 
 
+def test_no_cluster_is_made_before_every_control_host_was_asked_for_one(first: Node, host: FakeHost) -> None:
+    with pytest.raises(GroundupError, match="were not asked whether they have one"):
+        run(dataclasses.replace(first, surveyed=False), host)
+    assert host.verbs() == []
+
+
 def test_a_host_that_was_about_to_join_makes_no_cluster_of_its_own(first: Node, host: FakeHost, paths: Paths) -> None:
     write(paths, "/var/lib/etcd/member/wal/0", "data")
     begin(paths, verb="join")

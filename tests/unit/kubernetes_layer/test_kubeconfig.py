@@ -61,13 +61,12 @@ def test_the_kubeconfig_of_another_control_host_of_the_cluster_is_no_better() ->
 
 
 @pytest.mark.usefixtures("_state")
-@pytest.mark.parametrize("fault", ["ends", "server", "cluster", "key"])
+@pytest.mark.parametrize("fault", ["ends", "server", "key"])
 def test_a_kubeconfig_that_does_not_serve_is_replaced(fault: str) -> None:
     ca = pem(certificate())
     kept = {
         "ends": admin_of(ca, days=29),
         "server": admin_of(ca, server="https://10.0.0.3:6443"),
-        "cluster": admin_of(pem(certificate())),
         "key": kubeconfig(ca, certificate=pem(certificate()), key="no key"),
     }[fault]
     access.keep("s", kept)
@@ -75,6 +74,44 @@ def test_a_kubeconfig_that_does_not_serve_is_replaced(fault: str) -> None:
     assert access.differs("s", fresh)
     assert access.keep("s", fresh)
     assert access.kubeconfig_path("s").read_text() == fresh
+
+
+@pytest.mark.usefixtures("_state")
+@pytest.mark.parametrize("lost", [True, False])
+def test_a_kubeconfig_of_another_cluster_never_takes_the_place_of_the_sites_own(lost: bool) -> None:
+    """Also when the one on the controller is lost: the record says which cluster is the site's."""
+    ours, other = pem(certificate()), pem(certificate())
+    access.keep("s", kept := admin_of(ours))
+    path = access.kubeconfig_path("s")
+    if lost:
+        path.unlink()
+    with pytest.raises(GroundupError, match=r"(?s)of the cluster with the CA .*that of site s has.*host control-2"):
+        access.keep("s", admin_of(other), host="control-2")
+    assert path.exists() != lost
+    assert access.keep("s", kept) == lost
+    assert path.read_text() == kept
+
+
+@pytest.mark.usefixtures("_state")
+def test_the_controller_knows_the_cluster_by_its_record_or_its_kubeconfig_and_refuses_two() -> None:
+    ca = certificate()
+    digest = hashlib.sha256(ca.public_bytes(serialization.Encoding.DER)).hexdigest()
+    assert access.known_ca("s") is None
+    access.keep("s", kubeconfig(pem(ca)))
+    record, path = access.record_path("s"), access.kubeconfig_path("s")
+    assert access.known_ca("s") == digest
+    path.unlink()
+    assert access.known_ca("s") == digest
+    path.write_text(kubeconfig(pem(ca)))
+    record.unlink()
+    assert access.known_ca("s") == digest, "a site from before there was a record"
+    access.keep("s", path.read_text())
+    path.write_text(kubeconfig(pem(certificate())))
+    with pytest.raises(GroundupError, match=r"(?s)that of site s has.*recorded in .*cluster\.json"):
+        access.known_ca("s")
+    record.write_text("{")
+    with pytest.raises(GroundupError, match="the record of the cluster of site s is damaged"):
+        access.known_ca("s")
 
 
 @pytest.mark.usefixtures("_state")

@@ -1,0 +1,46 @@
+#!/usr/bin/python
+"""Documentation of the action plugin of the same name."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: kubeadm_cluster
+short_description: Decide whether a site has a Kubernetes cluster
+version_added: 0.1.0
+description:
+  - Compares what every control host said (M(groundup.cloud.kubeadm_membership)) with what the controller knows.
+  - Fails when control hosts belong to different clusters, when they belong to another one than the controller knows,
+    and, where none belongs to a cluster, when one did not answer or has something of Kubernetes on it.
+options:
+  hosts:
+    description: The C(results) of a loop of M(groundup.cloud.kubeadm_membership) over all control hosts.
+    type: list
+    elements: dict
+    required: true
+  first:
+    description: Name of the host that would initialise the cluster.
+    type: str
+    required: true
+attributes:
+  diff_mode:
+    description: Nothing is changed.
+    support: none
+extends_documentation_fragment:
+  - groundup.cloud.attributes
+  - groundup.cloud.site
+"""
+
+EXAMPLES = r"""
+- name: Is there a cluster?
+  groundup.cloud.kubeadm_cluster:
+    site: "{{ groundup_site.site }}"
+    first: "{{ groundup_site.kubernetes.first_control }}"
+    hosts: "{{ survey.results }}"
+"""
+
+RETURN = r"""
+ca:
+  description: SHA-256 of the CA certificate of the site's cluster. Null when there is none, and one may be initialised.
+  type: str
+  returned: success
+"""

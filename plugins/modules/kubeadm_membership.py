@@ -1,0 +1,130 @@
+#!/usr/bin/python
+"""Which cluster a control host belongs to."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: kubeadm_membership
+short_description: Say which cluster a control host belongs to
+version_added: 0.1.0
+description:
+  - Reads what kubeadm and etcd left on the host, and the members its etcd knows. Changes nothing.
+  - Fails on a host of another cluster, and on leftovers that no run of this site made, as
+    M(groundup.cloud.kubeadm_node) does.
+options:
+  name:
+    description: Name of the host.
+    type: str
+    required: true
+  address:
+    description: Address of the host.
+    type: str
+    required: true
+  site:
+    description: Name of the site, which is the name of the cluster.
+    type: str
+    required: true
+  cluster:
+    description: The plan's C(kubernetes).
+    type: dict
+    required: true
+attributes:
+  diff_mode:
+    description: Nothing is changed.
+    support: none
+extends_documentation_fragment: groundup.cloud.attributes
+"""
+
+EXAMPLES = r"""
+- name: Ask a control host which cluster it belongs to
+  groundup.cloud.kubeadm_membership:
+    name: "{{ groundup_host.name }}"
+    address: "{{ groundup_host.address }}"
+    site: "{{ groundup_site.site }}"
+    cluster: "{{ groundup_site.kubernetes }}"
+"""
+
+RETURN = r"""
+membership:
+  description: What the host is, C(blank), C(partial) or C(member).
+  type: str
+  returned: success
+ca:
+  description: SHA-256 of the CA certificate on the host, or null.
+  type: str
+  returned: success
+etcd_data:
+  description: Whether the host has data of etcd.
+  type: bool
+  returned: success
+etcd:
+  description: Names of the members its etcd knows, empty when that does not answer.
+  type: list
+  elements: str
+  returned: success
+"""
+
+from typing import Any
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.module_utils._base.module import finish
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.api import NodeApiError
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.etcd import Etcd
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.host import NodeHost
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import ClusterSettings, Node
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.state import classify, observe
+
+
+def membership(host: NodeHost, node: Node) -> dict[str, Any]:
+    """Return what the host is to ``node``'s cluster. Raises GroundupError, OSError."""
+    found = observe(host.paths)
+    membership_ = classify(found, node, expected_ca=None)
+    try:
+        etcd = sorted(member.name for member in Etcd(host).members()) if found.etcd_data else []
+    except (GroundupError, NodeApiError):
+        etcd = []
+    return {
+        "changed": False,
+        "membership": membership_.value,
+        "ca": found.ca_fingerprint,
+        "etcd_data": found.etcd_data,
+        "etcd": etcd,
+    }
+
+
+def main() -> None:
+    """Run the module."""
+    module = AnsibleModule(
+        argument_spec={
+            "name": {"type": "str", "required": True},
+            "address": {"type": "str", "required": True},
+            "site": {"type": "str", "required": True},
+            "cluster": {"type": "dict", "required": True},
+        },
+        supports_check_mode=True,
+    )
+    given = module.params
+    try:
+        cluster = ClusterSettings.from_plan(given["site"], given["cluster"])
+    except KeyError as error:
+        module.fail_json(msg=f"the option cluster lacks {error}: give the plan's kubernetes as it is")
+    node = Node(
+        name=given["name"],
+        control=True,
+        initialise=False,
+        address=given["address"],
+        taints=(),
+        cluster=cluster,
+        registry="",
+        sandbox_image="",
+        images=(),
+        downloads=(),
+        encryption_key=None,
+    )
+    host = NodeHost(name=node.name)
+    finish(module, lambda: membership(host, node), host=f"host {host.name}")
+
+
+if __name__ == "__main__":
+    main()
