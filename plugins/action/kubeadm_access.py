@@ -6,6 +6,7 @@ from typing import Any
 
 from ansible.plugins.action import ActionBase
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube import run_lease
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.access import (
     check_cluster,
     differs,
@@ -23,6 +24,8 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
         result: dict[str, Any] = super().run(tmp, task_vars)
         site, host = str(self._task.args["site"]), str(self._task.args["name"])
         try:
+            if not self._task.check_mode:
+                run_lease.of_site(site)
             arguments = {**self._task.args, "expected_ca": known_ca(site)}
             result |= self._execute_module(module_args=arguments, task_vars=task_vars)
             content = result.pop("content", None)
@@ -30,6 +33,10 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
                 check_cluster(site, content, host=host)
                 written = differs(site, content) if self._task.check_mode else keep(site, content, host=host)
                 result["changed"] = bool(result.get("changed")) | written
+                if (
+                    written and not self._task.check_mode
+                ):  # the cluster is new here: nobody else brings it its first nodes
+                    run_lease.of_site(site)
         except (GroundupError, OSError) as error:
             result |= {"failed": True, "msg": str(error)}
         result["kubeconfig"] = str(kubeconfig_path(site))

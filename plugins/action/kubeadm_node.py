@@ -1,4 +1,4 @@
-"""Action of module groundup.cloud.kubeadm_node: adds which cluster the controller already knows."""
+"""Action of module groundup.cloud.kubeadm_node: adds which cluster the controller knows, and takes the run's lease."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube import run_lease
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.access import known_ca
 
 
@@ -17,10 +18,15 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
         """Return the module's result."""
         result: dict[str, Any] = super().run(tmp, task_vars)
         arguments = dict(self._task.args)
-        if not arguments.get("expected_ca") and arguments.get("site"):
-            try:
-                arguments["expected_ca"] = known_ca(str(arguments["site"]))
-            except GroundupError as error:
-                raise AnsibleActionFail(str(error)) from error
+        site, warnings = str(arguments.get("site") or ""), []
+        try:
+            if site and not arguments.get("expected_ca"):
+                arguments["expected_ca"] = known_ca(site)
+            if site and arguments.get("role") == "control" and not self._task.check_mode:
+                warnings = run_lease.of_site(site)
+        except GroundupError as error:
+            raise AnsibleActionFail(str(error)) from error
         result |= self._execute_module(module_args=arguments, task_vars=task_vars)
+        if warnings:
+            result["warnings"] = [*result.get("warnings", ()), *warnings]
         return result

@@ -8,6 +8,7 @@ from typing import Any
 from ansible.plugins.action import ActionBase
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import finish
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube import run_lease
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.access import kubeconfig_path
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Api
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.nodes import converge, new, wait_ready, wanted
@@ -41,4 +42,5 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
             converge(api, wants, changes, timeout=timeout)
             if not changes.check:
                 wait_ready(api, [want.name for want in wants], timeout=timeout)
+                run_lease.release(api)  # the last step that changes control hosts or who is a node
         return {"changed": bool(changes.done), "nodes": changes.done, "diff": changes.diffs}

@@ -10,6 +10,7 @@ import pytest
 import yaml
 from ansible.plugins.action import ActionBase
 from ansible_collections.groundup.cloud.plugins.action.kubeadm_access import ActionModule
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube import run_lease
 
 from .conftest import certificate, pem
 from .test_kubeconfig import kubeconfig
@@ -22,6 +23,7 @@ def answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Return a function that gives the action's result for what the module says, and what it shows."""
     monkeypatch.setenv("GROUNDUP_STATE", str(tmp_path))
     monkeypatch.setattr(ActionBase, "run", lambda *_, **__: {})
+    monkeypatch.setattr(run_lease, "of_site", lambda _: [])  # there is no cluster to ask
 
     def of(said: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
         shown: list[str] = []

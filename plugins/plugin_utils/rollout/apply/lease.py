@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import os
 import secrets
-import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from pathlib import Path
 
 from ...kube.client import Api, ApiError
+from ...kube.holder import abandoned, holder, identity
 from ...kube.types import Object, resource_path
 from ...process import InterruptedRunError
 from ..types import RolloutError
@@ -70,7 +69,7 @@ class _Lease:
         self._api, self._namespace, self._seconds, self._lost = api, namespace, seconds, lost
         self._collection = resource_path(_API, "leases", namespace=namespace)
         self._path = f"{self._collection}/{NAME}"
-        self._me = f"{_this_machine()}:{os.getpid()}:{_started(os.getpid())}:{secrets.token_hex(4)}"
+        self._me = f"{identity(os.getpid())}:{secrets.token_hex(4)}"
         self._patience = max(1.0, seconds * _REQUEST)  # with one request
         self.where = f"Lease/{NAME} in {namespace}"
         self.ended = threading.Event()
@@ -82,17 +81,17 @@ class _Lease:
         since = 0.0
         while True:
             found = self._api.find(self._path)
-            if found is None or self._is_free(found) or (found == seen and time.monotonic() - since > _lasts(found)):
+            if found is None or abandoned(found) or (found == seen and time.monotonic() - since > _lasts(found)):
                 if self._take(found):
                     return
                 seen = {}
             elif not seen:
-                say(f"{_holder(found)} holds {self.where}: waiting up to {_lasts(found):g} s whether it runs")
+                say(f"{holder(found)} holds {self.where}: waiting up to {_lasts(found):g} s whether it runs")
                 seen, since = found, time.monotonic()
             elif found != seen:
                 spec = found["spec"]
                 raise RolloutError(
-                    f"another rollout is under way: {_holder(found)}, since {spec.get('acquireTime')}",
+                    f"another rollout is under way: {holder(found)}, since {spec.get('acquireTime')}",
                     where=self.where,
                     why="two at once would undo each other's work",
                     remedy="wait for it, or end that process; its lease is free "
@@ -112,7 +111,7 @@ class _Lease:
                     self._write("PUT", self._path, found)
                     renewed, pause = begun, _RENEWED
                 else:
-                    self.trouble = f"{_holder(found)} has taken it"
+                    self.trouble = f"{holder(found)} has taken it"
             except ApiError as error:
                 pause = _REQUEST / 2
                 if error.status == _MISSING or time.monotonic() - renewed > self._seconds * _GIVEN_UP:
@@ -163,41 +162,9 @@ class _Lease:
         body = {**item, "apiVersion": _API, "kind": "Lease", "spec": {**item["spec"], **mine}}
         self._api.request(method, path, body=body, timeout=self._patience)
 
-    def _is_free(self, found: Object) -> bool:
-        machine, pid, started = _parts(found)
-        return not machine or (machine == _this_machine() and _started(int(pid)) != started)
-
-
-def _parts(lease: Object) -> tuple[str, str, str]:
-    """Return machine, process and its start of the holder; all empty when nobody holds it."""
-    identity = str((lease.get("spec") or {}).get("holderIdentity") or "")
-    parts = identity.rsplit(":", 3)
-    return (parts[0], parts[1], parts[2]) if len(parts) == 4 else (identity, "", "")
-
-
-def _holder(lease: Object) -> str:
-    machine, pid, _ = _parts(lease)
-    host = machine.partition("/")[0]
-    return f"process {pid} on {host}" if pid else host
-
 
 def _lasts(lease: Object) -> float:
     return float((lease.get("spec") or {}).get("leaseDurationSeconds") or 0)
-
-
-def _this_machine() -> str:
-    """Return what tells this machine, as it runs now, from any other: processes are compared on it alone."""
-    boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-    return f"{socket.gethostname()}/{boot}/{Path('/proc/self/ns/pid').stat().st_ino}"
-
-
-def _started(pid: int) -> str:
-    """Return when a process was started, in the kernel's ticks; "" when it is dead."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
-    except OSError:
-        return ""
-    return "" if fields[0] in "ZX" else fields[19]
 
 
 def _now() -> str:

@@ -1,0 +1,104 @@
+"""One run of the Kubernetes layer at a time, from any controller: a Lease in the cluster names the run.
+
+Every step of a run that works on control hosts renews it. It is free when the run gave it up, when its holder is a dead
+process of this same machine, or 15 minutes after its last step, by the API server's clock alone. Before there is a
+cluster, the lock of the first control host keeps two runs apart.
+"""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime, timedelta
+
+from ..errors import GroundupError
+from .access import kubeconfig_path
+from .client import Api, ApiError
+from .holder import abandoned, holder, identity
+from .types import Object, resource_path
+
+NAME, NAMESPACE = "groundup-kubernetes", "kube-system"
+LASTS = timedelta(minutes=15)  # longer than a join or a restart of one control host
+_API = "coordination.k8s.io/v1"
+_COLLECTION = resource_path(_API, "leases", namespace=NAMESPACE)
+_PATH = f"{_COLLECTION}/{NAME}"
+PATIENCE = 5.0  # seconds, with one request
+_ATTEMPTS = 5  # workers of one run renew at the same moment
+
+
+def of_site(site: str) -> list[str]:
+    """Take or renew the lease in the cluster of ``site``, if it has one, for the run that started this worker.
+
+    Returns a warning when the cluster cannot be asked, which this run may be about to mend. Raises GroundupError when
+    another run holds it.
+    """
+    kubeconfig = kubeconfig_path(site)
+    warning = hold(Api(kubeconfig, timeout=PATIENCE)) if kubeconfig.is_file() else ""
+    return [warning] if warning else []
+
+
+def hold(api: Api, *, run: int | None = None) -> str:
+    """Take or renew the lease for process ``run``, by default the parent of this one.
+
+    Returns why it could not be asked for, "" when it is held. Raises GroundupError when another run holds it.
+    """
+    me = identity(run or os.getppid())
+    for _ in range(_ATTEMPTS):
+        try:
+            found = api.find(_PATH)
+            ours = found is not None and found["spec"].get("holderIdentity") == me
+            if found is not None and not ours and not abandoned(found):
+                age = _age(api, found, me)
+                if age < LASTS:
+                    raise _busy(found, LASTS - age)
+            _write(api, found, me)
+        except ApiError as error:
+            if error.status not in {404, 409}:  # changed or removed meanwhile: look again
+                return f"the run does not hold {NAME}, because the cluster does not answer: {error.message}"
+        else:
+            return ""
+    return f"the run does not hold {NAME}: it changes all the time"
+
+
+def release(api: Api, *, run: int | None = None) -> None:
+    """Give the lease up, if it is this run's. A cluster that does not answer forgets it by itself."""
+    try:
+        found = api.find(_PATH)
+        if found and found["spec"].get("holderIdentity") == identity(run or os.getppid()):
+            api.delete(_PATH, body={"preconditions": {"resourceVersion": found["metadata"]["resourceVersion"]}})
+    except ApiError:
+        return
+
+
+def _write(api: Api, found: Object | None, me: str, *, dry_run: bool = False) -> Object:
+    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    kept = (found or {}).get("spec", {}) if (found or {}).get("spec", {}).get("holderIdentity") == me else {}
+    spec = {"acquireTime": now, **kept, "renewTime": now, "holderIdentity": me}
+    body = {
+        "apiVersion": _API,
+        "kind": "Lease",
+        # The resource version of what was found is the precondition.
+        "metadata": found["metadata"] if found else {"name": NAME},
+        "spec": {**spec, "leaseDurationSeconds": int(LASTS.total_seconds())},
+    }
+    query = {"dryRun": "All"} if dry_run else None
+    return api.request("PUT" if found else "POST", _PATH if found else _COLLECTION, body=body, query=query)
+
+
+def _age(api: Api, found: Object, me: str) -> timedelta:
+    """Return how long ago the lease was renewed: both times are the API server's."""
+    return _changed(_write(api, found, me, dry_run=True)) - _changed(found)
+
+
+def _changed(lease: Object) -> datetime:
+    times = [entry["time"] for entry in lease["metadata"].get("managedFields", ()) if "time" in entry]
+    return datetime.fromisoformat(max(times, default=lease["metadata"]["creationTimestamp"]))
+
+
+def _busy(found: Object, left: timedelta) -> GroundupError:
+    return GroundupError(
+        f"another run of the Kubernetes layer is under way: {holder(found)}, since {found['spec'].get('acquireTime')}",
+        where=f"Lease {NAMESPACE}/{NAME}",
+        why="two at once could take two control hosts away at the same time, or one the host that the other adds",
+        remedy=f"wait for it, or end that process; if it is dead, its lease is free in {left.total_seconds() / 60:.0f} "
+        f"minutes, or at once after kubectl -n {NAMESPACE} delete lease {NAME}",
+    )
