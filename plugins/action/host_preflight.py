@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -68,7 +69,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
 
     def _module(self) -> dict[str, Any]:
         """Run the module over the connection as it is now."""
-        options = {name: value for name, value in self._task.args.items() if name != CONSENT}
+        options = {**self._task.args, "controller_time": time.time()}
         found: dict[str, Any] = self._execute_module(MODULE, module_args=options, task_vars=self._variables)
         return found
 

@@ -6,6 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from ansible.plugins.action import ActionBase
+from ansible_collections.groundup.cloud.plugins.plugin_utils.contact.host_keys import shown
 from ansible_collections.groundup.cloud.plugins.plugin_utils.preflight_report import lines, summary, table
 from ansible_collections.groundup.cloud.plugins.plugin_utils.verbs import dry_run
 
@@ -32,6 +33,13 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
         said = summary(seen, hosts=len(found))
         if seen:
             self._display.display(table(seen, hosts=len(found)))
+        unknown = {
+            host: one["contact"]["host_key"]
+            for host, one in found.items()
+            if (one.get("contact") or {}).get("host_key")
+        }
+        if unknown:
+            self._display.display(f"\n{shown(unknown)}")
         result |= {"changed": False, "lines": [asdict(one) for one in seen], "msg": said}
         if any(one.severity == "error" for one in seen):
             result |= {"failed": True, "msg": f"{said}. Nothing was changed on any host: correct this, then run again"}

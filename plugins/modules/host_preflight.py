@@ -35,6 +35,10 @@ options:
     description: By network, addresses of the hosts that a packet of full size is sent to.
     type: dict
     default: {}
+  control:
+    description: By network, addresses of control hosts, which such a packet is sent to, too.
+    type: dict
+    default: {}
   reaches:
     description: By address, ports of other hosts to which a connection must get through; sshd's first.
     type: dict
@@ -65,6 +69,11 @@ options:
     type: list
     elements: dict
     default: []
+  releases:
+    description: Of these, the versions whose packages the site serves. Without it, all.
+    type: list
+    elements: str
+    default: []
   node:
     description: Whether the host is a node of the cluster.
     type: bool
@@ -77,6 +86,11 @@ options:
     description: Whether the kubelet starts with control groups of version 1.
     type: bool
     default: false
+  accept_host_keys:
+    description: Fingerprints of ssh keys of hosts that the operator confirmed, for the controller's login.
+    type: list
+    elements: str
+    default: []
   controller_time:
     description: The controller's time in seconds since 1970. Without it clocks are not compared.
     type: float
@@ -136,6 +150,7 @@ def main() -> None:
             "interfaces": {"type": "list", "elements": "dict", "default": []},
             "unused_networks": {"type": "list", "elements": "str", "default": []},
             "neighbours": {"type": "dict", "default": {}},
+            "control": {"type": "dict", "default": {}},
             "reaches": {"type": "dict", "default": {}},
             "hardware": {"type": "dict", "default": {}},
             "hardware_required": {"type": "bool", "default": False},
@@ -143,14 +158,17 @@ def main() -> None:
             "listens": {"type": "dict", "default": {}},
             "kernel_modules": {"type": "list", "elements": "str", "default": []},
             "systems": {"type": "list", "elements": "dict", "default": []},
+            "releases": {"type": "list", "elements": "str", "default": []},
             "node": {"type": "bool", "default": False},
             "swap": {"type": "bool", "default": False},
             "cgroup_v1": {"type": "bool", "default": False},
+            "accept_host_keys": {"type": "list", "elements": "str", "default": [], "no_log": False},
             "controller_time": {"type": "float"},
         },
         supports_check_mode=True,
     )
-    finish(module, lambda: {"changed": False, **run(Machine(), Wanted(**module.params))})
+    options = {name: value for name, value in module.params.items() if name != "accept_host_keys"}
+    finish(module, lambda: {"changed": False, **run(Machine(), Wanted(**options))})
 
 
 if __name__ == "__main__":

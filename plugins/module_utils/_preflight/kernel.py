@@ -11,6 +11,9 @@ from .model import Fault, Machine, Wanted
 _CONTROLLERS = ("cpu", "cpuset", "io", "memory", "pids")  # the kubelet's and systemd's limits
 
 
+_SHOWN = ("br_netfilter", "overlay")  # in /proc, whether they are modules or built in
+
+
 def modules(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
     """Yield the kernel modules that are neither built in, nor loaded, nor on the disk."""
     home = f"/lib/modules/{platform.release()}"
@@ -23,17 +26,19 @@ def modules(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
     if machine.has("/proc/sys/net/bridge/bridge-nf-call-iptables"):
         known.add("br_netfilter")
     missing = [name for name in wanted.kernel_modules if _canonical(name) not in known]
-    if not missing:
-        return
-    if machine.contained or not machine.has(home):
-        # What is built in shows in /sys/module only when it has parameters, so that nothing follows from its absence.
-        gone = not machine.contained
+    if machine.contained and not machine.has(home):
+        # The machine's below, and what is built into its kernel shows only in part.
+        if shown := [name for name in missing if name in _SHOWN]:
+            yield Fault(
+                "kernel-modules", "error", f"the kernel of the machine below has no {', '.join(shown)}", "/proc",
+                "load them on the machine below",
+            )  # fmt: skip
+    elif missing and not machine.has(home):
         yield Fault(
-            "kernel-modules", "error" if gone else "warning",
-            f"the modules of the running kernel are not on the disk; needed: {', '.join(missing)}", home,
-            "restart the machine: its kernel was replaced" if gone else "load them on the machine below",
+            "kernel-modules", "error", f"the running kernel's modules are not on the disk: {', '.join(missing)}", home,
+            "restart the machine: its kernel was replaced",
         )  # fmt: skip
-    else:
+    elif missing:
         yield Fault(
             "kernel-modules", "error", f"the kernel has no {', '.join(missing)}", home,
             "install the package linux-image-amd64 (a cloud kernel may lack modules) and boot it",

@@ -33,6 +33,7 @@ class Wanted:
     interfaces: Sequence[Mapping[str, Any]] = ()
     unused_networks: Sequence[str] = ()
     neighbours: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    control: Mapping[str, Sequence[str]] = field(default_factory=dict)
     reaches: Mapping[str, Sequence[int]] = field(default_factory=dict)
     hardware: Mapping[str, Any] = field(default_factory=dict)
     hardware_required: bool = False
@@ -40,6 +41,7 @@ class Wanted:
     listens: Mapping[str, Sequence[str]] = field(default_factory=dict)
     kernel_modules: Sequence[str] = ()
     systems: Sequence[Mapping[str, str]] = ()
+    releases: Sequence[str] = ()
     node: bool = False
     swap: bool = False
     cgroup_v1: bool = False

@@ -48,7 +48,7 @@ def frames(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
     found = machine.links()
     for planned in wanted.interfaces:
         network, address = planned["network"], planned["address"]
-        others = wanted.neighbours.get(network, ())
+        others = {*wanted.neighbours.get(network, ()), *wanted.control.get(network, ())} - {address}
         name = holder(found, address) if address else None
         if not others or name is None or found[name].mtu < planned["mtu"]:
             continue  # nobody to ask, or said already

@@ -39,6 +39,11 @@ def check(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
         yield Fault("system", "error", f"{shown} is not supported", "/etc/os-release", f"install one of: {supported}")
         return
     one = known[0]
+    if wanted.releases and one["version"] not in wanted.releases:
+        yield Fault(
+            "system", "error", f"the site serves no packages for {one['name']}", "/etc/os-release",
+            f"""write "{one['version']}" into hosts.debian_releases of the site file""",
+        )  # fmt: skip
     architecture = _ARCHITECTURES.get(platform.machine(), platform.machine())
     if architecture != one["architecture"]:
         yield Fault(

@@ -99,7 +99,7 @@ class PreflightRoles:
 class PreflightPlan:
     """What preflight holds hosts to, beside their own plan."""
 
-    systems: tuple[dict[str, str], ...]  # those of the site, from the table of supported systems
+    systems: tuple[dict[str, str], ...]  # the table of supported systems
     hardware: dict[str, dict[str, Any]]  # by name, those in use
     hardware_required: bool  # whether a smaller machine is an error
     swap: bool  # whether kubelets start with swap on

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+import yaml
+from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import unpacked
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build.keys import keys
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.store import ArtifactStore
@@ -17,6 +19,8 @@ from ansible_collections.groundup.cloud.tests.integration.commands import run
 from ansible_collections.groundup.cloud.tests.integration.contact.machine import PORT, USER, Machine
 
 IMAGE = "rootfs-plain-13"
+PLAYBOOK = COLLECTION / "playbooks/contact.yml"
+LOGIN = ("name", "site", "accept_host_keys")  # options of host_preflight without which a machine is only logged in to
 SITE = """\
 plugin: groundup.cloud.site
 site: contact
@@ -61,11 +65,23 @@ class Operator:
         written = ", ".join(f"{name.replace('_', '-')}: {key}" for name, key in host_keys.items())
         (self.home / "site.yml").write_text(SITE.format(port=PORT, user=user, host_keys=written))
 
-    def play(self, *arguments: str, playbook: str = "groundup.cloud.contact", **environment: str) -> str:
+    def playbook(self) -> Path:
+        """Write the playbook contact for machines that are an sshd and no more: they cannot carry a site."""
+        plays = yaml.safe_load(PLAYBOOK.read_text())
+        for task in (task for play in plays for task in play.get("tasks", ())):
+            if examined := task.get("groundup.cloud.host_preflight"):
+                task["groundup.cloud.host_preflight"] = {name: examined[name] for name in LOGIN}
+        path = self.home / "contact.yml"
+        path.write_text(yaml.safe_dump(plays, sort_keys=False))
+        return path
+
+    def play(self, *arguments: str, playbook: str | None = None, **environment: str) -> str:
         """Run the playbook and return its exit code and what it said, on lines of single blanks."""
         own: dict[str, str | Path | None] = {"GROUNDUP_STATE": self.home / "state", "HOME": self.home}
         own |= {"SSH_AUTH_SOCK": None, **environment}
-        done = run("ansible-playbook", "-i", self.home / "site.yml", playbook, *arguments, cwd=None, **own)
+        done = run(
+            "ansible-playbook", "-i", self.home / "site.yml", playbook or self.playbook(), *arguments, cwd=None, **own
+        )
         return f"exit {done.returncode}\n{done.stdout}{done.stderr}"
 
 

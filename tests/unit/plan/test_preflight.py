@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from ipaddress import IPv4Address
-from typing import Any, get_args
+from typing import get_args
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.layers import LAYERS
@@ -30,15 +30,6 @@ def of(plan: Plan, host: str) -> PreflightRoles:
 
 def test_every_release_of_the_site_file_is_in_the_table_of_systems() -> None:
     assert tuple(SYSTEMS) == get_args(DebianRelease)
-
-
-def test_a_site_takes_the_releases_it_has_packages_for(plan_of: PlanOf) -> None:
-    def names(changes: dict[str, Any]) -> list[str]:
-        return [one["name"] for one in plan_of("lab", changes).preflight.systems]
-
-    assert names({}) == ["Debian 13"]
-    assert names({"hosts": {"debian_releases": ["12", "13"]}}) == ["Debian 12", "Debian 13"]
-    assert names({"hosts": {"packages": "host"}}) == ["Debian 12", "Debian 13"], "the host's own sources"
 
 
 def test_each_host_is_a_neighbour_of_as_many_as_it_has(plan: Plan) -> None:

@@ -39,3 +39,8 @@ def test_a_plain_debian_passes_every_check_and_tells_its_interface(host: Host) -
 def test_another_distribution_is_refused_by_its_own_name(host: Host) -> None:
     host.write("/etc/os-release", 'PRETTY_NAME="Ubuntu 24.04 LTS"\nID=ubuntu\nVERSION_ID="24.04"\n')
     assert faults(host) == [("system", "error", "Ubuntu 24.04 LTS is not supported")]
+
+
+def test_a_release_the_site_serves_no_packages_for_is_refused(host: Host) -> None:
+    assert faults(host, wanted(releases=["12", "13"])) == []
+    assert faults(host, wanted(releases=["12"])) == [("system", "error", "the site serves no packages for Debian 13")]

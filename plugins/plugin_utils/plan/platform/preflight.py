@@ -71,11 +71,7 @@ def preflight(
         kernel_modules=host.kernel_modules,
     )
     return PreflightPlan(
-        systems=tuple(
-            asdict(record)
-            for release, record in SYSTEMS.items()
-            if release in host.debian_releases or not host.debian_releases
-        ),
+        systems=tuple(asdict(record) for record in SYSTEMS.values()),
         hardware={
             name: {"name": name, **layout.hardware[name].model_dump()}
             for name in dict.fromkeys(one.hardware for one in layout.hosts.values())
