@@ -40,7 +40,6 @@ _SIGNS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
     ("denied", re.compile(r"Permission denied|Too many authentication failures|No supported authentication methods")),
     ("unreachable", re.compile(r"")),
 )
-_WHY = "every layer reaches the host by ssh, becomes root there and runs Python"
 _FAULTS: dict[Kind, tuple[str, str]] = {  # what is wrong with the host, and what to do
     "host-key-unknown": (
         "shows an ssh key that nobody has confirmed",
@@ -83,7 +82,6 @@ class Fault:
     kind: Kind
     what: str
     where: str
-    why: str
     remedy: str
 
     def plain(self) -> dict[str, str]:
@@ -113,14 +111,8 @@ def fault_of(host: str, address: str, tried: Mapping[str, str]) -> Fault:
     what, remedy = _FAULTS[kind]
     if kind == "host-key-changed" and (pair := changed("".join(tried.values()))):
         shows, known, file = pair
-        return Fault(
-            kind=kind,
-            what=f"{host} shows the key {shows}, and not {known}",
-            where=f"{address}; {file}",
-            why="it was installed anew, or another machine answers at its address",
-            remedy=_renewed(host, file),
-        )
-    return Fault(kind=kind, what=f"{host} {what}", where=where, why=_WHY, remedy=remedy)
+        where, remedy = f"{address} shows {shows}; {file} has {known}", _renewed(host, file)
+    return Fault(kind=kind, what=f"{host} {what}", where=where, remedy=remedy)
 
 
 def changed(said: str) -> tuple[str, str, str] | None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
+import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +18,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build.keys i
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.store import ArtifactStore
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock.model import load_lock
 from ansible_collections.groundup.cloud.tests.integration.commands import run
-from ansible_collections.groundup.cloud.tests.integration.contact.machine import PORT, USER, Machine
+from ansible_collections.groundup.cloud.tests.integration.contact.machine import USER, Machine
 
 IMAGE = "rootfs-plain-13"
 PLAYBOOK = COLLECTION / "playbooks/contact.yml"
@@ -44,6 +46,7 @@ class Operator:
     """A directory with what an operator has: site file, ssh key, state."""
 
     home: Path
+    port: int  # of sshd on all machines
 
     @property
     def key(self) -> Path:
@@ -56,6 +59,11 @@ class Operator:
         return self.key.with_suffix(".pub").read_text().strip()
 
     @property
+    def print(self) -> str:
+        """Its fingerprint, as ssh-keygen says it."""
+        return subprocess.run(["ssh-keygen", "-lf", self.key], capture_output=True, text=True, check=True).stdout
+
+    @property
     def state(self) -> Path:
         """What the project keeps of the site."""
         return self.home / "state/contact"
@@ -63,7 +71,7 @@ class Operator:
     def write_site(self, *, user: str = USER, **host_keys: str) -> None:
         """Write the site file, with host keys by name (_ for -)."""
         written = ", ".join(f"{name.replace('_', '-')}: {key}" for name, key in host_keys.items())
-        (self.home / "site.yml").write_text(SITE.format(port=PORT, user=user, host_keys=written))
+        (self.home / "site.yml").write_text(SITE.format(port=self.port, user=user, host_keys=written))
 
     def playbook(self) -> Path:
         """Write the playbook contact for machines that are an sshd and no more: they cannot carry a site."""
@@ -76,25 +84,28 @@ class Operator:
         return path
 
     def play(self, *arguments: str, playbook: str | None = None, **environment: str) -> str:
-        """Run the playbook and return its exit code and what it said, on lines of single blanks."""
+        """Run the playbook and return its exit code and what it said, without line breaks."""
         own: dict[str, str | Path | None] = {"GROUNDUP_STATE": self.home / "state", "HOME": self.home}
         own |= {"SSH_AUTH_SOCK": None, **environment}
         done = run(
             "ansible-playbook", "-i", self.home / "site.yml", playbook or self.playbook(), *arguments, cwd=None, **own
         )
-        return f"exit {done.returncode}\n{done.stdout}{done.stderr}"
+        return " ".join(f"exit {done.returncode} {done.stdout} {done.stderr}".split())
 
 
 @pytest.fixture
-def operator(tmp_path: Path) -> Operator:
+def operator() -> Iterator[Operator]:
     """Return an operator with a new key."""
-    found = Operator(home=tmp_path)
-    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "operator", "-f", found.key], check=True)
-    return found
+    with tempfile.TemporaryDirectory(prefix="op-") as home, socket.create_server(("127.94.0.11", 0)) as free:
+        # A short path: ssh's control socket lies below it.
+        found = Operator(home=Path(home), port=free.getsockname()[1])
+        free.close()
+        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "operator", "-f", found.key], check=True)
+        yield found
 
 
 @pytest.fixture
-def machine(tmp_path: Path) -> Iterator[Callable[[int], Machine]]:
+def machine(operator: Operator, tmp_path: Path) -> Iterator[Callable[[int], Machine]]:
     """Return a function that starts node-1, node-2 of the site."""
     if os.geteuid() != 0:
         pytest.skip("a machine in namespaces needs root")
@@ -104,7 +115,7 @@ def machine(tmp_path: Path) -> Iterator[Callable[[int], Machine]]:
     image, started = unpacked(IMAGE), list[Machine]()
 
     def start(number: int) -> Machine:
-        started.append(Machine(f"127.94.0.{10 + number}", image=image, room=tmp_path / f"node-{number}"))
+        started.append(Machine(f"127.94.0.{10 + number}", operator.port, image=image, room=tmp_path / f"node-{number}"))
         return started[-1]
 
     yield start

@@ -12,7 +12,6 @@ import subprocess
 import time
 from pathlib import Path
 
-PORT = 2294
 USER = "ops"
 PASSWORD = "as-told-by-phone"  # of a machine that lives for a test
 _ENTER = """
@@ -41,13 +40,13 @@ while True:
 class Machine:
     """One machine."""
 
-    def __init__(self, address: str, *, image: Path, room: Path) -> None:
+    def __init__(self, address: str, port: int, *, image: Path, room: Path) -> None:
         """Start it and wait until it answers."""
-        self.address = address
+        self.address, self.port = address, port
         room.mkdir()
         self._process = subprocess.Popen(
             ["unshare", "--mount", "--pid", "--fork", "--kill-child=KILL", "--propagation=private", "--",
-             "sh", "-euc", _ENTER, "sh", image, room, address, str(PORT)],
+             "sh", "-euc", _ENTER, "sh", image, room, address, str(port)],
             env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "USER": USER, "PASSWORD": PASSWORD, "LISTEN": _LISTEN},
         )  # fmt: skip
         self._room = room
@@ -58,7 +57,7 @@ class Machine:
 
     def _answers(self) -> bool:
         with socket.socket() as probe:
-            return probe.connect_ex((self.address, PORT)) == 0
+            return probe.connect_ex((self.address, self.port)) == 0
 
     @property
     def root(self) -> Path:

@@ -2,14 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
+import pytest
 from ansible_collections.groundup.cloud.tests.integration.contact.conftest import Operator
-from ansible_collections.groundup.cloud.tests.integration.contact.machine import Machine
+from ansible_collections.groundup.cloud.tests.integration.contact.machine import PASSWORD, Machine
 
 Start = Callable[[int], Machine]
 ONE = "--limit=node-1,localhost"
 PASSWORDLESS = "echo 'ops ALL=(ALL) NOPASSWD: ALL' > /etc/sudoers.d/ops"
+
+
+@pytest.fixture
+def agent(operator: Operator) -> Iterator[Path]:
+    """Return the socket of an agent that holds the operator's key."""
+    socket = operator.home / "agent"
+    with subprocess.Popen(["ssh-agent", "-D", "-a", socket], stdout=subprocess.PIPE) as process:
+        assert process.stdout
+        process.stdout.readline()  # it listens
+        subprocess.run(["ssh-add", "-q", operator.key], env={"SSH_AUTH_SOCK": str(socket)}, check=True)
+        operator.key.unlink()
+        yield socket
+        process.terminate()
+
+
+@pytest.fixture
+def passwords(operator: Operator) -> tuple[str, str]:
+    """Return the options that stand for answering -k and -K."""
+    file = operator.home / "password"
+    file.write_text(PASSWORD)
+    return f"--connection-password-file={file}", f"--become-password-file={file}"
 
 
 def test_a_private_key_lets_the_run_place_the_sites_key(operator: Operator, machine: Start) -> None:
@@ -17,11 +42,140 @@ def test_a_private_key_lets_the_run_place_the_sites_key(operator: Operator, mach
     one.admit(operator.public_key)
     one.run(PASSWORDLESS)
     operator.write_site(node_1=one.host_key)
-    first = operator.play(ONE, "--private-key", str(operator.key))
+    option = f"--private-key={operator.key}"
+    predicted = operator.play(ONE, "--check", "--diff", option)
+    assert predicted.startswith("exit 0"), predicted
+    assert "/etc/sudoers.d/groundup" in predicted
+    assert not operator.state.exists()
+    assert one.run("ls -A /etc/ssh/sshd_config.d; find /etc/ssh/authorized_keys.d 2>&1 | head -c 5") == "find:"
+
+    first = operator.play(ONE, option)
     assert first.startswith("exit 0"), first
+    assert "changed: [node-1]" in first
     site_key = (operator.state / "ssh/id_ed25519.pub").read_text()
     assert one.run("cat /etc/ssh/authorized_keys.d/ops") == site_key
     one.run("rm /etc/sudoers.d/ops /home/ops/.ssh/authorized_keys")  # the operator is gone
     again = operator.play(ONE)
     assert again.startswith("exit 0"), again
     assert "changed: [node-1]" not in again
+
+
+def test_an_agent_lets_another_account_in_and_the_sites_own_is_made(
+    operator: Operator, machine: Start, agent: Path
+) -> None:
+    one = machine(1)
+    one.admit(operator.public_key)
+    one.run(PASSWORDLESS)
+    operator.write_site(user="deploy", node_1=one.host_key)
+    refused = operator.play(ONE, SSH_AUTH_SOCK=str(agent))
+    assert refused.startswith("exit 2"), refused
+    for said in (
+        "node-1 refuses every login",
+        "deploy with the site's key: ",
+        "deploy with your ssh keys: ",
+        "root with",
+    ):
+        assert said in refused
+    assert "Permission denied" in refused
+    first = operator.play(ONE, "-u", "ops", SSH_AUTH_SOCK=str(agent))
+    assert first.startswith("exit 0"), first
+    assert one.run("id -un deploy; cat /etc/sudoers.d/groundup").startswith("deploy\n")
+    again = operator.play(ONE)
+    assert again.startswith("exit 0"), again
+
+
+def test_a_password_for_ssh_and_sudo(operator: Operator, machine: Start, passwords: tuple[str, str]) -> None:
+    one = machine(1)
+    operator.write_site(node_1=one.host_key)
+    without = operator.play(ONE, passwords[0])
+    assert without.startswith("exit 2"), without
+    assert "node-1 has a sudo that asks for a password" in without
+    assert "-K" in without
+    first = operator.play(ONE, *passwords)
+    assert first.startswith("exit 0"), first
+    again = operator.play(ONE)
+    assert again.startswith("exit 0"), again
+    for done in (without, first, again):
+        assert PASSWORD not in done
+
+
+def test_a_site_key_put_there_by_hand_still_gets_its_sudo(
+    operator: Operator, machine: Start, passwords: tuple[str, str]
+) -> None:
+    """Also what a run leaves that was killed before it was done."""
+    one = machine(1)
+    operator.write_site(node_1=one.host_key)
+    assert operator.play(ONE).startswith("exit 2")  # makes the site's key
+    one.admit((operator.state / "ssh/id_ed25519.pub").read_text().strip())
+    first = operator.play(ONE, passwords[1])
+    assert first.startswith("exit 0"), first
+    again = operator.play(ONE)
+    assert again.startswith("exit 0"), again
+
+
+def test_keys_nobody_confirmed_are_shown_and_taken_with_consent_alone(operator: Operator, machine: Start) -> None:
+    one, two = machine(1), machine(2)
+    for each in (one, two):
+        each.admit(operator.public_key)
+        each.run(PASSWORDLESS)
+    operator.write_site(node_2=two.host_key)
+    option = f"--private-key={operator.key}"
+    shown = operator.play(option)
+    assert shown.startswith("exit 2"), shown
+    assert f"node-1: {one.host_key}" in shown
+    assert f"node-2: {two.host_key}" not in shown
+    print_ = re.search(r"contact_accept_host_keys=(SHA256:\S+)", shown)
+    assert print_
+    assert one.run("ls -A /etc/ssh/sshd_config.d") == two.run("ls -A /etc/ssh/sshd_config.d") == ""
+
+    wrong = operator.play(option, "-e", "contact_accept_host_keys=SHA256:" + "A" * 43)
+    assert wrong.startswith("exit 2"), wrong
+    assert f"node-1: {one.host_key}" in wrong
+    predicted = operator.play(option, "-e", print_[0], "--tags", "check")
+    assert predicted.startswith("exit 0"), predicted
+    assert "/etc/ssh/authorized_keys.d/ops" in predicted
+    assert not (operator.state / "ssh/known_hosts").exists()
+    taken = operator.play(option, "-e", print_[0])
+    assert taken.startswith("exit 0"), taken
+    assert (operator.state / "ssh/known_hosts").read_text() == f"[127.94.0.11]:{operator.port} {one.host_key}\n"
+    again = operator.play()
+    assert again.startswith("exit 0"), again
+
+
+def test_another_key_than_the_known_one_is_an_error(operator: Operator, machine: Start) -> None:
+    one = machine(1)
+    one.admit(operator.public_key)
+    known = operator.public_key.rpartition(" ")[0]
+    operator.write_site(node_1=known)
+    done = operator.play(ONE, f"--private-key={operator.key}", "-e", "contact_accept_host_keys=x")
+    assert done.startswith("exit 2"), done
+    assert "node-1 shows another ssh key than the known one" in done
+    shown, known = (
+        line.split()[1] for line in (one.run("ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub"), operator.print)
+    )
+    assert f"shows {shown};" in done
+    assert f"host_keys:2 has {known}" in done
+    assert "access.host_keys.node-1" in done
+
+
+@pytest.mark.parametrize(
+    ("broken", "said"),
+    [
+        ("mv /usr/bin/sudo /usr/bin/sudone", "node-1 has no sudo"),
+        ("mv /usr/bin/python3 /usr/bin/python4", "node-1 has no /usr/bin/python3"),
+        ("gpasswd -d ops sudo", "node-1 does not let the account use sudo"),
+    ],
+)
+def test_what_a_host_lacks_is_named_and_a_silent_one_hides_no_other(
+    operator: Operator, machine: Start, passwords: tuple[str, str], broken: str, said: str
+) -> None:
+    one = machine(1)
+    one.admit(operator.public_key)
+    one.run(broken)
+    operator.write_site(node_1=one.host_key, node_2=one.host_key)  # nothing listens at node-2
+    done = operator.play(f"--private-key={operator.key}", passwords[1])
+    assert done.startswith("exit 2"), done
+    assert said in done
+    assert "node-2 cannot be reached by ssh" in done
+    assert f"127.94.0.12, port {operator.port}" in done
+    assert "Connection refused" in done

@@ -1,0 +1,94 @@
+"""What ssh, sudo and a host's shell say, as faults with a remedy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from ansible_collections.groundup.cloud.plugins.plugin_utils.contact.faults import Kind, fault_of, kind_of, words
+from ansible_collections.groundup.cloud.plugins.plugin_utils.contact.host_keys import fingerprint
+
+KEY = "AAAAC3NzaC1lZDI1NTE5AAAAIIl4ihn7CPPqL8ikWg4Zjy7gMq376PVX8z7nSORWMyX9"
+OTHER = "AAAAC3NzaC1lZDI1NTE5AAAAIGBGf9b/WCrTsYIqgC555sYYXCul7TWujHiAps4S4R69"
+CHANGED = """\
+Failed to connect to the host via ssh: @@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@
+@    WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!     @
+@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@
+IT IS POSSIBLE THAT SOMEONE IS DOING SOMETHING NASTY!
+Someone could be eavesdropping on you right now (man-in-the-middle attack)!
+It is also possible that a host key has just been changed.
+The fingerprint for the ED25519 key sent by the remote host is
+{sent}.
+Please contact your system administrator.
+Add correct host key in {path} to get rid of this message.
+Offending ED25519 key in {path}:2
+Host key for 10.0.0.1 has changed and you have requested strict checking.
+Host key verification failed.
+"""
+UNKNOWN = """\
+Failed to connect to the host via ssh: No ED25519 host key is known for 10.0.0.1 and you have requested strict checking.
+Host key verification failed."""
+SAID: list[tuple[str, Kind]] = [
+    (CHANGED, "host-key-changed"),
+    (UNKNOWN, "host-key-unknown"),
+    ("Failed to connect to the host via ssh: ops@10.0.0.1: Permission denied (publickey,password).", "denied"),
+    ("Received disconnect from 10.0.0.1 port 22:2: Too many authentication failures", "denied"),
+    ("ssh: connect to host 10.0.0.1 port 22: Connection refused", "unreachable"),
+    ("ssh: connect to host 10.0.0.1 port 22: Connection timed out", "unreachable"),
+    ("ssh: connect to host 10.0.0.1 port 22: No route to host", "unreachable"),
+    ("kex_exchange_identification: Connection closed by remote host", "unreachable"),
+    ("Missing sudo password", "sudo-password"),
+    ("Incorrect sudo password", "sudo-password"),
+    ("Timeout (12s) waiting for privilege escalation prompt: ", "sudo-password"),
+    ("/bin/sh: 1: sudo: not found", "sudo-missing"),
+    ("bash: line 1: sudo: command not found", "sudo-missing"),
+    ("ops is not in the sudoers file.", "sudo-refused"),
+    ("Sorry, user ops may not run sudo on node-1.", "sudo-refused"),
+    ("Sorry, user ops is not allowed to execute '/bin/sh -c ...' as root on node-1.", "sudo-refused"),
+    ("/bin/sh: 1: /usr/bin/python3: not found", "python-missing"),
+    ("The module interpreter '/usr/bin/python3' was not found.", "python-missing"),
+]
+
+
+@pytest.mark.parametrize(("said", "kind"), SAID)
+def test_what_is_said_has_a_meaning(said: str, kind: Kind) -> None:
+    assert kind_of(said) == kind
+
+
+def test_the_login_that_came_furthest_decides() -> None:
+    tried = {"a": "Permission denied (publickey).", "b": "Missing sudo password", "c": "Permission denied (publickey)."}
+    assert fault_of("node-1", "10.0.0.1, port 22", tried).kind == "sudo-password"
+
+
+def test_every_login_is_named_with_what_ssh_said() -> None:
+    tried = {
+        "ops with the site's key": "Failed to connect to the host via ssh: ops@h: Permission denied (publickey).",
+        "root with your ssh keys": 'Data could not be sent to remote host "h". Make sure this host can be reached over '
+        "ssh: root@h: Permission denied (publickey).",
+    }
+    fault = fault_of("node-1", "10.0.0.1, port 2222", tried)
+    assert (fault.kind, fault.what) == ("denied", "node-1 refuses every login")
+    assert fault.where == (
+        "10.0.0.1, port 2222; ops with the site's key: ops@h: Permission denied (publickey).; "
+        "root with your ssh keys: root@h: Permission denied (publickey)."
+    )
+    for option in ("ssh-add", "--private-key", "-u", "-k"):
+        assert option in fault.remedy
+
+
+@pytest.mark.parametrize(
+    ("name", "remedy"),
+    [("host_keys", "access.host_keys.node-1"), ("known_hosts", "remove line 2 of ")],
+)
+def test_a_changed_key_is_told_with_both_fingerprints_and_the_file(tmp_path: Path, name: str, remedy: str) -> None:
+    path = tmp_path / name
+    path.write_text(f"# ours\n10.0.0.1 ssh-ed25519 {KEY}\n")
+    said = CHANGED.format(sent=fingerprint(OTHER), path=path)
+    fault = fault_of("node-1", "10.0.0.1, port 22", {"ops with the site's key": said})
+    assert fault.what == "node-1 shows another ssh key than the known one"
+    assert fault.where == f"10.0.0.1, port 22 shows {fingerprint(OTHER)}; {path}:2 has {fingerprint(KEY)}"
+    assert remedy in fault.remedy
+
+
+def test_what_is_beside_the_reason_is_left_out() -> None:
+    assert words("Warning: Permanently added 'h'\nConnection closed by 10.0.0.1\n") == "Connection closed by 10.0.0.1"
