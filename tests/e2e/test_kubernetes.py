@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import secrets
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,7 +11,9 @@ from typing import Any, NamedTuple
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube import probe
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Api
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import Plan
+from ansible_collections.groundup.cloud.tests.e2e.conftest import ROOT
 from ansible_collections.groundup.cloud.tests.e2e.waiting import until
 from kubernetes import client, config
 
@@ -38,6 +41,26 @@ def secret(api: Any) -> Iterator[Stored]:
     api.create_namespaced_secret("default", client.V1Secret(metadata=client.V1ObjectMeta(name=made.name), data=data))
     yield made
     api.delete_namespaced_secret(made.name, "default")
+
+
+def test_a_pod_s_search_through_the_site_s_domain_ends_in_an_answer(state: Path, plan: Plan) -> None:
+    """dig, nslookup, musl and eventlet stop at SERVFAIL; names of Services have so many dots that all is searched."""
+    ask = ("python3", "-c", (ROOT / "tests/ask_dns.py").read_text())
+
+    def run(*argv: str) -> str:
+        done = Api(state / "kubeconfig").execute("openstack", "mariadb-server-0", argv, container="mariadb")
+        assert done.code == 0, done.stderr
+        return done.stdout
+
+    lines = dict(line.split(maxsplit=1) for line in run("cat", "/etc/resolv.conf").splitlines())
+    name = f"mariadb.openstack.svc.{plan.kubernetes.dns_domain}"
+    searched = [f"{name}.{domain}" for domain in {*lines["search"].split(), plan.domain}]
+    answers = json.loads(run(*ask, lines["nameserver"].strip(), name, *searched, "nowhere.example"))
+    assert {asked: code for asked, (code, *_) in answers.items()} == {
+        name: 0,
+        **dict.fromkeys([*searched, "nowhere.example"], 3),
+    }
+    assert all(seconds < 2 for *_, seconds in answers.values()), answers
 
 
 def test_every_node_has_the_labels_and_taints_of_the_plan(api: Any, plan: Plan) -> None:

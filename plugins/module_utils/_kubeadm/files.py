@@ -10,7 +10,7 @@ from .._base.errors import GroundupError
 from .._base.files import link, place, read, write_file
 from .._base.wait import wait_until
 from .._host import units
-from . import data, documents, downloads
+from . import data, documents, downloads, name_service
 from .host import NodeHost
 from .spec import Node
 
@@ -79,6 +79,10 @@ def prepare(node: Node, host: NodeHost, changes: Changes, *, member: bool) -> No
     for file in wanted(node):
         to = readers[file.restarts].place if file.restarts else partial(place, changes)
         to(paths.at(file.path), file.text, mode=file.mode, secret=file.secret)
+    resolv = (read(paths.at(source)) or "" for source in name_service.SOURCES)
+    servers = name_service.resolvers(resolv, service_cidr=node.cluster.service_cidr)
+    for name, text in name_service.files(servers).items():
+        place(changes, paths.at(f"{name_service.DIRECTORY}/{name}"), text, mode=0o644)
     for download in node.downloads:
         reader = kubelet if download.path.endswith("/kubelet") else None
         downloads.install(changes, download, paths, reader=reader)
