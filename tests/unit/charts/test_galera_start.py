@@ -6,6 +6,8 @@ import os
 import socket
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -35,8 +37,13 @@ class ConfigMaps:
         self.version, self.content = 1, dict[str, Any](content)
         self.annotations = dict[str, Any](annotations or {})
         self.down = False
+        self._one = threading.Lock()
 
-    def call(self, method: str, _path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
+    def call(self, *request: Any) -> dict[str, Any]:
+        with self._one:
+            return self._call(*request)
+
+    def _call(self, method: str, _path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
         if self.down:
             raise OSError("no route to host")
         if method == "PATCH":
@@ -304,6 +311,48 @@ def test_a_single_member_that_lost_its_volume_names_volume_node_and_consent(
     formed = decided(monkeypatch, tmp_path, api, holds=NOTHING, members=1)
     assert formed.history.seqno == 0
     assert api.says["cluster"] == UUID, "the consent lasts until the new database is made"
+
+
+def together(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, api: ConfigMaps, positions: list[Any]) -> list[Any]:
+    """Return what members that start at the same time decide; whoever forms the cluster records it and then runs."""
+    running: list[str] = []
+    monkeypatch.setattr(start, "PAUSE", 0.001)
+    monkeypatch.setattr(start, "running_others", lambda **_: tuple(running))
+    monkeypatch.setattr(start, "WAITING", tmp_path / "waiting")
+    state = shared.SharedObject(api, collection="/c", name="n")
+
+    def member(number: int) -> Any:
+        env = {"MEMBERS": str(len(positions)), "POD_NAME": pod(number), "POD_IP": f"10.0.0.{number}", "DISCOVERY": "d"}
+        env |= {"WSREP_PORT": "4567", "NAMESPACE": "n", "STATE_CONFIGMAP": "s", "CLAIM": "mysql-data", "NODE": "c"}
+        decision = start.decide(env, positions[number], state)
+        if isinstance(decision, start.Form):
+            start._record(pod(number), decision.history, state)
+            running.append(env["POD_IP"])
+        return decision
+
+    with ThreadPoolExecutor(len(positions)) as pool:
+        return list(pool.map(member, range(len(positions)), timeout=60))
+
+
+def test_members_that_start_at_once_agree_on_the_newest(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    api = ConfigMaps(cluster=UUID)
+    decisions = together(monkeypatch, tmp_path, api, [held(5), NOTHING, held(9)])
+    assert decisions == [start.Join(("10.0.0.2",)), start.Join(("10.0.0.2",)), start.Form(held(9))]
+    assert api.says == {"cluster": UUID, "formed-by": pod(2)}
+
+
+def test_members_that_start_at_once_make_one_new_database_and_by_consent_another(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    api = ConfigMaps()
+    formed, *others = together(monkeypatch, tmp_path, api, [NOTHING] * 3)
+    assert others == [start.Join(("10.0.0.0",))] * 2
+    assert api.says == {"cluster": formed.history.uuid, "formed-by": pod(0)}
+    api.content |= outage() | {"cluster": formed.history.uuid}
+    api.annotations[states.NEW_DATABASE] = "00c0ffee"
+    again, *_ = together(monkeypatch, tmp_path, api, [NOTHING] * 3)
+    assert api.says == {"cluster": again.history.uuid, "formed-by": pod(0)}
+    assert again.history.uuid != formed.history.uuid
 
 
 def test_a_ready_address_at_which_nobody_listens_is_not_joined(monkeypatch: pytest.MonkeyPatch) -> None:
