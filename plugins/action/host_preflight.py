@@ -17,6 +17,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.contact.logins impo
     operator_logins,
     site_login,
 )
+from ansible_collections.groundup.cloud.plugins.plugin_utils.layers import aside
 from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.layers import ABSENT, FIRST_CONTACT
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
 from ansible_collections.groundup.cloud.plugins.plugin_utils.verbs import dry_run
@@ -155,6 +156,10 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
         said: dict[str, Any] = {"contact": {"login": None, "placed": False, "fault": fault.plain(), "host_key": key}}
         if self._predicts():
             said["add_host"] = {"host_name": self._name, "groups": [ABSENT]}
+        elif fault.kind == "unreachable":  # it is down: the run may go on without it
+            remedy = f"{fault.remedy}; if it is gone for good: {aside.removal(self._name)}"
+            away = aside.Aside(host=self._name, layer="contact", reason=f"{fault.what} ({fault.where})", remedy=remedy)
+            return aside.result(away, said)
         return said
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.hosts import spared
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube import run_lease
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.access import known_ca
 
@@ -26,7 +27,16 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
                 warnings = run_lease.of_site(site)
         except GroundupError as error:
             raise AnsibleActionFail(str(error)) from error
-        result |= self._execute_module(module_args=arguments, task_vars=task_vars)
+        # The cluster cannot spare a control host: what comes next stands on it.
+        spare = arguments.get("role") == "worker" and not self._task.check_mode
+        done = spared(
+            lambda: self._execute_module(module_args=arguments, task_vars=task_vars),
+            task_vars or {},
+            layer="kubernetes",
+            spare=spare,
+        )
+        if "aside" in done:
+            done |= {"joins": False, "due": []}
         if warnings:
-            result["warnings"] = [*result.get("warnings", ()), *warnings]
-        return result
+            done["warnings"] = [*done.get("warnings", ()), *warnings]
+        return result | done

@@ -8,6 +8,7 @@ from typing import Any
 from ansible.plugins.action import ActionBase
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import finish
+from ansible_collections.groundup.cloud.plugins.plugin_utils.hosts import of_nodes
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube import run_lease
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.access import kubeconfig_path
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Api
@@ -16,6 +17,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.nodes import c
 ARGUMENTS = {
     "site": {"type": "str", "required": True},
     "hosts": {"type": "list", "elements": "dict", "required": True},
+    "known": {"type": "list", "elements": "str", "default": []},
     "timeout": {"type": "int", "default": 180},
 }
 
@@ -31,16 +33,18 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
         _, arguments = self.validate_argument_spec(ARGUMENTS)
         return finish(result, lambda: self._converge(**arguments))
 
-    def _converge(self, site: str, hosts: list[dict[str, Any]], timeout: int) -> dict[str, Any]:
+    def _converge(self, site: str, hosts: list[dict[str, Any]], known: list[str], timeout: int) -> dict[str, Any]:
         changes, wants = Changes(check=bool(self._task.check_mode)), [wanted(host) for host in hosts]
-        kubeconfig = kubeconfig_path(site)
+        kubeconfig, said = kubeconfig_path(site), dict[str, Any]()
+        spare = {host["name"] for host in hosts if "control" not in host["roles"]}
         if changes.check and not kubeconfig.is_file():
             for want in wants:
                 changes.add(want.name, name=want.name, after=json.dumps(new(want), indent=2) + "\n")
         else:
             api = Api(kubeconfig)
-            converge(api, wants, changes, timeout=timeout)
+            converge(api, wants, changes, timeout=timeout, spare=spare)
             if not changes.check:
-                wait_ready(api, [want.name for want in wants], timeout=timeout)
+                names = [want.name for want in wants]
+                said = of_nodes(wait_ready(api, names, timeout=timeout, spare=spare, known=known))
                 run_lease.release(api)  # the last step that changes control hosts or who is a node
-        return {"changed": bool(changes.done), "nodes": changes.done, "diff": changes.diffs}
+        return {"changed": bool(changes.done), "nodes": changes.done, "diff": changes.diffs, **said}

@@ -7,6 +7,7 @@ from typing import Any
 
 from ansible.plugins.action import ActionBase
 from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import finish
+from ansible_collections.groundup.cloud.plugins.plugin_utils.hosts import of_nodes
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.access import kubeconfig_path
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.verify import verify
 
@@ -14,6 +15,8 @@ ARGUMENTS = {
     "site": {"type": "str", "required": True},
     "server": {"type": "str", "required": True},
     "nodes": {"type": "list", "elements": "str", "required": True},
+    "spare": {"type": "list", "elements": "str", "default": []},
+    "known": {"type": "list", "elements": "str", "default": []},
     "dns_domain": {"type": "str", "default": "cluster.local"},
     "image": {"type": "str", "required": True},
     "storage_class": {"type": "str", "required": True},
@@ -35,6 +38,9 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
         return finish(result, lambda: _verify(**given))
 
 
-def _verify(site: str, nodes: list[str], **options: Any) -> dict[str, Any]:
-    report = verify(kubeconfig_path(site), nodes=tuple(nodes), **options)
-    return {"changed": False, "warnings": list(report.warnings), "report": asdict(report)}
+def _verify(site: str, nodes: list[str], spare: list[str], known: list[str], **options: Any) -> dict[str, Any]:
+    kubeconfig = kubeconfig_path(site)
+    found, seen = verify(kubeconfig, nodes=tuple(nodes), spare=frozenset(spare), known=frozenset(known), **options)
+    said = of_nodes(seen)
+    warnings = [*found.warnings, *said.pop("warnings")]
+    return {"changed": False, "warnings": warnings, "report": asdict(found), **said}

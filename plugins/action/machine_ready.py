@@ -7,6 +7,7 @@ from typing import Any
 from ansible.errors import AnsibleConnectionFailure
 from ansible.plugins.action import ActionBase
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.layers import aside
 
 ARGUMENTS = {
     "login": {"type": "str", "required": True},
@@ -14,32 +15,37 @@ ARGUMENTS = {
     "boot_timeout": {"type": "int"},
     "unreachable_group": {"type": "str"},
 }
+LAYER = "metal"
 _TIMED_OUT = 124  # exit code of timeout(1)
 
 
 class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
-    """Fails with what keeps the controller, or the next layer, from using the machine."""
+    """Sets the machine aside that the controller, or the next layer, cannot use."""
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Return nothing when the machine is ready; else why it is not, or the group it goes into."""
+        """Return nothing when the machine is ready; else why it is set aside, or the group it goes into."""
         result: dict[str, Any] = super().run(tmp, task_vars)
         _, arguments = self.validate_argument_spec(ARGUMENTS)
         variables, within = task_vars or {}, arguments["boot_timeout"]
         if within is not None and self._task.check_mode:
             return result | {"skipped": True}  # nothing was started
+        name = str(variables["inventory_hostname"])
         try:
             if within is None:
-                result |= self._execute_module(module_name="ansible.builtin.ping", module_args={}, task_vars=variables)
-                return result
-            # Bounded: a unit that never ends starting would hold the run for ever.
-            done = self._low_level_execute_command(f"timeout {within} systemctl is-system-running --wait")
+                found = self._execute_module(module_name="ansible.builtin.ping", task_vars=variables)
+                fault = aside.failed(name, LAYER, found) if found.get("failed") else None
+                result |= found
+            else:
+                # Bounded: a unit that never ends starting would hold the run for ever.
+                done = self._low_level_execute_command(f"timeout {within} systemctl is-system-running --wait")
+                said = done["stdout"].strip() or done["stderr"].strip()
+                wrong = boot_fault(name, done["rc"], said, within=within)
+                fault = aside.failed(name, LAYER, {"msg": str(wrong)}) if wrong else None
         except AnsibleConnectionFailure as error:
             if group := arguments["unreachable_group"]:
                 return result | {"add_group": group, "parent_groups": ["all"], "msg": str(error)}
-            return result | {"failed": True, "msg": str(_refused(variables, arguments, said=str(error)))}
-        said = done["stdout"].strip() or done["stderr"].strip()
-        fault = boot_fault(variables["inventory_hostname"], done["rc"], said, within=within)
-        return result | ({"failed": True, "msg": str(fault)} if fault else {})
+            fault = aside.failed(name, LAYER, {"msg": str(_refused(variables, arguments, said=str(error)))})
+        return aside.result(fault, result) if fault else result
 
 
 def _refused(variables: dict[str, Any], arguments: dict[str, Any], *, said: str) -> GroundupError:

@@ -28,6 +28,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
         variables = task_vars or {}
         hostvars = variables["hostvars"]
         found = {host: hostvars[host].get(arguments["result"], {}) for host in arguments["hosts"]}
+        found = {host: one for host, one in found.items() if "aside" not in one}  # it is down: nothing is known of it
         predicts = bool(dry_run(variables) or self._task.check_mode)
         seen = lines(found, predicts=predicts)
         said = summary(seen, hosts=len(found))

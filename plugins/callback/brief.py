@@ -14,6 +14,7 @@ description:
     Ansible would print come with C(-v).
   - A task that prints while it runs has its name above what it prints. Of any other that takes long, name and time are
     printed now and then.
+  - Hosts that were set aside during the run are a table at its end, with layer, reason and remedy.
   - Retries of a task that waits (C(until)) are printed with C(-v) only.
   - Everything else is as in P(ansible.builtin.default#callback), and has its options.
 extends_documentation_fragment:
@@ -28,6 +29,7 @@ from typing import Any
 
 from ansible import constants
 from ansible.plugins.callback.default import CallbackModule as Default
+from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.aside import table
 from ansible_collections.groundup.cloud.plugins.plugin_utils.progress import reminder
 
 _OURS = "groundup.cloud."
@@ -49,10 +51,25 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible ships no types
     def __init__(self) -> None:
         super().__init__()
         self._reminder = ExitStack()
+        self._aside: dict[str, dict[str, str]] = {}  # by host
+        self._leftover: dict[str, dict[str, str]] = {}
+        self._stopped = False
+
+    def v2_runner_on_ok(self, result: Any) -> None:
+        """Keep the hosts that were set aside."""
+        self._aside |= {row["host"]: row for row in result.result.get("aside") or ()}
+        self._leftover |= {row["host"]: row for row in result.result.get("leftover") or ()}
+        super().v2_runner_on_ok(result)
+
+    def v2_runner_on_unreachable(self, result: Any) -> None:
+        """Leave to the table at the end what it says of a host that is set aside."""
+        if self._display.verbosity or result.host.get_name() not in self._aside:
+            super().v2_runner_on_unreachable(result)
 
     def v2_runner_on_failed(self, result: Any, ignore_errors: bool = False) -> None:
         """Say what failed in one message, or leave it to Ansible."""
         found = result.result
+        self._stopped |= not ignore_errors
         if self._display.verbosity or not _is_ours(result.task) or "msg" not in found or set(_DIED) & set(found):
             super().v2_runner_on_failed(result, ignore_errors=ignore_errors)
             return
@@ -85,9 +102,16 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible ships no types
             super().v2_runner_retry(result)
 
     def v2_playbook_on_stats(self, stats: Any) -> None:
-        """End what is printed now and then."""
+        """End what is printed now and then; print the hosts that were set aside."""
         self._reminder.close()
         super().v2_playbook_on_stats(stats)
+        if rows := [*self._aside.values(), *self._leftover.values()]:
+            self._display.display(f"\n{table(rows)}", color=constants.COLOR_WARN)
+        if self._aside:
+            end = "stopped" if self._stopped else "went to its end"
+            self._display.display(
+                f"The run {end} without: {', '.join(sorted(self._aside))}", color=constants.COLOR_WARN
+            )
 
 
 def _is_ours(task: Any) -> bool:

@@ -10,12 +10,19 @@ version_added: 0.1.0
 description:
   - One call for any number of nodes, from the controller with the admin kubeconfig of the site.
   - Removes labels and taints that it set and the plan no longer has. Keeps those of others.
+  - A worker that is not Ready in time is a warning and in RV(aside); a control host fails. So is a Node of the cluster
+    that is no host of the site, in RV(leftover).
 options:
   hosts:
     description: Nodes of the plan, each a C(groundup_host).
     type: list
     elements: dict
     required: true
+  known:
+    description: Names of all nodes of the site, where O(hosts) are only some of them.
+    type: list
+    elements: str
+    default: []
   timeout:
     description: Seconds to wait until all of them are Ready.
     type: int
@@ -42,4 +49,14 @@ nodes:
   type: list
   elements: str
   returned: success
+aside:
+  description: Nodes that are not Ready, each with host, layer, reason and remedy.
+  type: list
+  elements: dict
+  returned: success, but in check mode
+leftover:
+  description: Nodes of the cluster that are no hosts of the site.
+  type: list
+  elements: dict
+  returned: success, but in check mode
 """

@@ -23,6 +23,16 @@ options:
     type: list
     elements: str
     required: true
+  spare:
+    description: Those of O(nodes) that are only reported when they are not Ready.
+    type: list
+    elements: str
+    default: []
+  known:
+    description: Names of all nodes of the site, where O(nodes) are only some of them.
+    type: list
+    elements: str
+    default: []
   dns_domain:
     description: Domain of the cluster's Services.
     type: str
@@ -65,5 +75,15 @@ RETURN = r"""
 report:
   description: Number of nodes, the probe's way, days of the API server's certificate, warnings.
   type: dict
+  returned: success
+aside:
+  description: Nodes of O(spare) that are not Ready, each with host, layer, reason and remedy.
+  type: list
+  elements: dict
+  returned: success
+leftover:
+  description: Nodes of the cluster that are no hosts of the site.
+  type: list
+  elements: dict
   returned: success
 """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,17 +67,21 @@ def _plain(taints: list[dict[str, str]]) -> list[tuple[str, str, str]]:
     return sorted((t["key"], t.get("value", ""), t["effect"]) for t in taints)
 
 
-def converge(api: Api, wants: Iterable[WantedNode], changes: Changes, *, timeout: float) -> None:
+def converge(
+    api: Api, wants: Iterable[WantedNode], changes: Changes, *, timeout: float, spare: Container[str] = ()
+) -> None:
     """Label and taint the nodes, or predict, and note what differs.
 
     A kubelet registers its node a little after the join: up to ``timeout`` seconds are given to it.
-    Raises GroundupError naming the nodes that do not register, ApiError.
+    Raises GroundupError naming the nodes that do not register, but those of ``spare``; ApiError.
     """
     wants = tuple(wants)
     if not changes.check:
-        _wait_registered(api, {want.name for want in wants}, timeout=timeout)
+        _wait_registered(api, {want.name for want in wants}, timeout=timeout, spare=spare)
     found = _nodes(api)
     for want in wants:
+        if want.name not in found and not changes.check:
+            continue
         # In a dry run it may be one that would join.
         change = patch(found[want.name], want) if want.name in found else new(want)
         if change and changes.add(want.name, name=want.name, after=json.dumps(change, indent=2) + "\n"):
@@ -93,9 +97,9 @@ def _nodes(api: Api) -> dict[str, Object]:
     return {node["metadata"]["name"]: node for node in api.get(NODES)["items"]}
 
 
-def _wait_registered(api: Api, names: set[str], *, timeout: float) -> None:
+def _wait_registered(api: Api, names: set[str], *, timeout: float, spare: Container[str]) -> None:
     missing = wait_until(lambda: sorted(names - _nodes(api).keys()), timeout=timeout, pause=0.3)
-    if missing:
+    if missing := [name for name in missing if name not in spare]:
         raise GroundupError(
             f"not registered after {timeout:.0f} s: {', '.join(missing)}",
             where=f"the cluster's nodes: {', '.join(sorted(_nodes(api))) or 'none'}",
@@ -114,22 +118,36 @@ def not_ready(nodes: Mapping[str, Object], names: Iterable[str]) -> dict[str, st
     return reasons
 
 
-def wait_ready(api: Api, names: Iterable[str], *, timeout: float, others: bool = False) -> None:
-    """Wait until the nodes ``names``, and with ``others`` all that there are, are Ready.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeenNodes:
+    """The cluster's nodes beside those of the site."""
 
-    Raises GroundupError with each node's own reason, ApiError.
+    away: Mapping[str, str]  # not Ready, and may be: the kubelet's reason
+    leftover: Mapping[str, bool]  # no host of the site: whether it is Ready
+
+
+def wait_ready(
+    api: Api, names: Iterable[str], *, timeout: float, spare: Container[str] = (), known: Container[str] = ()
+) -> SeenNodes:
+    """Wait until the nodes ``names`` are Ready; return those of ``spare`` that are not, and those nobody knows.
+
+    Raises GroundupError with the reason of each other one that is not Ready, ApiError.
     """
+    names, nodes = tuple(names), dict[str, Object]()
 
-    def missing() -> dict[str, str]:
-        nodes = _nodes(api)
-        return not_ready(nodes, {*names, *(nodes if others else ())})
+    def pending() -> dict[str, str]:
+        nodes.clear()
+        nodes.update(_nodes(api))
+        return not_ready(nodes, names)
 
-    reasons = wait_until(missing, timeout=timeout)
-    if reasons:
-        listing = "; ".join(f"{name}: {why}" for name, why in sorted(reasons.items()))
+    reasons = wait_until(pending, timeout=timeout)
+    if needed := {name: why for name, why in reasons.items() if name not in spare}:
+        listing = "; ".join(f"{name}: {why}" for name, why in sorted(needed.items()))
         raise GroundupError(
             f"nodes not Ready after {timeout:.0f} s: {listing}",
             where="the cluster's nodes",
             why="no layer above starts on a node that is not Ready",
             remedy="kubectl describe node NAME; journalctl -u kubelet -u containerd on the host",
         )
+    leftover = {name: is_ready(node) for name, node in nodes.items() if name not in names and name not in known}
+    return SeenNodes(away=reasons, leftover=leftover)

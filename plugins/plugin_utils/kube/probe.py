@@ -16,7 +16,7 @@ from ..errors import GroundupError
 from .client import Api, ApiError
 from .nodes import NODES
 from .types import Object, resource_path
-from .workloads import container_statuses, waiting_reason
+from .workloads import container_statuses, is_ready, waiting_reason
 
 NAMESPACE = "kube-system"
 LABEL = "groundup.cloud/probe"
@@ -54,9 +54,10 @@ def probe(api: Api, target: Object, *, dns_domain: str, image: str, timeout: flo
     try:
         api.request("POST", _SERVICES, body=service(name))
         api.request("POST", _SLICES, body=endpoints(name, target))
-        several = len(api.get(NODES)["items"]) > 1
+        nodes = {node["metadata"]["name"]: is_ready(node) for node in api.get(NODES)["items"]}
+        others = [node for node, ready in nodes.items() if ready and node != elsewhere]
         host = f"{name}.{NAMESPACE}.svc.{dns_domain}."
-        other = elsewhere if several else None
+        other = [elsewhere, *(node for node, ready in nodes.items() if not ready)] if others else []
         patience = max(timeout / 2, timeout - START)
         api.request("POST", PODS, body=client(name, host=host, image=image, not_on=other, patience=patience))
         pod: Object = {}
@@ -134,10 +135,13 @@ def endpoints(name: str, target: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def client(name: str, *, host: str, image: str, not_on: str | None, patience: float) -> dict[str, Any]:
-    """Return the pod that calls ``host`` for ``patience`` seconds, on any node but ``not_on``."""
+def client(name: str, *, host: str, image: str, not_on: list[str], patience: float) -> dict[str, Any]:
+    """Return the pod that calls ``host`` for ``patience`` seconds, on any node but ``not_on``.
+
+    It tolerates every taint, also that of a node that is not Ready: such nodes are to be in ``not_on``.
+    """
     environment = {"NAME": host, "PORT": str(PORT), "PATIENCE": f"{patience:.0f}"}
-    other = {"key": "kubernetes.io/hostname", "operator": "NotIn", "values": [not_on]}
+    other = {"key": "kubernetes.io/hostname", "operator": "NotIn", "values": not_on}
     affinity = {
         "nodeAffinity": {
             "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [{"matchExpressions": [other]}]}

@@ -10,7 +10,7 @@ from pathlib import Path
 from ...module_utils._base.wait import wait_until
 from ..errors import GroundupError
 from .client import Api, ApiError
-from .nodes import wait_ready
+from .nodes import SeenNodes, wait_ready
 from .probe import NAMESPACE, PODS, probe, state_of
 from .types import Object
 from .workloads import is_ready
@@ -22,7 +22,7 @@ EXPIRY_FAILS, EXPIRY_WARNS = 7, 30  # days
 class ClusterReport:
     """What was seen."""
 
-    nodes: int
+    nodes: int  # that are Ready
     probe: str  # "worker-1 -> Service -> control-1"
     certificate_days: int  # of the API server's certificate, as it serves it
     warnings: tuple[str, ...]
@@ -33,17 +33,21 @@ def verify(
     *,
     server: str,
     nodes: tuple[str, ...],
+    spare: frozenset[str] = frozenset(),
+    known: frozenset[str] = frozenset(),
     dns_domain: str,
     image: str,
     storage_class: str,
     timeout: float,
-) -> ClusterReport:
-    """Verify the cluster and return what was seen.
+) -> tuple[ClusterReport, SeenNodes]:
+    """Verify the cluster and return what was seen of it and of its nodes.
 
     Args:
         kubeconfig: path of the admin kubeconfig.
         server: https URL the API must answer at: that of the virtual IP.
         nodes: names that must be nodes, and Ready.
+        spare: those of ``nodes`` that are only reported when they are not.
+        known: names of the site's nodes beside ``nodes``.
         dns_domain: domain of the cluster's Services.
         image: an image every node has, with bash.
         storage_class: name of the default storage class.
@@ -63,7 +67,7 @@ def verify(
         )
     _ready(api, timeout=timeout)
     warnings, days = _certificate(api)
-    wait_ready(api, nodes, timeout=timeout, others=True)
+    found = wait_ready(api, nodes, timeout=timeout, spare=spare, known=known)
     if api.find(f"/apis/storage.k8s.io/v1/storageclasses/{storage_class}") is None:
         raise GroundupError(
             f"there is no storage class {storage_class}",
@@ -72,7 +76,8 @@ def verify(
             remedy="run the playbook groundup.cloud.kubernetes, or that of the storage layer",
         )
     seen = probe(api, _dns(api, timeout=timeout), dns_domain=dns_domain, image=image, timeout=timeout)
-    return ClusterReport(nodes=len(nodes), probe=seen, certificate_days=days, warnings=warnings)
+    ready = len(nodes) - len(found.away)
+    return ClusterReport(nodes=ready, probe=seen, certificate_days=days, warnings=warnings), found
 
 
 def _ready(api: Api, *, timeout: float) -> None:

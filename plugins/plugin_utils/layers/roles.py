@@ -27,6 +27,8 @@ class RoleRecord:
     hardware: Mapping[str, str]  # by profile: the hardware it has by default, and the least it must have
     named: bool = False  # whether every host knows its name without a DNS server
     node: bool = False  # whether it is a node of the cluster
+    # How many of its machines a run may go on without: a share of the group, or a number; None: never one.
+    max_unavailable: str | int | None = "10%"
     labels: Mapping[str, str] = field(default_factory=dict)  # of its node, unless that has the role's taint
     taint: str | None = None  # of its node, where the profile wants it and other nodes take pods
 
@@ -42,6 +44,7 @@ ROLES: dict[Role, RoleRecord] = {
         networks=frozenset(("management", "provisioning")),
         hardware=_hardware(edge="edge-seed", region="region-seed"),
         named=True,
+        max_unavailable=None,  # every host fetches from it
     ),
     "control": RoleRecord(
         share=(2, 4),
@@ -50,6 +53,7 @@ ROLES: dict[Role, RoleRecord] = {
         hardware=_hardware(edge="edge-node", region="region-control"),
         named=True,
         node=True,
+        max_unavailable=None,  # etcd has one vote less, and would lose its quorum to the next fault
         labels=_OPENSTACK,
         taint="node-role.kubernetes.io/control-plane:NoSchedule",
     ),
@@ -59,6 +63,7 @@ ROLES: dict[Role, RoleRecord] = {
         networks=frozenset(("management", "storage")),
         brings=("storage",),
         hardware=_hardware(edge="edge-node", region="region-storage"),
+        max_unavailable=0,  # its data have one copy less; the site file may say otherwise
     ),
     "worker": RoleRecord(
         share=(8, 16),

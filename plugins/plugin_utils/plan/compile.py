@@ -7,6 +7,7 @@ from dataclasses import replace
 from .errors import SiteError
 from .findings import find
 from .input import validation
+from .layout.availability import max_unavailable
 from .layout.context import PlanContext
 from .layout.machines import lay_out
 from .model import Site
@@ -40,6 +41,7 @@ def make_plan(site: Site) -> Plan:
         profile=site.profile,
         networks=layout.networks,
         hosts=layout.hosts,
+        max_unavailable=max_unavailable(layout),
         access=access,
         host=host,
         preflight=preflight(layout, access=access, host=host, supply=supply, kubernetes=kubernetes, edge=edge),

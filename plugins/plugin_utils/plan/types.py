@@ -66,6 +66,7 @@ class HostPlan:
 
     name: str  # short, also the Kubernetes node name: "control-1"
     fqdn: str
+    group: str  # of machines, in the site file
     roles: tuple[Role, ...]
     rack: str
     hardware: str  # hardware profile
@@ -270,6 +271,7 @@ class Plan:
     profile: str
     networks: dict[str, NetworkPlan]
     hosts: dict[str, HostPlan]
+    max_unavailable: dict[str, int]  # by group of machines: how many a run may go on without
     access: AccessPlan
     host: HostSettings
     preflight: PreflightPlan

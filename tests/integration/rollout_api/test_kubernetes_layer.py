@@ -5,9 +5,15 @@ from __future__ import annotations
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.hosts import of_nodes
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube import verify
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Api, ApiError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.nodes import WantedNode, converge, wait_ready
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.nodes import (
+    SeenNodes,
+    WantedNode,
+    converge,
+    wait_ready,
+)
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.objects import Applier
 
 from .conftest import Site
@@ -52,6 +58,23 @@ def test_a_node_is_labelled_and_waited_for(site: Site) -> None:
     site.puppet.node(ready=False)
     with pytest.raises(GroundupError, match=f"{NODE}: .*; worker-2: it is not registered"):
         wait_ready(site.api, [NODE, "worker-2"], timeout=0.1)
+
+
+def test_a_node_that_may_be_away_is_told_and_so_is_one_nobody_knows(site: Site) -> None:
+    site.puppet.node(ready=False)
+    seen = wait_ready(site.api, [NODE, "worker-2"], timeout=0.1, spare=[NODE, "worker-2"])
+    assert seen.away.keys() == {NODE, "worker-2"}
+    assert seen.away["worker-2"] == "it is not registered"
+    assert wait_ready(site.api, [], timeout=0.1, known=[NODE]).leftover == {}
+    assert wait_ready(site.api, [], timeout=0.1).leftover == {NODE: False}
+    site.puppet.node(ready=True)
+    changes = Changes(check=False)
+    wants = [WantedNode(name=name, labels={"rack": "r1"}, taints=()) for name in (NODE, "worker-2")]
+    converge(site.api, wants, changes, timeout=0.1, spare=["worker-2"])
+    assert changes.done == [NODE]
+    said = of_nodes(SeenNodes(away={"worker-2": "gone"}, leftover={"worker-9": True}))
+    assert [row["host"] for row in (*said["aside"], *said["leftover"])] == ["worker-2", "worker-9"]
+    assert "groundup.cloud.remove -e remove_machine=worker-9" in said["warnings"][1]
 
 
 def test_the_api_server_is_asked_whether_it_is_ready_and_for_its_certificate(site: Site) -> None:

@@ -247,7 +247,7 @@ def test_the_probe_needs_the_cluster_dns_the_service_and_another_node() -> None:
     assert endpoints("p", target)["metadata"]["labels"]["kubernetes.io/service-name"] == "p"
     # The Service's port is not the pod's: whoever reaches it went through kube-proxy.
     assert service("p")["spec"]["ports"][0]["port"] != endpoints("p", target)["ports"][0]["port"]
-    pod = client("p", host="p.kube-system.svc.cluster.local.", image="i", not_on="a", patience=60.0)["spec"]
+    pod = client("p", host="p.kube-system.svc.cluster.local.", image="i", not_on=["a"], patience=60.0)["spec"]
     terms = pod["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
     assert terms == [{"matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "NotIn", "values": ["a"]}]}]
     assert "hostNetwork" not in pod

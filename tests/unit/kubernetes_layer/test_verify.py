@@ -101,7 +101,7 @@ def test_the_probe_asks_also_when_little_time_is_given(timeout: float, patience:
 
 def ask(port: int, *, patience: float) -> subprocess.CompletedProcess[str]:
     """Run what the probe's pod runs; a pause takes 20 of its seconds and none of ours."""
-    pod = probe.client("p", host="127.0.0.1", image="i", not_on=None, patience=patience)
+    pod = probe.client("p", host="127.0.0.1", image="i", not_on=[], patience=patience)
     container = pod["spec"]["containers"][0]
     environment = {entry["name"]: entry["value"] for entry in container["env"]} | {"PORT": str(port)}
     *bash, script = container["command"]

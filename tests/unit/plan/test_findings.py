@@ -208,6 +208,13 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
         "machines.control",
     ),
     ("tenants-on-infrastructure", "info", "edge", {}, "machines.node.machines.edge-1"),
+    (
+        "required-machines",
+        "warning",
+        "region",
+        {"machines/control/max_unavailable": 1},
+        "machines.control.max_unavailable",
+    ),
     # quorums and failure domains
     ("even-quorum", "warning", "lab", {"machines/control/count": 2}, "machines.control"),
     ("even-quorum", "error", "region", {"machines/control/count": 4}, "machines.control"),

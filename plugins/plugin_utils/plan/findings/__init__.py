@@ -7,6 +7,7 @@ from ..types import Finding
 from . import (
     access,
     addresses,
+    availability,
     cluster,
     domains,
     links,
@@ -22,7 +23,7 @@ from . import (
 )
 
 SUBJECTS = (
-    addresses, links, planes, machines, access, packages, quorum, domains,
+    addresses, links, planes, machines, availability, access, packages, quorum, domains,
     storage, cluster, services, supply, versions, unsupported,
 )  # fmt: skip
 _ORDER = {"error": 0, "warning": 1, "info": 2}

@@ -61,6 +61,7 @@ def lay_out(site: Site) -> Layout:
             layout.hosts[member.name] = HostPlan(
                 name=member.name,
                 fqdn=f"{member.name}.{site.domain}",
+                group=group_name,
                 roles=roles,
                 rack=member.rack,
                 hardware=(own.hardware if own else None) or hardware,

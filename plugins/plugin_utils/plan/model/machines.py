@@ -31,6 +31,9 @@ Taint = Annotated[str, Field(pattern=rf"^{_KEY}(=({_WORD})?)?:(NoSchedule|Prefer
 Serial = Annotated[str, Field(max_length=64, pattern=r"^[!-~]+( [!-~]+)*$")]
 
 
+Share = Annotated[str, Field(pattern=r"^(100|[1-9]?[0-9])%$", json_schema_extra={"examples": ["10%"]})]
+
+
 class Hardware(Model):
     """What a machine must have; inspection compares it with what the machine has."""
 
@@ -113,6 +116,11 @@ class MachineGroup(Model):
         "Default: ironic when there is a bmc, else the profile's.",
     )
     bmc: Bmc | None = Field(None, description="What their management controllers have in common. Default: none.")
+    max_unavailable: Annotated[int, Field(ge=0, le=20000)] | Share | None = Field(
+        None,
+        description="How many of them may be down or failing while a run goes on with the others: a number or a share, "
+        "rounded down. Default: 10% and at least one, never all; storage: 0. Always 0 for seed and control.",
+    )
     labels: dict[LabelKey, LabelValue] = Field(default_factory=dict, description="Further Kubernetes node labels.")
     taints: list[Taint] = Field(default_factory=list, description="Further Kubernetes node taints, key=value:Effect.")
     machines: dict[str, Machine] = Field(

@@ -1,0 +1,32 @@
+#!/usr/bin/python
+"""Documentation of the action plugin of the same name."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: set_aside
+short_description: Decide whether a run goes on without hosts that failed or are down
+version_added: 0.1.0
+description:
+  - Runs on C(localhost) and on group C(absent) after a layer. On C(localhost) it counts the hosts in C(absent) by their
+    group of machines, and fails when more are set aside than the site allows.
+  - On a host that was set aside it ends as unreachable, so that Ansible counts it and ends with exit code 4.
+options:
+  limits:
+    description: By group of machines, how many a run may go on without.
+    type: dict
+    required: true
+attributes:
+  check_mode:
+    description: Changes nothing.
+extends_documentation_fragment:
+  - groundup.cloud.attributes.info
+"""
+
+EXAMPLES = r"""
+- name: Compare hosts set aside with the limits of the site
+  groundup.cloud.set_aside:
+    limits: "{{ groundup_site.max_unavailable }}"
+"""
+
+RETURN = r""" # """

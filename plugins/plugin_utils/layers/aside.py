@@ -1,0 +1,90 @@
+"""Set a host aside: the run goes on without it, and ends with a table and an exit code that say so.
+
+A host in group `absent` is left out by every later play. Whether the run may go on is decided after each layer, by
+the playbook `set_aside`, from the limits of the plan.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from .layers import ABSENT
+
+FACT = "groundup_aside"  # why a host is in ABSENT, on that host
+_REMEDY = re.compile(r"^ *remedy: *(.*)$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Aside:
+    """A host a run goes on without."""
+
+    host: str
+    layer: str
+    reason: str
+    remedy: str
+
+
+def failed(host: str, layer: str, result: Mapping[str, Any]) -> Aside:
+    """Return why ``host`` is set aside whose task failed with ``result``."""
+    said = str(result.get("msg") or "it failed")
+    remedy = _REMEDY.search(said)
+    # What a module said that died instead of failing.
+    last = f"{result.get('module_stdout', '')}\n{result.get('module_stderr', '')}".strip().rpartition("\n")[2]
+    return Aside(
+        host=host,
+        layer=layer,
+        reason=": ".join(filter(None, (said.splitlines()[0], last))),
+        remedy=remedy.group(1) if remedy else "see its error above, then run this again",
+    )
+
+
+def unreachable(host: str, layer: str, said: object) -> Aside:
+    """Return why ``host`` is set aside that does not answer."""
+    return Aside(
+        host=host,
+        layer=layer,
+        reason=f"unreachable: {' '.join(str(said).split())}",
+        remedy=f"bring it back and run this again; if it is gone for good: {removal(host)}",
+    )
+
+
+def removal(host: str) -> str:
+    """Return the command that removes a machine."""
+    return f"ansible-playbook groundup.cloud.remove -e remove_machine={host}"
+
+
+def result(aside: Aside, of: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Return what a task on the host ends with, instead of the result ``of`` its work: later plays leave it out."""
+    kept = {key: value for key, value in (of or {}).items() if key != "exception"}
+    return {
+        **kept,
+        "failed": False,
+        "add_group": ABSENT,
+        "parent_groups": ["all"],
+        "ansible_facts": {FACT: asdict(aside)},
+        "aside": [asdict(aside)],
+        "warnings": [
+            *kept.get("warnings", ()),
+            f"{aside.host} is set aside in layer {aside.layer}: {aside.reason}",
+        ],
+    }
+
+
+def over(hosts: Iterable[tuple[str, str]], limits: Mapping[str, int]) -> dict[str, list[str]]:
+    """Return the groups of machines with more ``hosts`` (name, group) set aside than their limit, and those hosts."""
+    found: dict[str, list[str]] = {}
+    for name, group in hosts:
+        found.setdefault(group, []).append(name)
+    return {group: sorted(names) for group, names in found.items() if len(names) > limits.get(group, 0)}
+
+
+def table(rows: Sequence[Mapping[str, str]]) -> str:
+    """Return host, layer and reason of each row, its remedy below."""
+    cells = [("host", "layer", "reason")]
+    for row in rows:
+        cells += [(row["host"], row["layer"], row["reason"]), ("", "", f"remedy: {row['remedy']}")]
+    host, layer = (max(len(line[column]) for line in cells) for column in (0, 1))
+    return "\n".join(f"{line[0]:<{host}}  {line[1]:<{layer}}  {line[2]}" for line in cells)
