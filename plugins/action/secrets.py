@@ -9,7 +9,12 @@ from ansible.plugins.action import ActionBase
 from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import site_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
-from ansible_collections.groundup.cloud.plugins.plugin_utils.pki import ensure_authority, ensure_leaf, users
+from ansible_collections.groundup.cloud.plugins.plugin_utils.pki import (
+    ensure_authority,
+    ensure_leaf,
+    ensure_packages_key,
+    users,
+)
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import SiteError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import STORE, open_store, password_source, required
 
@@ -41,6 +46,8 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
             reasons = {"ca": authority.reason} | {
                 spec.user: ensure_leaf(authority, store, directory, spec, write=write).reason for spec in specs
             }
+            if plan.host.packages == "seed":
+                reasons["packages"] = ensure_packages_key(store, directory, write=write)
         except (GroundupError, SiteError, OSError) as error:
             # Not chained: what is below may hold what was read.
             raise AnsibleActionFail(str(error)) from None

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import shlex
-import tarfile
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
-from ansible.errors import AnsibleActionFail
-from ansible.plugins.action import ActionBase
 from ansible_collections.groundup.cloud.plugins.module_utils._base.wait import wait_until
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
 from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import finish
@@ -25,6 +19,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish impo
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish.digests import PublishedDigests
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish.http import ask
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish.images import PushedImage, push
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish.sender import Sender, failed, name_of
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish.tunnel import ssh_command, tunnel
 
 ARGUMENTS = {
@@ -36,15 +31,12 @@ ARGUMENTS = {
     "files_root": {"type": "path", "required": True},
     "images": {"type": "list", "elements": "str", "required": True},
     "files": {"type": "list", "elements": "str"},
+    "packages": {"type": "list", "elements": "str", "default": []},
     "verify": {"type": "bool", "default": False},
 }
-# Archives on their way lie in the account's own directory: where it is not root, it becomes root only to unpack. Always
-# the same one, so that the next run removes what a killed one left there.
-_EMPTY = "cd && rm -rf .groundup-publish"
-_ROOM = f"{_EMPTY} && mkdir -m 0700 .groundup-publish && cd .groundup-publish && pwd -P"
 
 
-class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
+class ActionModule(Sender):
     """Compares by digest, sends the difference."""
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -59,6 +51,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
         names = arguments["files"]
         if names is None:
             names = [name for name, entry in lock.artifacts.items() if entry.kind == "files" and not entry.optional]
+        names = [*names, *arguments["packages"]]
         wanted = lock.select([*arguments["images"], *names])
         unmade = set(supply.missing(wanted, source=source)) if check or arguments["verify"] else set()
         if arguments["verify"] and unmade:
@@ -95,12 +88,12 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
         only_look = check or arguments["verify"]
         lacking = _lacking(arguments["files_url"], places)
         if not only_look:
-            self._send(lacking, arguments["files_root"], task_vars)
+            self.send(lacking, arguments["files_root"], task_vars)
             # tar does not notice an archive that ends between two of its members.
             _refuse(_lacking(arguments["files_url"], lacking), "sent, and not served whole:", arguments["files_url"])
         pushed = self._push(arguments, images, dry_run=only_look)
         result["images"] = [image.reference for image in pushed if image.changed]
-        result["files"] = [_name(place) for place in lacking]
+        result["files"] = [name_of(place) for place in lacking]
         result["msg"] = f"{len(result['images'])} images and {len(lacking)} file artifacts"
         result["changed"] = not arguments["verify"] and bool(result["images"] or lacking or record != before)
         if check:
@@ -122,42 +115,6 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
             inside=self._inside(arguments["registry_inside"]),
         )  # fmt: skip
 
-    def _send(self, places: list[Path], root: str, task_vars: dict[str, Any]) -> None:
-        room = self._as_account(_ROOM if places else _EMPTY)
-        for place in places:
-            what = f"[publish] {_name(place)}"
-            self._display.display(what)
-            remote = self._connection._shell.join_path(room, f"{place.parent.name}-{place.name}.tar")
-            # Without a name of its own: the kernel removes it when this run dies.
-            with tempfile.TemporaryFile(dir=cache_dir()) as archive, reminder(self._display.display, what):
-                with tarfile.open(fileobj=archive, mode="w") as tar:
-                    for path in sorted(place.rglob("*"), key=lambda path: (path.name == LAID_OUT, path)):
-                        tar.add(path, arcname=str(path.relative_to(place.parent.parent)), recursive=False)
-                archive.flush()
-                self._transfer_file(f"/proc/{os.getpid()}/fd/{archive.fileno()}", remote)
-            done = self._command(
-                ["tar", "--extract", "--no-same-owner", "--file", remote, "--directory", root], task_vars
-            )
-            self._as_account(f"rm -f -- {shlex.quote(remote)}")
-            if done.get("failed"):
-                raise _failed(done)
-        if places:
-            self._as_account(_EMPTY)
-
-    def _as_account(self, line: str) -> str:
-        """Run a line of shell on the host as the account that logs in, and return the last line it prints."""
-        done = self._low_level_execute_command(line, sudoable=False)
-        if done["rc"]:
-            raise AnsibleActionFail(f"{line}: {done['stderr'].strip() or done['stdout'].strip()}", result=done)
-        return "".join(done["stdout"].splitlines()[-1:])
-
-    def _command(self, argv: list[str], task_vars: dict[str, Any], **more: Any) -> dict[str, Any]:
-        """Run a program on the host as root; return how it ended."""
-        done: dict[str, Any] = self._execute_module(
-            module_name="ansible.builtin.command", module_args={"argv": argv, **more}, task_vars=task_vars
-        )
-        return {"argv": argv, **done}
-
     @contextmanager
     def _inside(self, target: str) -> Iterator[str]:
         """Give an address at which the registry takes images: ``target`` of the host, through ssh."""
@@ -169,12 +126,12 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
         """Have the host compare every file it serves with the digest of the record."""
         wanted = "".join(f"{digest}  {name}\n" for name, digest in sorted(files.items()))
         check = ["sha256sum", "--check", "--strict", "--quiet"]
-        done = self._command(check, task_vars, chdir=root, stdin=wanted, stdin_add_newline=False)
+        done = self.command(check, task_vars, chdir=root, stdin=wanted, stdin_add_newline=False)
         if not done.get("failed"):
             return
         wrong = [line.partition(": FAILED")[0] for line in done.get("stdout", "").splitlines() if ": FAILED" in line]
         if not wrong:
-            raise _failed(done)
+            raise failed(done)
         places = sorted({"/".join(name.split("/")[:2]) for name in wrong})
         raise GroundupError(
             f"not as published: {', '.join(wrong[:5])}" + (f" and {len(wrong) - 5} more" if len(wrong) > 5 else ""),
@@ -184,21 +141,12 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
         )
 
 
-def _failed(done: dict[str, Any]) -> AnsibleActionFail:
-    return AnsibleActionFail(f"{' '.join(done['argv'])}: {done.get('stderr') or done.get('msg')}", result=done)
-
-
-def _name(place: Path) -> str:
-    """Return artifact and version of a directory as it is laid out."""
-    return "/".join(place.parts[-2:])
-
-
 def _lacking(url: str, places: list[Path]) -> list[Path]:
     """Return those of ``places`` that the host serves otherwise or not at all, by what is sent last."""
     return [
         place
         for place in places
-        if _get(f"{url.rstrip('/')}/{_name(place)}/{LAID_OUT}") != (place / LAID_OUT).read_bytes()
+        if _get(f"{url.rstrip('/')}/{name_of(place)}/{LAID_OUT}") != (place / LAID_OUT).read_bytes()
     ]
 
 
@@ -225,7 +173,7 @@ def _wait_for(url: str, *, seconds: float = 60, progress: Progress = no_progress
 
 def _refuse(lacking: Sequence[str | Path], what: str, where: str) -> None:
     if lacking:
-        names = [_name(each) if isinstance(each, Path) else each for each in lacking]
+        names = [name_of(each) if isinstance(each, Path) else each for each in lacking]
         raise GroundupError(
             f"{what} {', '.join(names)}",
             where=where,

@@ -84,27 +84,6 @@ options:
     description: Certificate of the site's CA, in PEM. Empty leaves the trust store unchanged.
     type: str
     default: ""
-  packages:
-    description: Packages of the OS to install.
-    type: list
-    elements: str
-    default: []
-  packages_url:
-    description: Package mirror, the only source then. Without it the host keeps its own sources.
-    type: str
-  packages_suites:
-    description: Suites of O(packages_url). Empty means the host's release.
-    type: list
-    elements: str
-    default: []
-  packages_components:
-    description: Components of O(packages_url).
-    type: list
-    elements: str
-    default: [main]
-  packages_key:
-    description: Armored OpenPGP public key that signs O(packages_url). Default is Debian's keys.
-    type: str
   journal_max_use:
     description: Maximum size of the journal.
     type: str
@@ -114,6 +93,7 @@ attributes:
     description: Shows every file and kernel parameter.
 extends_documentation_fragment:
   - groundup.cloud.attributes
+  - groundup.cloud.packages
   - groundup.cloud.site
 """
 
@@ -178,7 +158,7 @@ def converge(changes: Changes, wanted: dict[str, Any]) -> None:
     naming.known_names(changes, name=wanted["name"], fqdn=fqdn, address=wanted["address"], names=wanted["names"])
     naming.resolver(changes, wanted["dns_servers"], domain=wanted["domain"])
     # After the names: the mirror may be one of them. Before everything that installs a package.
-    unread = sources.packages_from(changes, _mirror(wanted))
+    unread = sources.packages_from(changes, sources.wanted_source(wanted, ca=wanted["ca_certificate"]))
     access.account(changes, wanted["user"])
     if wanted["authorized_keys"]:
         access.keys(changes, wanted["user"], wanted["authorized_keys"])
@@ -205,17 +185,6 @@ def converge(changes: Changes, wanted: dict[str, Any]) -> None:
         changes.warnings.append(
             "swap is on: a control plane that swaps misses its deadlines; turn it off on the machine"
         )
-
-
-def _mirror(wanted: dict[str, Any]) -> sources.Mirror | None:
-    if not wanted["packages_url"]:
-        return None
-    return sources.Mirror(
-        url=wanted["packages_url"],
-        suites=wanted["packages_suites"],
-        components=wanted["packages_components"],
-        key=wanted["packages_key"],
-    )
 
 
 def belongs(changes: Changes, *, site: str, store: str) -> None:
@@ -276,11 +245,7 @@ def main() -> None:
             "timezone": {"type": "str", "default": "Etc/UTC"},
             "ntp_servers": {"type": "list", "elements": "str", "default": []},
             "ca_certificate": {"type": "str", "default": ""},
-            "packages": {"type": "list", "elements": "str", "default": []},
-            "packages_url": {"type": "str"},
-            "packages_suites": {"type": "list", "elements": "str", "default": []},
-            "packages_components": {"type": "list", "elements": "str", "default": ["main"]},
-            "packages_key": {"type": "str", "no_log": False},
+            **sources.OPTIONS,
             "journal_max_use": {"type": "str", "default": "1G"},
         },
         supports_check_mode=True,

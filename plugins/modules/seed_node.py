@@ -8,17 +8,43 @@ module: seed_node
 short_description: Converge the registry and web server of a seed
 version_added: 0.1.0
 description:
+  - First sends the repositories of packages of O(packages_seed) that the host lacks, and sets its package source.
   - Installs docker-registry and nginx when they are missing, writes their configuration, and has them serve by it.
   - The registry takes images at O(registry_inside) only. The web server shows it to the site at O(registry_port), to
     be read, and the file tree at O(files_port).
   - Both services send a digest of their configuration with every answer. Services that do not send the current one
     are restarted.
 options:
-  packages:
-    description: Packages of the OS to install, those of docker-registry and nginx.
-    type: list
-    elements: str
+  site:
+    description: Name of the site, whose state directory has the signed lists of packages.
+    type: str
     required: true
+  repositories:
+    description: Repositories of packages in O(files_root), by the files that say they are whole. The action fills it.
+    type: list
+    elements: dict
+    default: []
+    suboptions:
+      place:
+        description: Directory below O(files_root).
+        type: str
+        required: true
+      mark:
+        description: Name of the file that says what is in it.
+        type: str
+        required: true
+      content:
+        description: What O(repositories[].mark) says when the repository is as it should be.
+        type: str
+        required: true
+      release:
+        description: Name of the signed list of the repository.
+        type: str
+        default: ""
+      signed:
+        description: The signed list. Empty in check mode, before the site has a key.
+        type: str
+        default: ""
   registry_inside:
     description: Address and port of the host's loopback at which the registry listens.
     type: str
@@ -38,12 +64,15 @@ options:
 attributes:
   diff_mode:
     description: Shows every file.
-extends_documentation_fragment: groundup.cloud.attributes
+extends_documentation_fragment:
+  - groundup.cloud.attributes
+  - groundup.cloud.packages
 """
 
 EXAMPLES = r"""
 - name: Converge registry and web server
   groundup.cloud.seed_node:
+    site: lab
     packages: [docker-registry, nginx-light]
     registry_inside: 127.0.0.1:5001
     registry_port: 5000
@@ -57,6 +86,11 @@ changes:
   type: list
   elements: str
   returned: success
+lacking:
+  description: Directories of O(repositories) that the host does not have whole. Nothing else was done then.
+  type: list
+  elements: str
+  returned: when there are any, and not in check mode
 """
 
 import hashlib
@@ -66,12 +100,13 @@ from pathlib import Path
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.groundup.cloud.plugins.module_utils._base import files
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.module_utils._base.module import finish
 from ansible_collections.groundup.cloud.plugins.module_utils._base.run import run
 from ansible_collections.groundup.cloud.plugins.module_utils._base.wait import wait_until
-from ansible_collections.groundup.cloud.plugins.module_utils._host import packages
+from ansible_collections.groundup.cloud.plugins.module_utils._host import packages, sources
 from ansible_collections.groundup.cloud.plugins.module_utils._host.units import Unit
 
 REGISTRY = Path("/etc/docker/registry/config.yml")
@@ -81,6 +116,14 @@ UNITS = ("docker-registry.service", "nginx.service")
 HEADER = "X-Groundup-Configuration"
 RELOAD = 5.0  # seconds until a service that was told to takes up its configuration, or has refused to
 RESTART = 30.0
+
+REPOSITORY: dict[str, dict[str, Any]] = {
+    "place": {"type": "str", "required": True},
+    "mark": {"type": "str", "required": True},
+    "content": {"type": "str", "required": True},
+    "release": {"type": "str", "default": ""},
+    "signed": {"type": "str", "default": ""},
+}
 
 REGISTRY_TEXT = """\
 version: 0.1
@@ -135,10 +178,13 @@ server {
 def converge(changes: Changes, wanted: dict[str, Any]) -> dict[str, Any]:
     """Bring the host to what ``wanted`` says and return the module's result. Raises GroundupError."""
     digest = hashlib.sha256(_text(REGISTRY_TEXT + WEB_TEXT, wanted, digest="").encode()).hexdigest()
-    packages.installed(changes, wanted["packages"])
     root = Path(wanted["files_root"])
     if not root.is_dir() and changes.add(f"make {root}"):
         root.mkdir(mode=0o755, parents=True)
+    if lacking := repositories(changes, root, wanted["repositories"]):
+        return {**changes.result(), "lacking": lacking}
+    sources.packages_from(changes, sources.wanted_source(wanted))
+    packages.installed(changes, wanted["packages"])
     registry, web = Unit(changes, UNITS[0]), Unit(changes, UNITS[1], on_change="reload")
     registry.generate(REGISTRY, _text(REGISTRY_TEXT, wanted, digest=digest))
     registry.running()  # first: the distribution's own listens where the web server is to
@@ -147,6 +193,17 @@ def converge(changes: Changes, wanted: dict[str, Any]) -> dict[str, Any]:
     web.running()
     serve(changes, wanted, digest=digest)
     return changes.result()
+
+
+def repositories(changes: Changes, root: Path, wanted: list[dict[str, Any]]) -> list[str]:
+    """Return the places of repositories that are to be sent; place the signed lists of the others."""
+    lacking = [one["place"] for one in wanted if files.read(root / one["place"] / one["mark"]) != one["content"]]
+    for place in lacking:
+        changes.add(f"receive {root / place}")
+    for one in wanted:
+        if one["signed"] and (changes.check or not lacking):
+            files.place(changes, root / one["place"] / one["release"], one["signed"])
+    return [] if changes.check else lacking
 
 
 def serve(changes: Changes, wanted: dict[str, Any], *, digest: str) -> None:
@@ -194,11 +251,13 @@ def main() -> None:
     """Read the options, converge, report."""
     module = AnsibleModule(
         argument_spec={
-            "packages": {"type": "list", "elements": "str", "required": True},
+            "site": {"type": "str", "required": True},
             "registry_inside": {"type": "str", "required": True},
             "registry_port": {"type": "int", "required": True},
             "files_port": {"type": "int", "required": True},
             "files_root": {"type": "path", "required": True},
+            "repositories": {"type": "list", "elements": "dict", "default": [], "options": REPOSITORY},
+            **sources.OPTIONS,
         },
         supports_check_mode=True,
     )

@@ -52,6 +52,11 @@ options:
     description: File artifacts of the lock. Default is all of them.
     type: list
     elements: str
+  packages:
+    description: Artifacts of the lock beside O(files), repositories of packages.
+    type: list
+    elements: str
+    default: []
   verify:
     description:
       - Send nothing; fail when the host does not serve every image and file with the right digest.

@@ -15,6 +15,7 @@ from .units import Unit, properties
 ZONES = Path("/usr/share/zoneinfo")
 LOCALTIME = Path("/etc/localtime")
 TIMEZONE = Path("/etc/timezone")
+CHRONY = "chrony"  # among the substitutes of the host layer
 CHRONYD = Path("/usr/sbin/chronyd")
 TIMESYNCD = Path("/usr/lib/systemd/systemd-timesyncd")
 CHRONY_SOURCES = Path("/etc/chrony/sources.d/groundup.sources")
@@ -35,9 +36,9 @@ def timezone(changes: Changes, name: str) -> None:
 
 
 def servers(changes: Changes, names: Sequence[str]) -> None:
-    """Have the host's time service ask ``names``; without any it keeps its own. One is installed when there is none."""
-    if names and not CHRONYD.exists() and not TIMESYNCD.exists():
-        packages.installed(changes, ["chrony"])
+    """Have the host's time service ask ``names``; without any it keeps its own. Where there is none, install one."""
+    if not CHRONYD.exists() and not TIMESYNCD.exists():
+        packages.installed(changes, [CHRONY])
     if CHRONYD.exists():
         text = "".join(f"server {name} iburst\n" for name in names)
         _configure(changes, "chrony.service", CHRONY_SOURCES, text)

@@ -1,13 +1,15 @@
-"""Where apt takes packages from: the site's mirror alone, or what the host came with."""
+"""Where packages come from: the seed, for what we install; the site's mirror alone; or the host's own sources."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from .._base import files
 from .._base.changes import Changes
+from .._base.errors import GroundupError
 from .._base.run import attempt, run
 from . import packages
 
@@ -16,7 +18,27 @@ NAME = "groundup.sources"
 KEY = "keyrings/groundup.asc"
 ASIDE = ".before-groundup"
 OS_RELEASE = Path("/etc/os-release")
+LISTS = Path("/var/lib/groundup/apt/lists")
+SEED_FILES = ("seed.asc", "seed-ca.crt", "seed.list", packages.OURS.name)  # apt looks at the last
 DEBIANS_KEYS = "/usr/share/keyrings/debian-archive-keyring.gpg"
+
+
+# Options of modules that install (documentation fragment `packages`).
+OPTIONS: dict[str, dict[str, Any]] = {
+    "packages": {"type": "list", "elements": "str", "default": []},
+    "packages_seed": {
+        "type": "dict",
+        "options": {
+            "url": {"type": "str", "required": True},
+            "places": {"type": "dict", "required": True},
+            "key": {"type": "str", "default": "", "no_log": False},
+        },
+    },
+    "packages_url": {"type": "str"},
+    "packages_suites": {"type": "list", "elements": "str", "default": []},
+    "packages_components": {"type": "list", "elements": "str", "default": ["main"]},
+    "packages_key": {"type": "str", "no_log": False},
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,8 +62,76 @@ class Mirror:
         return "".join(f"{key}: {value}\n" for key, value in entry.items())
 
 
-def packages_from(changes: Changes, mirror: Mirror | None) -> bool:
-    """Make ``mirror`` the only source; None gives the host its own back. Return whether its lists are to be fetched."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seed:
+    """The repositories of the site's seed, one a Debian release: the source of what we install, and of nothing else."""
+
+    url: str  # of the file tree: "http://registry.lab.test:8080"; on the seed itself "file:/srv/groundup"
+    places: Mapping[str, str]  # by release, below the tree: "packages-13/13"
+    key: str  # what they are signed with, armored
+    ca: str = ""  # certificate (PEM) of who vouches for the seed, where it speaks TLS
+
+    def files(self) -> dict[Path, str]:
+        """Return what apt is given, by path. Raises GroundupError on a release that the seed does not serve."""
+        release, codename = (_os_release().get(name, "") for name in ("VERSION_ID", "VERSION_CODENAME"))
+        if release not in self.places:
+            raise GroundupError(
+                f"the seed serves no packages of Debian {release or 'without a release number'}",
+                where=f"{OS_RELEASE}; site file key hosts.debian_releases",
+                why=f"the host can install nothing: the seed has Debian {', '.join(self.places)}",
+                remedy=f'add "{release}" to hosts.debian_releases and run the playbook groundup.cloud.seed; or write '
+                "hosts.packages: host",
+            )
+        home = packages.OURS.parent
+        source, key, ca = home / "seed.list", home / "seed.asc", home / "seed-ca.crt"
+        url = f"{self.url}/{self.places[release]}"
+        options = {
+            "Dir::Etc::SourceList": source, "Dir::Etc::SourceParts": "/dev/null",
+            "Dir::Etc::Preferences": "/dev/null", "Dir::Etc::PreferencesParts": "/dev/null",
+            "Dir::State::Lists": LISTS, "Dir::Cache::PkgCache": "", "Dir::Cache::SrcPkgCache": "",
+            "APT::Default-Release": "", "APT::Keep-Downloaded-Packages": "false",
+            "Acquire::Languages": "none", "Acquire::Retries": 3,
+            # The seed is inside the site: no proxy of the host leads there.
+            "Acquire::http::Proxy": "DIRECT", "Acquire::https::Proxy": "DIRECT",
+        }  # fmt: skip
+        if self.ca:
+            options["Acquire::https::CAInfo"] = ca
+        return {
+            packages.OURS: "".join(f'{name} "{value}";\n' for name, value in options.items()),
+            source: f"deb [arch=amd64 signed-by={key}] {url} {codename} main\n",
+            key: f"{self.key.strip()}\n",
+            ca: f"{self.ca.strip()}\n" if self.ca else "",
+        }
+
+
+def wanted_source(wanted: Mapping[str, Any], *, ca: str = "") -> Mirror | Seed | None:
+    """Return the source that the options `OPTIONS` name; None: the host's own. ``ca`` vouches for a seed with TLS."""
+    if wanted["packages_seed"]:
+        return Seed(**wanted["packages_seed"], ca=ca)
+    if not wanted["packages_url"]:
+        return None
+    return Mirror(
+        url=wanted["packages_url"],
+        suites=wanted["packages_suites"],
+        components=wanted["packages_components"],
+        key=wanted["packages_key"],
+    )
+
+
+def packages_from(changes: Changes, source: Mirror | Seed | None) -> bool:
+    """Have packages come from ``source``; return whether its lists are to be fetched. Raises GroundupError.
+
+    A mirror becomes the only source of the host. The seed is beside the host's own sources, which stay untouched. None:
+    the host has its own alone, as before.
+    """
+    ours = source.files() if isinstance(source, Seed) else {}
+    for path in (packages.OURS.with_name(name) for name in SEED_FILES):
+        content = ours.get(path, "")
+        _ = files.place(changes, path, content) if content else files.remove(changes, path)
+    return _only(changes, source if isinstance(source, Mirror) else None)
+
+
+def _only(changes: Changes, mirror: Mirror | None) -> bool:
     ours, key = APT / "sources.list.d" / NAME, APT / KEY
     if mirror is None:
         if files.remove(changes, ours):
@@ -50,7 +140,7 @@ def packages_from(changes: Changes, mirror: Mirror | None) -> bool:
         files.remove(changes, key)
         return False
     rekeyed = files.place(changes, key, f"{mirror.key.strip()}\n") if mirror.key else files.remove(changes, key)
-    placed = files.generate(changes, ours, mirror.text(_codename()))
+    placed = files.generate(changes, ours, mirror.text(_os_release().get("VERSION_CODENAME", "stable")))
     others = [APT / "sources.list", *ours.parent.glob("*.list"), *ours.parent.glob("*.sources")]
     for other in sorted(others):
         if other != ours and other.exists():
@@ -62,7 +152,7 @@ def fetch_lists(changes: Changes) -> None:
     """Fetch what the mirror has, so that a mirror that does not serve is found here and not by a later role."""
     if changes.add("fetch the package lists"):
         run(
-            [*packages.APT, *packages.STRICT, "update"],
+            packages.apt(*packages.STRICT, "update"),
             remedy="correct hosts.packages_url, packages_suites, packages_components or packages_key of the site file",
             timeout=packages.TIMEOUT,
         )
@@ -78,9 +168,6 @@ def _rename(changes: Changes, old: Path, new: Path) -> None:
         old.replace(new)
 
 
-def _codename() -> str:
-    for line in (files.read(OS_RELEASE) or "").splitlines():
-        key, _, value = line.partition("=")
-        if key == "VERSION_CODENAME":
-            return value.strip('"')
-    return "stable"
+def _os_release() -> dict[str, str]:
+    lines = (line.partition("=") for line in (files.read(OS_RELEASE) or "").splitlines())
+    return {name: value.strip('"') for name, _, value in lines}

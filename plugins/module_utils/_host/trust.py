@@ -9,6 +9,7 @@ from .._base.changes import Changes
 from .._base.run import run
 from . import packages
 
+PACKAGE = "ca-certificates"
 OURS = Path("/usr/local/share/ca-certificates")
 LINKS = Path("/etc/ssl/certs")
 BUNDLE = Path("/etc/ssl/certs/ca-certificates.crt")
@@ -16,7 +17,7 @@ BUNDLE = Path("/etc/ssl/certs/ca-certificates.crt")
 
 def authority(changes: Changes, certificate: str, *, site: str) -> None:
     """Have the host trust ``certificate`` (PEM). Raises GroundupError."""
-    packages.installed(changes, ["ca-certificates"])
+    packages.installed(changes, [PACKAGE])
     text = f"{certificate.strip()}\n"
     name = f"groundup-{site}"
     placed = files.place(changes, OURS / f"{name}.crt", text)

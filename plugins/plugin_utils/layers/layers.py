@@ -84,7 +84,14 @@ LAYERS: dict[str, LayerRecord] = {
         needs=("metal", "seed", "ironic"),
         group="all",
         installs=(
-            PackageSet(roles=frozenset(ROLES), space={"/": 2, "/var/log": 1}, volumes=("/opt", "/var/log")),
+            PackageSet(
+                roles=frozenset(ROLES),
+                # dbus: timedatectl and systemd-run speak through it.
+                packages=("ca-certificates", "dbus", "iproute2", "kmod", "tzdata"),
+                substitutes=("chrony",),  # for a host without any time service
+                space={"/": 2, "/var/log": 1},
+                volumes=("/opt", "/var/log"),
+            ),
             PackageSet(
                 nodes=True,
                 packages=(
@@ -92,8 +99,9 @@ LAYERS: dict[str, LayerRecord] = {
                     "containerd",
                     "containernetworking-plugins",
                     "ethtool",
-                    "iproute2",
                     "iptables",
+                    "nftables",
+                    "openssl",
                     "python3-yaml",
                     "runc",
                     "socat",

@@ -14,11 +14,16 @@ OF_THE_MACHINE = frozenset((CONNTRACK_MAX,))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PackageSet:
-    """What the hosts of some roles get. Hosts of the lab come with all packages (`rootfs-host` of supply.lock)."""
+    """What the hosts of some roles get, on top of a Debian that has systemd, openssh-server, sudo and python3 alone.
+
+    The seed serves all packages (`packages-*` of supply.lock), and hosts of the lab come with them (`rootfs-host`): a
+    test holds these lists to this table.
+    """
 
     roles: frozenset[Role] = frozenset()
     nodes: bool = False  # for every node of the cluster
     packages: tuple[str, ...] = ()
+    substitutes: tuple[str, ...] = ()  # installed where the host has nothing of its own that does their work
     sysctl: Mapping[str, str] = field(default_factory=dict)
     kernel_modules: tuple[str, ...] = ()  # for hosts with a kernel of their own
     space: Mapping[str, int] = field(default_factory=dict)  # GiB that its layer's first run writes, by directory

@@ -8,6 +8,16 @@ from __future__ import annotations
 
 from .authority import Authority, PkiError, ensure_authority
 from .leaf import Leaf, LeafSpec, ensure_leaf
+from .openpgp import ensure_packages_key
 from .users import users
 
-__all__ = ["Authority", "Leaf", "LeafSpec", "PkiError", "ensure_authority", "ensure_leaf", "users"]
+__all__ = [
+    "Authority",
+    "Leaf",
+    "LeafSpec",
+    "PkiError",
+    "ensure_authority",
+    "ensure_leaf",
+    "ensure_packages_key",
+    "users",
+]

@@ -150,7 +150,9 @@ class SupplyPlan:
     registry_inside: str  # "127.0.0.1:5001": where the seed itself reaches its registry, and images are put in
     registry_tls: bool  # whether it is spoken to by HTTPS; the seed's is plain, inside the site
     files_url: str  # "http://registry.lab.test:8080": binaries and archives, by <artifact>/<version>/<file>
+    files_root: str  # "/srv/groundup": the same on the seed
     seed: str | None  # the host that serves both; None: an existing registry is used
+    packages: dict[DebianRelease, str]  # where the seed's package repositories are below files_url: "packages-13/13"
     images: dict[str, str]  # logical image name of the lock -> full reference
     chosen: tuple[str, ...] = ()  # artifacts and groups of the lock that only sites of such a choice need
 

@@ -22,6 +22,7 @@ REFERENCE = "$secret"
 NAME = re.compile(r"[a-z0-9][a-z0-9_.-]*(/[a-z0-9][a-z0-9_.-]*)+")
 
 CA_KEY = "pki/ca-key"
+PACKAGES_KEY = "packages/openpgp-key"  # of a site whose seed serves packages
 # What the infrastructure itself needs, whatever the releases. Keys of certificates: `pki.users`.
 INFRASTRUCTURE = ("keepalived/auth", "kubernetes/encryption-key", CA_KEY)
 
@@ -71,8 +72,16 @@ def private_key() -> str:
     return key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, plain).decode("ascii")
 
 
+def openpgp_key() -> str:
+    """Return an OpenPGP private key, armored: Ed25519, which gpgv and sqv of Debian both take, without an end."""
+    import pysequoia
+
+    return str(pysequoia.Tsk.generate("groundup.cloud, packages of the site"))
+
+
 KINDS: tuple[tuple[str, Callable[[], str]], ...] = (
     ("pki/*-key", private_key),
+    ("*/openpgp-key", openpgp_key),
     ("keepalived/auth", vrrp_password),
     ("*/encryption-key", aes_key),
     ("*/kek", aes_key),
@@ -136,6 +145,8 @@ def reference(value: Any, path: str) -> str | None:
 def required(plan: Plan) -> tuple[str, ...]:
     """Return, sorted, every name ``plan`` needs: the releases' references and the infrastructure's own."""
     names: set[str] = set(INFRASTRUCTURE)
+    if plan.host.packages == "seed":
+        names.add(PACKAGES_KEY)
     for release in plan.openstack.releases:
         names |= references(release.values)
     return tuple(sorted(names))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 from pathlib import Path
 from typing import Any
 
@@ -10,22 +11,30 @@ import pytest
 import yaml
 
 PLUGINS = Path(__file__).resolve().parents[3] / "plugins"
+SHARED = "ansible_collections.groundup.cloud.plugins.module_utils._host"
 MODULES = sorted(path.stem for path in (PLUGINS / "modules").glob("[!_]*.py"))
 
 
 def constants(tree: ast.Module) -> dict[str, ast.expr]:
     """Return every name that is assigned once, with what it is assigned."""
-    return {
-        node.targets[0].id: node.value
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
-    }
+    found = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign | ast.AnnAssign) and node.value:
+            target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+            if isinstance(target, ast.Name):
+                found[target.id] = node.value
+    return found
 
 
 def value(node: ast.expr, names: dict[str, ast.expr]) -> Any:
-    """Evaluate an argument spec: literals, and names of literals."""
+    """Evaluate an argument spec: literals, names of literals, and what modules share (`**sources.OPTIONS`)."""
     if isinstance(node, ast.Dict):
-        return {value(key, names): value(item, names) for key, item in zip(node.keys, node.values, strict=True) if key}
+        found: dict[Any, Any] = {}
+        for key, item in zip(node.keys, node.values, strict=True):
+            found.update({value(key, names): value(item, names)} if key else value(item, names))
+        return found
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+        return getattr(importlib.import_module(f"{SHARED}.{node.value.id}"), node.attr)
     if isinstance(node, ast.List | ast.Tuple):
         return [value(item, names) for item in node.elts]
     if isinstance(node, ast.Name):

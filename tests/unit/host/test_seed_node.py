@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.module_utils._host import packages, units
+from ansible_collections.groundup.cloud.plugins.module_utils._host import packages, sources, units
 from ansible_collections.groundup.cloud.plugins.modules import seed_node
 
 
@@ -44,6 +44,8 @@ def services(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Services:
         monkeypatch.setattr(module, "run", found.run)
     monkeypatch.setattr(units, "MARKS", tmp_path / "marks")
     monkeypatch.setattr(packages, "installed", lambda *_: None)
+    monkeypatch.setattr(packages, "OURS", tmp_path / "apt/apt.conf")
+    monkeypatch.setattr(sources, "APT", tmp_path / "etc-apt")
     for name, path in (("REGISTRY", "config.yml"), ("WEB", "files.conf"), ("DISTRIBUTIONS_PAGE", "default")):
         monkeypatch.setattr(seed_node, name, tmp_path / path)
     for name in ("RELOAD", "RESTART"):
@@ -77,7 +79,7 @@ def converge(port: int, root: Path, *, check: bool = False, **other: Any) -> Cha
     changes = Changes(check=check)
     wanted = {
         "packages": [], "registry_inside": f"127.0.0.1:{port}", "registry_port": port, "files_port": port,
-        "files_root": str(root / "srv"),
+        "files_root": str(root / "srv"), "repositories": [], "packages_seed": None, "packages_url": None,
     }  # fmt: skip
     seed_node.converge(changes, {**wanted, **other})
     return changes
@@ -150,3 +152,43 @@ def test_services_that_do_not_serve_after_a_restart_are_an_error(services: Servi
     services.broken = True
     with pytest.raises(GroundupError, match=f"not served by its configuration: http://127.0.0.1:{port}/v2/"):
         converge(port, tmp_path)
+
+
+def test_nothing_is_installed_before_the_repositories_of_packages_are_there_whole(
+    services: Services, port: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "os-release").write_text('VERSION_ID="13"\nVERSION_CODENAME=trixie\n')
+    monkeypatch.setattr(sources, "OS_RELEASE", tmp_path / "os-release")
+    place, root = "packages-13/13", tmp_path / "srv"
+    installs: list[str] = []
+
+    def installed(changes: Changes, names: list[str]) -> None:
+        if changes.check:
+            return
+        assert (root / place / "dists/trixie/InRelease").read_text() == "signed"
+        assert f"file:{root}/{place} trixie" in (tmp_path / "apt/seed.list").read_text()
+        installs.extend(names)
+
+    monkeypatch.setattr(packages, "installed", installed)
+    given: dict[str, Any] = {
+        "packages": ["nginx-light"],
+        "packages_seed": {"url": f"file:{root}", "places": {"13": place}, "key": "KEY"},
+        "repositories": [
+            {"place": place, "mark": ".whole", "content": "1", "release": "dists/trixie/InRelease", "signed": "signed"}
+        ],
+    }
+    predicted = converge(port, tmp_path, check=True, **given).done
+    assert f"receive {root}/{place}" in predicted
+    assert [lacks(port, tmp_path, **given), installs, services.calls] == [[place], [], []]
+    (root / place).mkdir(parents=True)
+    (root / place / ".whole").write_text("1")
+    converge(port, tmp_path, **given)
+    assert installs == ["nginx-light"]
+    assert converge(port, tmp_path, **given).done == []
+
+
+def lacks(port: int, root: Path, **given: Any) -> list[str]:
+    """Return what the module says the host lacks."""
+    wanted = {"files_root": str(root / "srv"), "registry_inside": f"127.0.0.1:{port}", "registry_port": port}
+    found: list[str] = seed_node.converge(Changes(check=False), {**wanted, "files_port": port, **given})["lacking"]
+    return found

@@ -240,6 +240,60 @@ def test_the_sites_mirror_is_the_only_source_and_the_hosts_own_come_back(
     assert active() == ["debian.sources", "sources.list"]
 
 
+@pytest.fixture
+def debian(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The files of a Debian 12 that apt reads."""
+    (tmp_path / "os-release").write_text('ID=debian\nVERSION_ID="12"\nVERSION_CODENAME=bookworm\n')
+    (tmp_path / "sources.list").write_text("deb somewhere\n")
+    monkeypatch.setattr(sources, "APT", tmp_path)
+    monkeypatch.setattr(sources, "OS_RELEASE", tmp_path / "os-release")
+    monkeypatch.setattr(packages, "OURS", tmp_path / "ours/apt.conf")
+    return tmp_path
+
+
+def test_what_we_install_comes_from_the_seed_alone_and_the_hosts_own_sources_stay(
+    changes: Changes, debian: Path
+) -> None:
+    assert "-c" not in packages.apt("update")
+    seed = sources.Seed(url="https://seed:8080", places={"12": "packages-12/12"}, key="KEY", ca="CA")
+    assert not sources.packages_from(changes, seed), "its lists are fetched by what installs"
+    ours = {path.name: path.read_text() for path in (debian / "ours").iterdir()}
+    assert ours["seed.list"] == (
+        f"deb [arch=amd64 signed-by={debian}/ours/seed.asc] https://seed:8080/packages-12/12 bookworm main\n"
+    )
+    assert (ours["seed.asc"], ours["seed-ca.crt"]) == ("KEY\n", "CA\n")
+    assert f'Dir::Etc::SourceList "{debian}/ours/seed.list";' in ours["apt.conf"]
+    assert packages.apt("update")[-3:] == ["-c", f"{debian}/ours/apt.conf", "update"]
+    assert (debian / "sources.list").read_text() == "deb somewhere\n"
+    again = Changes(check=False)
+    sources.packages_from(again, seed)
+    assert again.done == []
+    sources.packages_from(changes, None)
+    assert not list((debian / "ours").iterdir())
+
+
+def test_a_release_that_the_seed_does_not_serve_is_refused_with_the_field(changes: Changes, debian: Path) -> None:
+    with pytest.raises(GroundupError, match="no packages of Debian 12") as caught:
+        sources.packages_from(changes, sources.Seed(url="file:/srv", places={"13": "packages-13/13"}, key="KEY"))
+    assert 'add "12" to hosts.debian_releases' in caught.value.remedy
+    assert not (debian / "ours").exists()
+
+
+def test_a_host_without_a_time_service_gets_one_though_no_server_is_written(
+    changes: Changes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted: list[str] = []
+    monkeypatch.setattr(packages, "installed", lambda _, names: wanted.extend(names))
+    for name in ("CHRONYD", "TIMESYNCD"):
+        monkeypatch.setattr(clock, name, tmp_path / name)
+    clock.servers(changes, [])
+    assert wanted == ["chrony"]
+    (tmp_path / "TIMESYNCD").touch()
+    monkeypatch.setattr(clock, "TIMESYNCD_SERVERS", tmp_path / "servers")
+    clock.servers(changes, [])
+    assert wanted == ["chrony"], "the host's own keeps the time"
+
+
 def test_a_host_of_another_site_or_of_lost_secrets_is_refused_before_anything_changes(
     changes: Changes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

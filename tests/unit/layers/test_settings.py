@@ -45,10 +45,12 @@ def test_a_host_has_the_settings_of_its_roles_and_no_others() -> None:
     hosts = site("existing").hosts
     assert hosts["hypervisor-1"].sysctl == HUGE.sysctl
     assert hosts["hypervisor-1"].kernel_modules == HUGE.kernel_modules
-    assert hosts["hypervisor-1"].packages == {"hypervisor": HUGE.packages}
+    every = hosts["seed-1"].packages["host"]
+    assert hosts["hypervisor-1"].packages == {"host": every, "hypervisor": HUGE.packages}
     assert hosts["seed-1"].sysctl == {}
-    assert hosts["seed-1"].packages == {"seed": ("docker-registry", "nginx-light")}
-    assert host_vars(hosts["seed-1"])["packages"] == {"seed": ["docker-registry", "nginx-light"]}
+    assert hosts["seed-1"].packages == {"seed": ("docker-registry", "nginx-light"), "host": every}
+    assert host_vars(hosts["seed-1"])["packages"]["seed"] == ["docker-registry", "nginx-light"]
+    assert set(every) < set(hosts["worker-1"].packages["host"])
 
 
 def test_a_host_that_shares_its_kernel_gets_the_parameters_of_its_network_alone() -> None:

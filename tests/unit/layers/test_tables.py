@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any, get_args
 
 import pytest
 import yaml
+from ansible_collections.groundup.cloud.plugins.module_utils._host import clock, trust
 from ansible_collections.groundup.cloud.plugins.plugin_utils.layers import page
 from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.layers import LAYERS
 from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.provisioners import PROVISIONERS, Provisioner
@@ -15,6 +17,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.roles import
 from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.storage import BACKENDS, Backend
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.layout.profiles import HARDWARE, PROFILES
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.model.site import ProfileName
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import DebianRelease
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock.model import load_lock
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -50,15 +53,35 @@ def test_every_role_has_hardware_in_every_profile() -> None:
         assert set(record.hardware.values()) <= set(HARDWARE)
 
 
-def test_hosts_of_the_lab_come_with_every_package_of_the_table() -> None:
-    inputs = load_lock().artifacts["rootfs-host"].inputs
-    for name, layer in LAYERS.items():
-        for one in layer.installs:
-            assert set(one.packages) <= set(inputs["packages"]), name
+def test_the_seed_serves_and_hosts_of_the_lab_have_what_the_layers_install_and_no_more() -> None:
+    lock = load_lock()
+    wanted = {name for layer in LAYERS.values() for one in layer.installs for name in (*one.packages, *one.substitutes)}
+    for name in lock.groups["packages"]:
+        assert set(lock.artifacts[name].inputs["packages"]) == wanted, name
+    host = lock.artifacts["rootfs-host"].inputs
+    assert set(host["installed"]) == wanted
+    assert wanted.isdisjoint(host["packages"]), "beside it: a Debian that boots"
+
+
+def test_the_lock_has_the_repository_of_every_release_where_the_plan_says() -> None:
+    lock = load_lock()
+    found = {
+        entry.version: f"{name}/{entry.version}" for name in lock.groups["packages"] for entry in [lock.artifacts[name]]
+    }
+    assert found == {release: f"packages-{release}/{release}" for release in get_args(DebianRelease)}
+
+
+def test_modules_install_nothing_that_the_tables_do_not_name() -> None:
+    tabled = {name for layer in LAYERS.values() for one in layer.installs for name in (*one.packages, *one.substitutes)}
+    written = {clock.CHRONY, trust.PACKAGE}
+    assert written <= tabled
+    calls = (ROOT / "plugins").glob("module*/**/*.py")
+    named = {name for path in calls for name in re.findall(r"packages\.installed\(changes, (.*)\)", path.read_text())}
+    assert named == {'wanted["packages"]', "[CHRONY]", "[PACKAGE]"}
 
 
 def test_plain_hosts_come_with_no_package_that_a_layer_installs_but_what_every_debian_has() -> None:
-    artifacts, every = load_lock().artifacts, {"iproute2"}
+    artifacts, every = load_lock().artifacts, {"dbus", "iproute2"}
     for name in load_lock().groups["plain"]:
         packages = set(artifacts[name].inputs["packages"])
         for layer in LAYERS.values():

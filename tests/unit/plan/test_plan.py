@@ -143,7 +143,7 @@ def test_a_pod_network_by_chart_is_given_what_the_plan_decides(
     assert (plan.kubernetes.pod_cidr in values) == (name == "calico" or backend == "host-gw")
     assert "quay.io" not in values
     assert set(cni.images) < set(plan.supply.images)
-    assert plan.supply.chosen == (f"cni-{name}",)
+    assert plan.supply.chosen == (f"cni-{name}", "packages-13")
     assert not [image for image in plan.supply.images if image.startswith("flannel")]
     if name == "cilium":
         assert cni.releases[0].values["MTU"] == 1500  # the wire's: the agent subtracts the tunnel by itself

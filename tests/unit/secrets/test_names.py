@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 import yaml
 from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import SecretsError, references, required
-from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets.names import INFRASTRUCTURE, generate
+from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets.names import INFRASTRUCTURE, PACKAGES_KEY, generate
 
 
 def test_a_password_is_a_string_to_every_yaml_reader() -> None:
@@ -70,5 +70,7 @@ def test_a_plan_needs_what_its_releases_refer_to_and_what_the_infrastructure_nee
         SimpleNamespace(values={"a": {"$secret": "keystone/admin"}}),
         SimpleNamespace(values={"a": {"$secret": "keystone/admin"}, "b": {"$secret": "mariadb/root"}}),
     ]
-    plan = cast("Any", SimpleNamespace(openstack=SimpleNamespace(releases=releases)))
-    assert required(plan) == tuple(sorted((*INFRASTRUCTURE, "keystone/admin", "mariadb/root")))
+    wanted = (*INFRASTRUCTURE, "keystone/admin", "mariadb/root")
+    for packages, more in (("host", ()), ("seed", (PACKAGES_KEY,))):
+        plan = SimpleNamespace(openstack=SimpleNamespace(releases=releases), host=SimpleNamespace(packages=packages))
+        assert required(cast("Any", plan)) == tuple(sorted((*wanted, *more)))

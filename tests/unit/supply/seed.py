@@ -85,7 +85,7 @@ class Seed:
         arguments = {
             "site": "unit", "source": "build", "registry": self.registry.address, "files_url": self.url,
             "registry_inside": "127.0.0.1:5001", "files_root": str(self.root), "images": names["image"],
-            "files": names["files"], "verify": verify,
+            "files": names["files"], "packages": [], "verify": verify,
         }  # fmt: skip
         result: dict[str, Any] = action._publish(arguments, {})
         return result

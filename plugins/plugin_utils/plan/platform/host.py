@@ -6,9 +6,9 @@ from ...layers.layers import LAYERS
 from ...layers.provisioners import PROVISIONERS
 from ...layers.roles import ROLES
 from ..layout.context import Layout
-from ..model.platform import Hosts
-from ..types import EdgePlan, HostSettings, PackageSource, SupplyPlan
+from ..types import EdgePlan, HostSettings, SupplyPlan
 from . import hardening
+from .parts import package_source
 
 
 def host_settings(layout: Layout, edge_plan: EdgePlan, supply_plan: SupplyPlan) -> HostSettings:
@@ -40,8 +40,8 @@ def host_settings(layout: Layout, edge_plan: EdgePlan, supply_plan: SupplyPlan) 
         names=names,
         sysctl={name: str(value) for name, value in sysctl.items() if value is not None},
         kernel_modules=tuple(kernel_modules),
-        packages=(packages := package_source(written, supply_plan)),
-        debian_releases=tuple(dict.fromkeys(written.debian_releases)) if packages == "seed" else (),
+        packages=package_source(written, supply_plan.seed),
+        debian_releases=tuple(supply_plan.packages),
         packages_url=written.packages_url,
         packages_suites=tuple(written.packages_suites),
         packages_components=tuple(written.packages_components),
@@ -55,12 +55,3 @@ def host_settings(layout: Layout, edge_plan: EdgePlan, supply_plan: SupplyPlan) 
         ),
         volumes=tuple(sorted(path for layer in LAYERS.values() for one in layer.installs for path in one.volumes)),
     )
-
-
-def package_source(written: Hosts, supply_plan: SupplyPlan) -> PackageSource:
-    """Return where hosts take packages from: unless written, the site's mirror, else its seed, else their own."""
-    if written.packages:
-        return written.packages
-    if written.packages_url:
-        return "mirror"
-    return "seed" if supply_plan.seed else "host"

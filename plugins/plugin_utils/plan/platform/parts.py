@@ -9,13 +9,24 @@ from ...layers.storage import BACKENDS
 from ...services import RECORDS, needs, of_kind
 from ..layout.addresses import nth_of
 from ..layout.context import Layout
-from ..types import AccessPlan, EdgePlan, EndpointPlan, KubernetesPlan, OpenStackPlan, ReleasePlan, SupplyPlan
+from ..model.platform import Hosts
+from ..types import (
+    AccessPlan,
+    EdgePlan,
+    EndpointPlan,
+    KubernetesPlan,
+    OpenStackPlan,
+    PackageSource,
+    ReleasePlan,
+    SupplyPlan,
+)
 from . import versions
 from .cni import cni
 
 REGISTRY_PORT, FILES_PORT, API_PORT = (PORTS[name].port for name in ("registry", "files", "api"))
 # Where the seed's registry takes images; the site reads it through the web server.
 REGISTRY_INSIDE = f"127.0.0.1:{PORTS['registry-inside'].port}"
+FILES_ROOT = "/srv/groundup"
 
 
 def access(layout: Layout) -> AccessPlan:
@@ -35,16 +46,29 @@ def supply(layout: Layout) -> SupplyPlan:
     )
     charts = versions.POD_NETWORKS[pod_network].chart
     chosen = charts if charts is None or site.supply.source == "registry" else f"cni-{pod_network}"
+    seed = seeds[0].name if seeds and not site.supply.registry else None
+    releases = dict.fromkeys(site.hosts.debian_releases if package_source(site.hosts, seed) == "seed" else ())
     return SupplyPlan(
         source=site.supply.source,
         registry=registry,
         registry_inside=REGISTRY_INSIDE,
         registry_tls=bool(site.supply.registry) and site.supply.registry_tls,
         files_url=site.supply.files_url or f"http://registry.{site.domain}:{FILES_PORT}",
-        seed=seeds[0].name if seeds and not site.supply.registry else None,
+        files_root=FILES_ROOT,
+        seed=seed,
+        packages={release: f"packages-{release}/{release}" for release in releases},
         images={**found, **site.supply.images},
-        chosen=(chosen,) if chosen else (),
+        chosen=(*((chosen,) if chosen else ()), *(f"packages-{release}" for release in releases)),
     )
+
+
+def package_source(written: Hosts, seed: str | None) -> PackageSource:
+    """Return where hosts take packages from: unless written, the site's mirror, else its seed, else their own."""
+    if written.packages:
+        return written.packages
+    if written.packages_url:
+        return "mirror"
+    return "seed" if seed else "host"
 
 
 def kubernetes(layout: Layout, edge_plan: EdgePlan, supply_plan: SupplyPlan) -> KubernetesPlan:

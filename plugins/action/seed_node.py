@@ -1,0 +1,74 @@
+"""Action of module groundup.cloud.seed_node: what the seed itself is installed from is sent to it first, and signed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from ansible_collections.groundup.cloud.plugins.module_utils._base.files import read
+from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
+from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import finish
+from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
+from ansible_collections.groundup.cloud.plugins.plugin_utils.pki import openpgp
+from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import open_store
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.served import LAID_OUT, lay_out, served
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish.sender import Sender
+
+
+class ActionModule(Sender):
+    """Sends the repositories of packages that the host lacks, before the module installs from them."""
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Return what the module did, and what was sent before."""
+        result: dict[str, Any] = super().run(tmp, task_vars)
+        return finish(result, lambda: self._converge(dict(self._task.args), task_vars or {}))
+
+    def _converge(self, arguments: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
+        if seed := arguments.get("packages_seed"):
+            directory = state_dir(arguments["site"])
+            arguments["repositories"] = [self._repository(place, directory) for place in seed["places"].values()]
+            arguments["packages_seed"] = {**seed, "key": read(directory / openpgp.FILE) or ""}
+        done = self._module(arguments, task_vars)
+        if done.get("failed") or not (lacking := done.get("lacking")):
+            return done
+        self.send([served() / place for place in lacking], arguments["files_root"], task_vars)
+        then = self._module(arguments, task_vars)
+        if left := then.get("lacking"):
+            raise GroundupError(
+                f"sent, and not there whole: {', '.join(left)}",
+                where=f"{arguments['files_root']} on the seed",
+                why="hosts install packages from it, the seed first",
+                remedy="see the seed's disk (df -h), then run this again",
+            )
+        return {
+            **then,
+            "changed": True,
+            **{key: [*done.get(key, []), *then.get(key, [])] for key in ("changes", "diff")},
+        }
+
+    def _module(self, arguments: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:
+        done: dict[str, Any] = self._execute_module(
+            module_name="groundup.cloud.seed_node", module_args=arguments, task_vars=task_vars
+        )
+        return done
+
+    def _repository(self, place: str, directory: Path) -> dict[str, str]:
+        """Return what the module looks for at ``place``; the repository is made and its list signed where needed."""
+        name, check = place.partition("/")[0], bool(self._task.check_mode)
+        if check and supply.missing(name):
+            return {"place": place, "mark": LAID_OUT, "content": "not made yet"}
+        lay_out(served(), supply.ensure(name, progress=self._display.display)[name])
+        home = served() / place
+        (release,) = home.glob("dists/*/Release")
+        text, kept = release.read_text(encoding="utf-8"), f"{name}.InRelease"
+        signed = openpgp.signed_release(directory, kept, text)
+        if signed is None and not check:
+            signed = openpgp.sign_release(open_store(directory.name), directory, kept, text)
+        return {
+            "place": place,
+            "mark": LAID_OUT,
+            "content": (home / LAID_OUT).read_text(encoding="utf-8"),
+            "release": str(release.with_name("InRelease").relative_to(home)),
+            "signed": signed or "",
+        }

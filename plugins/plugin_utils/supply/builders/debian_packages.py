@@ -1,0 +1,97 @@
+"""A repository of Debian packages with everything they depend on: what hosts of a site without internet install from.
+
+Inputs: ``suite``, ``packages`` (names). The closure is that of an empty machine, without recommended packages, so it
+serves any host of the release. Whoever serves it signs ``Release`` (``pki/openpgp.py``): the key is a site's own.
+"""
+
+from __future__ import annotations
+
+import email
+import hashlib
+import lzma
+from datetime import UTC, datetime
+from email.utils import format_datetime
+from pathlib import Path
+
+from ....module_utils._base.run import run
+from ..build import machine
+from ..build.builder import Builder
+from ..build.context import BuildContext
+from ..build.sbom import Component
+from ..lock.model import Entry
+
+_ARCHITECTURE = "amd64"
+
+
+class DebianPackages(Builder):
+    """apt, on the machine's own mirrors, with directories of its own and an empty dpkg database."""
+
+    def build(self, entry: Entry, context: BuildContext) -> None:
+        """Resolve and download, then index."""
+        suite = entry.inputs["suite"]
+        context.say("downloading packages")
+        archives = _download(context, suite, entry.inputs["packages"])
+        context.say("writing the index")
+        pool = context.output / "pool"
+        pool.mkdir()
+        stanzas = []
+        for archive in sorted(archives.glob("*.deb")):
+            control = run(["dpkg-deb", "--field", str(archive)]).strip()
+            fields = email.message_from_string(control)
+            name, version, architecture = fields["Package"], fields["Version"], fields["Architecture"]
+            file = archive.rename(pool / f"{name}_{version.rpartition(':')[2]}_{architecture}.deb")
+            file.chmod(0o644)
+            found = {"Filename": f"pool/{file.name}", "Size": file.stat().st_size, "SHA256": _sha256(file)}
+            stanzas.append("\n".join([control, *(f"{key}: {value}" for key, value in found.items()), ""]))
+            context.components.append(Component.of("deb", name, version, arch=architecture, distro=suite))
+        _index(context.output / "dists" / suite, "\n".join(stanzas), epoch=context.lock.pins.epoch)
+
+
+def _download(context: BuildContext, suite: str, packages: list[str]) -> Path:
+    """Return the directory of the downloaded packages."""
+    work = context.scratch / "apt"
+    for directory in ("lists/partial", "cache/archives/partial"):
+        (work / directory).mkdir(parents=True)
+    (work / "status").touch()
+    (work / "sources.list").write_text("".join(f"{line}\n" for line in machine.apt_lines(suite)), encoding="utf-8")
+    options = {
+        "Dir::Etc::Parts": "/dev/null", "Dir::Etc::Main": "/dev/null",
+        "Dir::Etc::Preferences": "/dev/null", "Dir::Etc::PreferencesParts": "/dev/null",
+        "Dir::Etc::SourceList": f"{work}/sources.list", "Dir::Etc::SourceParts": "/dev/null",
+        "Dir::State": str(work), "Dir::State::Lists": f"{work}/lists", "Dir::State::Status": f"{work}/status",
+        "Dir::Cache": f"{work}/cache", "APT::Architecture": _ARCHITECTURE, "APT::Install-Recommends": "false",
+        "APT::Sandbox::User": "root", "Acquire::Languages": "none",
+    }  # fmt: skip
+    lines = [f'{name} "{value}";' for name, value in options.items()]
+    lines += [f'APT::Architectures {{ "{_ARCHITECTURE}"; }};', *machine.apt_options()]
+    (work / "apt.conf").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "APT_CONFIG": f"{work}/apt.conf", **machine.environment()}
+    for command in (["update", "-q"], ["install", "-q", "-y", "--download-only", "--", *packages]):
+        context.run(["apt-get", *command], env=environment)
+    return work / "cache/archives"
+
+
+def _index(place: Path, packages: str, *, epoch: int) -> None:
+    """Write the lists of a suite at ``place``, as apt reads them: ``Packages`` and ``Release``."""
+    name = f"main/binary-{_ARCHITECTURE}/Packages"
+    plain = place / name
+    plain.parent.mkdir(parents=True)
+    plain.write_text(packages, encoding="utf-8")
+    packed = plain.with_name("Packages.xz")
+    packed.write_bytes(lzma.compress(packages.encode()))
+    sums = "".join(f" {_sha256(file)} {file.stat().st_size} {file.relative_to(place)}\n" for file in (plain, packed))
+    lines = {
+        "Origin": "groundup.cloud", "Label": "groundup.cloud", "Suite": place.name, "Codename": place.name,
+        "Date": format_datetime(datetime.fromtimestamp(epoch, UTC), usegmt=True).replace("GMT", "UTC"),
+        "Architectures": _ARCHITECTURE, "No-Support-for-Architecture-all": "Packages", "Components": "main",
+    }  # fmt: skip
+    text = "".join(f"{key}: {value}\n" for key, value in lines.items())
+    (place / "Release").write_text(f"{text}SHA256:\n{sums}", encoding="utf-8")
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+BUILDER = DebianPackages()

@@ -1,0 +1,73 @@
+"""Send artifacts of files to a host, over Ansible's own connection: it needs nothing but Python there."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import tarfile
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from ansible.errors import AnsibleActionFail
+from ansible.plugins.action import ActionBase
+
+from ...paths import cache_dir
+from ...progress import reminder
+from ..cache.served import LAID_OUT
+
+# Archives on their way lie in the account's own directory: where it is not root, it becomes root only to unpack. Always
+# the same one, so that the next run removes what a killed one left there.
+_EMPTY = "cd && rm -rf .groundup-publish"
+_ROOM = f"{_EMPTY} && mkdir -m 0700 .groundup-publish && cd .groundup-publish && pwd -P"
+
+
+class Sender(ActionBase):  # type: ignore[misc]  # ansible ships no types
+    """An action that can send."""
+
+    def send(self, places: list[Path], root: str, task_vars: dict[str, Any]) -> None:
+        """Send directories of `served` to ``root`` on the host, which has them whole or not at all afterwards."""
+        room = self._as_account(_ROOM if places else _EMPTY)
+        for place in places:
+            what = f"[publish] {name_of(place)}"
+            self._display.display(what)
+            remote = self._connection._shell.join_path(room, f"{place.parent.name}-{place.name}.tar")
+            # Without a name of its own: the kernel removes it when this run dies.
+            with tempfile.TemporaryFile(dir=cache_dir()) as archive, reminder(self._display.display, what):
+                with tarfile.open(fileobj=archive, mode="w") as tar:
+                    for path in sorted(place.rglob("*"), key=lambda path: (path.name == LAID_OUT, path)):
+                        tar.add(path, arcname=str(path.relative_to(place.parent.parent)), recursive=False)
+                archive.flush()
+                self._transfer_file(f"/proc/{os.getpid()}/fd/{archive.fileno()}", remote)
+            done = self.command(
+                ["tar", "--extract", "--no-same-owner", "--file", remote, "--directory", root], task_vars
+            )
+            self._as_account(f"rm -f -- {shlex.quote(remote)}")
+            if done.get("failed"):
+                raise failed(done)
+        if places:
+            self._as_account(_EMPTY)
+
+    def _as_account(self, line: str) -> str:
+        """Run a line of shell on the host as the account that logs in, and return the last line it prints."""
+        done = self._low_level_execute_command(line, sudoable=False)
+        if done["rc"]:
+            raise AnsibleActionFail(f"{line}: {done['stderr'].strip() or done['stdout'].strip()}", result=done)
+        return "".join(done["stdout"].splitlines()[-1:])
+
+    def command(self, argv: list[str], task_vars: dict[str, Any], **more: Any) -> dict[str, Any]:
+        """Run a program on the host as root; return how it ended."""
+        done: dict[str, Any] = self._execute_module(
+            module_name="ansible.builtin.command", module_args={"argv": argv, **more}, task_vars=task_vars
+        )
+        return {"argv": argv, **done}
+
+
+def failed(done: dict[str, Any]) -> AnsibleActionFail:
+    """Return the error of a program that `Sender.command` ran."""
+    return AnsibleActionFail(f"{' '.join(done['argv'])}: {done.get('stderr') or done.get('msg')}", result=done)
+
+
+def name_of(place: Path) -> str:
+    """Return artifact and version of a directory as it is laid out."""
+    return "/".join(place.parts[-2:])
