@@ -14,11 +14,11 @@ def taken(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
     """Yield planned ports that a program listens on which is not the one this site puts there."""
     listening = _sockets(machine)
     busy = {port: listening[port] for port in wanted.listens if port in listening}
-    holders = _holders(machine, {inode for inodes in busy.values() for inode in inodes if inode != "0"})
+    holders = _holders(machine, {inode for inodes in busy.values() for inode in inodes})
     for port, inodes in busy.items():
         programs = wanted.listens[port]
         for inode in sorted(inodes):
-            program, process = holders.get(inode, (KERNEL if inode == "0" else "a process out of sight", ""))
+            program, process = holders.get(inode, (KERNEL, ""))  # root sees every process
             if program not in programs:
                 wants = f", and {' or '.join(programs)} is to listen there" if programs else ""
                 yield Fault(

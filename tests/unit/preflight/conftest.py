@@ -82,7 +82,7 @@ class Host(Machine):
     def listen(self, port: int, program: str, *, inode: int = 77, pid: int = 812, protocol: str = "tcp") -> None:
         """Have ``program`` listen on ``port``; without a program the kernel itself does."""
         state = "0A" if protocol == "tcp" else "07"
-        line = f"   0: 00000000:{port:04X} 00000000:0000 {state} 0:0 00:0 0 0 0 {inode if program else 0} 1\n"
+        line = f"   0: 00000000:{port:04X} 00000000:0000 {state} 0:0 00:0 0 0 0 {inode} 1\n"
         self.write(f"/proc/net/{protocol}", self.read(f"/proc/net/{protocol}") + line)
         if program:
             self.write(f"/proc/{pid}/comm", f"{program}\n")

@@ -1,0 +1,17 @@
+"""Ports: what listens there already, and whether that is this site's."""
+
+from __future__ import annotations
+
+from ansible_collections.groundup.cloud.plugins.module_utils._preflight import ports
+
+from .conftest import Host, wanted
+
+
+def test_a_socket_of_no_process_is_the_kernels_tunnel(host: Host) -> None:
+    """A node's VXLAN socket has an inode like any other, and belongs to nobody."""
+    host.listen(8472, "", inode=3727920, protocol="udp")
+    assert not list(ports.taken(host, wanted()))
+    host.listen(10250, "", inode=3727921)
+    assert [fault.what for fault in ports.taken(host, wanted())] == [
+        "port 10250/tcp is taken by the kernel, and kubelet is to listen there"
+    ]
