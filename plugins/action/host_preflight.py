@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.verbs import dry_ru
 
 MODULE = "groundup.cloud.host_preflight"
 CONSENT = "accept_host_keys"
+SITE_OPTIONS = ("unused_networks", "control", "hardware_required", "systems", "swap", "cgroup_v1")
 
 
 class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
@@ -70,7 +72,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
 
     def _module(self) -> dict[str, Any]:
         """Run the module over the connection as it is now."""
-        options = {**self._task.args, "controller_time": time.time()}
+        options = planned(self._variables) | self._task.args | {"controller_time": time.time()}
         found: dict[str, Any] = self._execute_module(MODULE, module_args=options, task_vars=self._variables)
         return found
 
@@ -161,6 +163,23 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
             away = aside.Aside(host=self._name, layer="contact", reason=f"{fault.what} ({fault.where})", remedy=remedy)
             return aside.result(away, said)
         return said
+
+
+def planned(variables: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the module's options for a host with these variables.
+
+    Not in the playbook: templates of so many would cost as much as all else for this host together.
+    """
+    site, host = variables["groundup_site"], variables["groundup_host"]
+    checks = site["preflight"]
+    return {
+        **checks["by_roles"]["+".join(host["roles"])],
+        **{name: checks[name] for name in SITE_OPTIONS},
+        "interfaces": host["interfaces"],
+        "neighbours": host["neighbours"],
+        "hardware": checks["hardware"][host["hardware"]],
+        "releases": site["host"]["debian_releases"],
+    }
 
 
 def _contact(login: str, *, placed: bool) -> dict[str, Any]:
