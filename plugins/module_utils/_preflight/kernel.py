@@ -28,7 +28,7 @@ def modules(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
     missing = [name for name in wanted.kernel_modules if _canonical(name) not in known]
     if machine.contained and not machine.has(home):
         # The machine's below, and what is built into its kernel shows only in part.
-        if shown := [name for name in missing if name in _SHOWN]:
+        if shown := [name for name in missing if _canonical(name) in _SHOWN]:
             yield Fault(
                 "kernel-modules", "error", f"the kernel of the machine below has no {', '.join(shown)}", "/proc",
                 "load them on the machine below",

@@ -36,6 +36,8 @@ def addresses(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
                 f"{name}: {address}/{link.addresses[address]}, planned /{planned['prefix']}",
                 f"correct the interface, or networks.{network}.cidr of the site file",
             )  # fmt: skip
+        if not link.up:
+            yield Fault("address", severity, f"the interface of {network} is down", name, "bring it up, at boot too")
         if link.mtu < planned["mtu"]:
             yield Fault(
                 "mtu", severity, f"the interface of {network} has a smaller MTU than the plan's {planned['mtu']}",

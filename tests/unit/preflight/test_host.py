@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+import platform
+import sys
 from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._preflight.checks import CHECKS, run
 from ansible_collections.groundup.cloud.plugins.module_utils._preflight.model import Wanted
 
-from .conftest import Host, wanted
+from .conftest import NOW, PLAIN, SYSTEMS, Host, wanted
 
 
 @pytest.fixture(autouse=True)
@@ -44,3 +46,271 @@ def test_another_distribution_is_refused_by_its_own_name(host: Host) -> None:
 def test_a_release_the_site_serves_no_packages_for_is_refused(host: Host) -> None:
     assert faults(host, wanted(releases=["12", "13"])) == []
     assert faults(host, wanted(releases=["12"])) == [("system", "error", "the site serves no packages for Debian 13")]
+
+
+def test_what_is_no_system_of_the_table_is_named(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    host.write("/proc/1/comm", "runit\n")
+    assert faults(host) == [("system", "error", "systemd does not run as the first process")]
+    host.write("/proc/1/comm", "systemd\n")
+    monkeypatch.setattr(platform, "machine", lambda: "aarch64")
+    assert faults(host) == [("system", "error", "the architecture arm64 is not supported")]
+    monkeypatch.undo()
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    old = [one | {"python": "9.9", "kernel": "99.1"} for one in SYSTEMS]
+    version = f"{sys.version_info[0]}.{sys.version_info[1]}"
+    assert faults(host, wanted(systems=old)) == [
+        ("system", "error", f"modules run by Python {version}, older than Debian 13's own"),
+        ("system", "warning", "the kernel is older than Debian 13's own, 99.1"),
+    ]
+
+
+def test_debian_11_is_refused_though_it_is_debian(host: Host) -> None:
+    host.write("/etc/os-release", 'PRETTY_NAME="Debian GNU/Linux 11 (bullseye)"\nID=debian\nVERSION_ID="11"\n')
+    (fault,) = run(host, wanted())["faults"]
+    assert fault["what"] == "Debian GNU/Linux 11 (bullseye) is not supported"
+    assert fault["remedy"] == "install one of: Debian 12, Debian 13"
+
+
+def test_a_module_without_root_is_an_error(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    assert faults(host) == [("sudo", "error", "modules do not run as root")]
+
+
+def test_a_missing_address_is_an_error_and_on_an_unused_network_a_warning(host: Host) -> None:
+    host.found["ens3"].addresses = {"10.9.9.9": 24}
+    (fault,) = run(host, wanted())["faults"]
+    assert (fault["severity"], fault["what"]) == ("error", "no interface has the planned address on management")
+    assert fault["where"] == "10.0.0.4 is planned; it has ens3 10.9.9.9"
+    assert [one[1] for one in faults(host, wanted(unused_networks=["management"]))] == ["warning"]
+
+
+def test_an_interface_that_is_down_is_named(host: Host) -> None:
+    host.found["ens3"].up = False
+    assert faults(host) == [("address", "error", "the interface of management is down")]
+
+
+def test_an_interface_with_another_prefix_or_a_smaller_mtu_is_named(host: Host) -> None:
+    host.found["ens3"].addresses = {"10.0.0.4": 16}
+    host.found["ens3"].mtu = 1400
+    assert faults(host) == [
+        ("mtu", "error", "the interface of management has a smaller MTU than the plan's 1500"),
+        ("address", "warning", "the address on management has another prefix length than the plan's"),
+    ]
+
+
+def test_lost_packets_of_full_size_are_an_error_only_where_small_ones_arrive(host: Host) -> None:
+    host.lost = {1500: {"10.0.0.5": "no answer", "10.0.0.2": "no answer"}, 64: {"10.0.0.2": "no answer"}}
+    found = run(host, wanted())["faults"]
+    assert [(one["severity"], one["where"]) for one in found] == [
+        ("error", "10.0.0.5: no answer"),
+        ("warning", "10.0.0.2"),
+    ]
+    assert found[0]["what"] == "packets of 1500 bytes are lost on management, small ones are not"
+
+
+def test_a_smaller_machine_than_its_profile_is_an_error_where_the_site_needs_it(host: Host) -> None:
+    large = {"name": "large", "cores": 8, "memory_gb": 64, "nic_gbps": 10, "nvme": False}
+    host.write("/sys/class/net/ens3/speed", "1000\n")
+    assert faults(host, wanted(hardware=large, hardware_required=True)) == [
+        ("hardware", "error", "2 of the 8 cores of large"),
+        ("hardware", "error", "4 of the 64 GiB of memory of large"),
+        ("hardware", "warning", "a network port of 1 of the 10 Gbit/s of large"),
+    ]
+    assert {one[1] for one in faults(host, wanted(hardware=large))} == {"warning"}
+    host.write("/sys/class/net/ens3/speed", "-1\n")
+    assert "network port" not in str(faults(host, wanted(hardware=large))), "a virtual port has no speed"
+
+
+def test_directories_of_one_file_system_need_room_together(host: Host) -> None:
+    state = os.statvfs(host.root)
+    free = state.f_bavail * state.f_frsize // 2**30
+    half = {"/var/lib/containerd": free // 2 + 1, "/var/lib/etcd": free // 2 + 1}
+    ((_, severity, what),) = faults(host, wanted(space=half))
+    assert severity == "error"
+    assert what.endswith("for /var/lib/containerd, /var/lib/etcd")
+    assert faults(host, wanted(space={"/var/lib/etcd": free // 2})) == []
+
+
+def test_a_port_of_the_plan_held_by_another_program_is_named_with_its_process(host: Host) -> None:
+    host.listen(10250, "nginx")
+    (fault,) = run(host, wanted())["faults"]
+    assert fault["what"] == "port 10250/tcp is taken by nginx, and kubelet is to listen there"
+    assert fault["where"] == "process 812"
+
+
+def test_a_program_of_another_network_namespace_is_not_blamed_for_a_tunnels_port(host: Host) -> None:
+    host.listen(8472, "", protocol="udp")
+    assert faults(host) == []
+    host.listen(8472, "dnsmasq", protocol="udp")
+    assert [one[2] for one in faults(host)] == ["port 8472/udp is taken by dnsmasq, and the kernel is to listen there"]
+
+
+def test_ports_nobody_planned_are_nobodys_business(host: Host) -> None:
+    host.listen(9100, "node_exporter")
+    assert faults(host) == []
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        "table inet filter {\n\tchain input {\n\t\ttype filter hook input priority filter; policy drop;\n\t}\n}\n",
+        "table inet filter {\n\tchain input {\n\t\ttype filter hook input priority filter; policy accept;\n"
+        "\t\ttcp dport 22 accept\n\t\treject with icmpx admin-prohibited\n\t}\n}\n",
+    ],
+    ids=["policy", "last rule"],
+)
+def test_a_filter_that_drops_what_it_does_not_name_is_named(host: Host, rules: str) -> None:
+    host.programs["nft"] = rules
+    (fault,) = run(host, wanted())["faults"]
+    assert (fault["severity"], fault["where"]) == ("warning", "inet filter input")
+    assert "10250/tcp" in fault["remedy"]
+
+
+def test_filters_elsewhere_and_rules_with_conditions_are_none_of_it(host: Host) -> None:
+    host.programs["nft"] = (
+        "table inet filter {\n\tchain input {\n\t\ttype filter hook input priority 0; policy accept;\n"
+        "\t\tct state invalid drop\n\t}\n\tchain forward {\n\t\ttype filter hook forward priority 0; policy drop;\n"
+        "\t\tdrop\n\t}\n}\n"
+    )
+    assert faults(host) == []
+    host.programs = {"iptables": "-P INPUT DROP\n-A INPUT -i lo -j ACCEPT\n"}
+    assert faults(host) == [("firewall", "warning", "a packet filter drops what it does not name")]
+
+
+def test_a_port_of_a_control_host_that_answers_nothing_is_filtered(host: Host) -> None:
+    host.filtered = {("10.0.0.2", 6444)}
+    (fault,) = run(host, wanted())["faults"]
+    assert (fault["check"], fault["severity"], fault["where"]) == ("firewall", "error", "10.0.0.2:6444")
+    host.filtered.add(("10.0.0.2", 22))
+    assert faults(host) == [], "that host is down: it has a line of its own"
+    host.found["ens3"].addresses["10.0.0.2"] = 24
+    host.filtered = {("10.0.0.2", 6444)}
+    assert faults(host) == [], "it is this host"
+
+
+@pytest.mark.parametrize(("skew", "severity"), [(-3600, "error"), (30, "warning"), (5, None)])
+def test_a_clock_that_is_not_the_controllers(host: Host, skew: int, severity: str | None) -> None:
+    found = faults(host, wanted(controller_time=NOW - skew))
+    assert [one[:2] for one in found] == ([("clock", severity)] if severity else [])
+
+
+def test_a_time_service_that_will_not_start_is_named(host: Host) -> None:
+    host.write("/usr/sbin/chronyd")
+    assert faults(host) == [("clock", "error", "the time service chrony.service is installed and disabled")]
+    host.write("/etc/systemd/system/multi-user.target.wants/chrony.service")
+    assert faults(host) == []
+    host.write("/usr/lib/systemd/systemd-timesyncd")
+    assert faults(host) == [], "another one that is off is as it should be"
+    host.write("/etc/systemd/system/sysinit.target.wants/systemd-timesyncd.service")
+    assert [one[1] for one in faults(host)] == ["warning"]
+
+
+def test_swap_keeps_a_node_from_starting_unless_the_kubelet_bears_it(host: Host) -> None:
+    host.write("/proc/swaps", f"{PLAIN['/proc/swaps']}/dev/sda2 partition 1 0 -2\n")
+    assert faults(host) == [("swap", "error", "swap is on")]
+    assert [one[1] for one in faults(host, wanted(swap=True))] == ["warning"]
+    assert [one[1] for one in faults(host, wanted(node=False))] == ["warning"]
+
+
+def test_a_kernel_module_that_is_nowhere_is_an_error(host: Host) -> None:
+    home = f"/lib/modules/{platform.release()}"
+    assert faults(host, wanted(kernel_modules=["geneve"])) == [
+        ("kernel-modules", "error", "the kernel has no geneve"),
+    ]
+    host.path(home).rename(host.path("/lib/modules/0.0"))
+    assert faults(host) == [
+        ("kernel-modules", "error", "the running kernel's modules are not on the disk: br-netfilter, tunnel4"),
+    ]
+    host.write("/run/systemd/container", "lxc\n")
+    assert faults(host) == [
+        ("kernel-modules", "error", "the kernel of the machine below has no br-netfilter"),
+    ]
+    host.write("/proc/sys/net/bridge/bridge-nf-call-iptables", "1\n")
+    assert faults(host) == []
+
+
+def test_control_groups_of_version_1_or_without_a_controller(host: Host) -> None:
+    controllers = "/sys/fs/cgroup/cgroup.controllers"
+    host.write(controllers, "cpuset cpu io hugetlb pids\n")
+    assert faults(host) == [("cgroup", "error", "no control group controller memory")]
+    host.path(controllers).unlink()
+    assert faults(host) == [("cgroup", "error", "control groups are of version 1, or not mounted")]
+    assert faults(host, wanted(cgroup_v1=True)) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "what"),
+    [
+        ("/usr/bin/dockerd", "Docker"),
+        ("/var/lib/rancher/k3s/server", "k3s"),
+        ("/var/snap/microk8s/current", "MicroK8s"),
+        ("/etc/kubernetes/kubelet.conf", "a node of a Kubernetes cluster"),
+    ],
+)
+def test_somebody_elses_runtime_or_cluster_is_refused_on_a_node(host: Host, path: str, what: str) -> None:
+    host.write(path)
+    assert faults(host) == [("runtime", "error", f"{what} is on the host")]
+    assert faults(host, wanted(node=False)) == []
+
+
+def test_a_host_of_another_site_is_refused(host: Host) -> None:
+    host.write("/etc/groundup/site", "other ssh-ed25519\n")
+    assert faults(host) == [("site", "error", "the host belongs to the site other")]
+
+
+def test_cloud_init_that_writes_names_is_refused_and_the_last_word_counts(host: Host) -> None:
+    host.write("/usr/bin/cloud-init")
+    host.write("/etc/cloud/cloud.cfg", "preserve_hostname: false\nmanage_etc_hosts: true\n")
+    host.write("/etc/hostname", "installed\n")
+    assert faults(host) == [
+        ("cloud-init", "error", "cloud-init writes /etc/hosts at every boot (manage_etc_hosts: true)"),
+        ("cloud-init", "warning", "cloud-init may take back the host's planned name (preserve_hostname)"),
+    ]
+    host.write("/etc/cloud/cloud.cfg.d/99-site.cfg", "manage_etc_hosts: false\npreserve_hostname: true\n")
+    assert faults(host) == []
+    host.write("/var/lib/cloud/instance/cloud-config.txt", "#cloud-config\nmanage_etc_hosts: localhost\n")
+    (fault,) = run(host, wanted())["faults"]
+    assert fault["where"] == "/var/lib/cloud/instance/cloud-config.txt"
+    host.write("/etc/cloud/cloud-init.disabled")
+    assert faults(host) == []
+
+
+def test_a_half_installed_package_is_named(host: Host) -> None:
+    entry = "Package: {}\nEssential: yes\nStatus: {}\nVersion: 1\n\n"
+    host.write(
+        "/var/lib/dpkg/status",
+        entry.format("a", "install ok installed") + entry.format("b", "deinstall ok config-files"),
+    )
+    assert faults(host) == []
+    host.write(
+        "/var/lib/dpkg/status",
+        entry.format("a", "install ok half-configured") + entry.format("b", "install ok unpacked"),
+    )
+    (fault,) = run(host, wanted())["faults"]
+    assert (fault["check"], fault["where"]) == ("packages", "a, b")
+    host.write("/var/lib/dpkg/status", "")
+    host.write("/var/lib/dpkg/updates/0001", "")
+    assert faults(host) == [("packages", "error", "dpkg was interrupted")]
+
+
+def test_a_host_that_serves_already_raises_no_false_alarm(host: Host) -> None:
+    host.write("/etc/groundup/site", "unit ssh-ed25519 AAAA\n")
+    host.write("/etc/kubernetes/kubelet.conf")
+    host.listen(22, "sshd", inode=1, pid=300)
+    host.listen(10250, "kubelet", inode=2, pid=400)
+    host.listen(8472, "", protocol="udp")
+    host.programs["nft"] = (
+        "table inet x {\n\tchain input {\n\t\ttype filter hook input priority 0; policy drop;\n\t}\n}\n"
+    )
+    assert faults(host, wanted(space={"/var/lib/containerd": 10**6})) == []
+
+
+def test_a_check_that_cannot_look_says_so_and_hides_no_other(host: Host) -> None:
+    def broken() -> dict[str, Any]:
+        raise PermissionError(13, "Permission denied")
+
+    host.links = broken
+    host.write("/proc/swaps", f"{PLAIN['/proc/swaps']}/dev/sda2 partition 1 0 -2\n")
+    found = faults(host)
+    assert ("swap", "error", "swap is on") in found
+    assert ("address", "warning", "could not be checked") in found

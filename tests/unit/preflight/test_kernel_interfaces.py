@@ -1,0 +1,91 @@
+"""What is asked of the kernel itself, without a program: interfaces, packets, connections."""
+
+from __future__ import annotations
+
+import ast
+import json
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from ansible_collections.groundup.cloud.plugins import module_utils
+from ansible_collections.groundup.cloud.plugins.module_utils._preflight.links import holder, links
+from ansible_collections.groundup.cloud.plugins.module_utils._preflight.probe import connects
+
+ROOT = Path(__file__).resolve().parents[3]
+HOME = ROOT / "plugins/module_utils/_preflight"
+# Two machines on a wire of 1400 bytes: this side believes in 1500, as behind a switch that was forgotten.
+WIRE = """
+set -eu
+ip link set lo up
+ip link add near type veth peer name far
+unshare --net sleep 60 & other=$!
+while [ "$(readlink /proc/$other/ns/net)" = "$(readlink /proc/self/ns/net)" ]; do :; done
+trap 'kill $other' EXIT
+ip link set far netns $other
+ip addr add 192.0.2.1/24 dev near; ip link set near mtu 1500 up
+nsenter --net=/proc/$other/ns/net sh -euc 'ip addr add 192.0.2.2/24 dev far; ip link set far mtu 1400 up'
+"$1" -c "$2"
+"""
+ASK = """
+import json
+from ansible_collections.groundup.cloud.plugins.module_utils._preflight.links import links
+from ansible_collections.groundup.cloud.plugins.module_utils._preflight.probe import Echo, connects
+echo, others = Echo("192.0.2.1"), ["192.0.2.2", "192.0.2.3"]
+print(json.dumps({
+    "large": echo.lost(others, size=1500), "fits": echo.lost(others, size=1400), "small": echo.lost(others, size=64),
+    "huge": echo.lost(others[:1], size=9000), "mtu": links()["near"].mtu, "closed": connects("192.0.2.2", 22),
+}))
+"""
+
+
+def test_the_loopback_has_its_address() -> None:
+    found = links()
+    assert found["lo"].addresses["127.0.0.1"] == 8
+    assert found["lo"].up
+    assert holder(found, "127.0.0.1") == "lo"
+    assert holder(found, "192.0.2.77") is None
+
+
+@pytest.fixture
+def listening() -> Iterator[int]:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield server.getsockname()[1]
+
+
+def test_a_closed_port_is_told_from_an_open_one(listening: int) -> None:
+    assert connects("127.0.0.1", listening) == "open"
+    with socket.create_server(("127.0.0.1", 0)) as gone:
+        port = gone.getsockname()[1]
+    assert connects("127.0.0.1", port) == "closed"
+
+
+@pytest.mark.root
+def test_a_wire_that_carries_less_than_both_ends_believe_is_found_out() -> None:
+    done = subprocess.run(
+        ["unshare", "--net", "sh", "-c", WIRE, "sh", sys.executable, ASK], capture_output=True, text=True, check=True
+    )
+    assert json.loads(done.stdout) == {
+        "large": {"192.0.2.2": "no answer", "192.0.2.3": "no answer"},
+        "fits": {"192.0.2.3": "no answer"},
+        "small": {"192.0.2.3": "no answer"},
+        "huge": {"192.0.2.2": "larger than the interface's MTU"},
+        "mtu": 1500,
+        "closed": "closed",
+    }
+
+
+def test_every_file_is_python_3_9() -> None:
+    base = Path(next(iter(module_utils.__path__))) / "_base"
+    for path in (*HOME.glob("[!_]*.py"), base / "module.py", base / "errors.py", base / "changes.py"):
+        text = path.read_text(encoding="utf-8")
+        tree = ast.parse(text, feature_version=(3, 9))
+        for node in ast.walk(tree):
+            for keyword in getattr(node, "keywords", ()):
+                assert keyword.arg not in ("slots", "kw_only", "strict"), (
+                    f"{path.name}: {keyword.arg} is of Python 3.10"
+                )
+        assert "from __future__ import annotations" in text, path.name
