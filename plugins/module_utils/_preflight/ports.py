@@ -118,8 +118,9 @@ def reachable(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
 def _filtered(machine: Machine, places: list[tuple[str, int]]) -> list[tuple[str, int]]:
     """Return those of ``places`` that answer nothing; all are asked at once, because silence takes seconds to hear."""
 
-    def ask(place: tuple[str, int]) -> list[tuple[str, int]]:
-        return [place] if machine.connects(*place) == "filtered" else []
+    def answers(place: tuple[str, int]) -> bool:
+        return machine.connects(*place) != "filtered"
 
     with ThreadPoolExecutor(16) as pool:
-        return sum(pool.map(ask, places), [])
+        heard = dict(zip(places, pool.map(answers, places)))  # noqa: B905 - strict is of Python 3.10
+    return [place for place in places if not heard[place]]
