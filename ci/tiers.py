@@ -88,8 +88,8 @@ TIERS = (
     Tier(name="docs", commands=(("ci/docs",),)),
     Tier(
         name="supply",
-        # What the lab runs, and the charts of a pod network it does not run, which tests render.
-        commands=(("ci/lab", "supply"), ("ci/supply", "build", "cilium-charts")),
+        # What the lab runs, and for tests: charts of another pod network, plain hosts, packages of all releases.
+        commands=(("ci/lab", "supply"), ("ci/supply", "build", "cilium-charts", "packages", "plain")),
         needs=needs_root,
     ),
     # After supply: they run helm, and the programs of the images it built.

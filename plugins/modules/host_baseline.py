@@ -157,8 +157,13 @@ def converge(changes: Changes, wanted: dict[str, Any]) -> None:
     fqdn = f"{wanted['name']}.{wanted['domain']}"
     naming.known_names(changes, name=wanted["name"], fqdn=fqdn, address=wanted["address"], names=wanted["names"])
     naming.resolver(changes, wanted["dns_servers"], domain=wanted["domain"])
-    # After the names: the mirror may be one of them. Before everything that installs a package.
+    # After the names: the seed or the mirror may be one of them. Before everything that calls a program of a package.
     unread = sources.packages_from(changes, sources.wanted_source(wanted, ca=wanted["ca_certificate"]))
+    if wanted["ca_certificate"]:
+        trust.authority(changes, wanted["ca_certificate"], site=wanted["site"])
+    if unread:  # after the trust store: the mirror may be served with the site's certificate
+        sources.fetch_lists(changes)
+    packages.installed(changes, wanted["packages"])
     access.account(changes, wanted["user"])
     if wanted["authorized_keys"]:
         access.keys(changes, wanted["user"], wanted["authorized_keys"])
@@ -166,11 +171,6 @@ def converge(changes: Changes, wanted: dict[str, Any]) -> None:
     kernel.modules(changes, wanted["kernel_modules"], file=MODULES)
     kernel.parameters(changes, {name: str(value) for name, value in wanted["sysctl"].items()}, file=SYSCTL)
     kernel.blocked(changes, wanted["blocked_modules"], file=BLOCKED)
-    if wanted["ca_certificate"]:
-        trust.authority(changes, wanted["ca_certificate"], site=wanted["site"])
-    if unread:  # after the trust store: the mirror may be served with the site's certificate
-        sources.fetch_lists(changes)
-    packages.installed(changes, wanted["packages"])
     clock.timezone(changes, wanted["timezone"])
     clock.servers(changes, wanted["ntp_servers"])
     units.off(changes, wanted["disabled_units"])

@@ -10,16 +10,16 @@ from typing import Any
 from .._base import files
 from .._base.changes import Changes
 from .._base.errors import GroundupError
-from .._base.run import attempt, run
-from . import packages
+from .._base.run import attempt
+from . import apt
 
-APT = Path("/etc/apt")
-NAME = "groundup.sources"
+APT = apt.MIRROR.parents[1]
+NAME = apt.MIRROR.name
 KEY = "keyrings/groundup.asc"
 ASIDE = ".before-groundup"
 OS_RELEASE = Path("/etc/os-release")
 LISTS = Path("/var/lib/groundup/apt/lists")
-SEED_FILES = ("seed.asc", "seed-ca.crt", "seed.list", packages.OURS.name)  # apt looks at the last
+SEED_FILES = ("seed.asc", "seed-ca.crt", "seed.list", apt.OURS.name)  # apt looks at the last
 DEBIANS_KEYS = "/usr/share/keyrings/debian-archive-keyring.gpg"
 
 
@@ -82,7 +82,7 @@ class Seed:
                 remedy=f'add "{release}" to hosts.debian_releases and run the playbook groundup.cloud.seed; or write '
                 "hosts.packages: host",
             )
-        home = packages.OURS.parent
+        home = apt.OURS.parent
         source, key, ca = home / "seed.list", home / "seed.asc", home / "seed-ca.crt"
         url = f"{self.url}/{self.places[release]}"
         options = {
@@ -97,7 +97,7 @@ class Seed:
         if self.ca:
             options["Acquire::https::CAInfo"] = ca
         return {
-            packages.OURS: "".join(f'{name} "{value}";\n' for name, value in options.items()),
+            apt.OURS: "".join(f'{name} "{value}";\n' for name, value in options.items()),
             source: f"deb [arch=amd64 signed-by={key}] {url} {codename} main\n",
             key: f"{self.key.strip()}\n",
             ca: f"{self.ca.strip()}\n" if self.ca else "",
@@ -125,7 +125,7 @@ def packages_from(changes: Changes, source: Mirror | Seed | None) -> bool:
     the host has its own alone, as before.
     """
     ours = source.files() if isinstance(source, Seed) else {}
-    for path in (packages.OURS.with_name(name) for name in SEED_FILES):
+    for path in (apt.OURS.with_name(name) for name in SEED_FILES):
         content = ours.get(path, "")
         _ = files.place(changes, path, content) if content else files.remove(changes, path)
     return _only(changes, source if isinstance(source, Mirror) else None)
@@ -151,11 +151,7 @@ def _only(changes: Changes, mirror: Mirror | None) -> bool:
 def fetch_lists(changes: Changes) -> None:
     """Fetch what the mirror has, so that a mirror that does not serve is found here and not by a later role."""
     if changes.add("fetch the package lists"):
-        run(
-            packages.apt(*packages.STRICT, "update"),
-            remedy="correct hosts.packages_url, packages_suites, packages_components or packages_key of the site file",
-            timeout=packages.TIMEOUT,
-        )
+        apt.update()
 
 
 def _listed() -> bool:

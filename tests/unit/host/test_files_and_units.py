@@ -210,12 +210,12 @@ def test_packages_are_asked_for_at_once_and_only_missing_ones_are_installed(
     said = "a installed\nb config-files\n"
     asked: list[list[str]] = []
 
-    def attempt(argv: list[str]) -> CompletedProcess[str]:
+    def attempt(argv: list[str], **_: object) -> CompletedProcess[str]:
         asked.append(argv)
-        return CompletedProcess(argv, 1, said, "")
+        return CompletedProcess(argv, 0, said, "")
 
-    monkeypatch.setattr(packages, "attempt", attempt)
-    monkeypatch.setattr(packages, "run", lambda argv, **_: asked.append(argv))
+    for module in (apt, packages):
+        monkeypatch.setattr(module, "attempt", attempt)
     assert not packages.installed(changes, [])
     assert asked == [], "without names dpkg-query would list every package there is"
     assert packages.installed(changes, ["c", "a", "b"])

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.module_utils._host import packages, sources, units
+from ansible_collections.groundup.cloud.plugins.module_utils._host import apt, packages, sources, units
 from ansible_collections.groundup.cloud.plugins.modules import seed_node
 
 
@@ -44,7 +44,7 @@ def services(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Services:
         monkeypatch.setattr(module, "run", found.run)
     monkeypatch.setattr(units, "MARKS", tmp_path / "marks")
     monkeypatch.setattr(packages, "installed", lambda *_: None)
-    monkeypatch.setattr(packages, "OURS", tmp_path / "apt/apt.conf")
+    monkeypatch.setattr(apt, "OURS", tmp_path / "apt/apt.conf")
     monkeypatch.setattr(sources, "APT", tmp_path / "etc-apt")
     for name, path in (("REGISTRY", "config.yml"), ("WEB", "files.conf"), ("DISTRIBUTIONS_PAGE", "default")):
         monkeypatch.setattr(seed_node, name, tmp_path / path)

@@ -12,6 +12,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._base.changes impor
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.module_utils._host import (
     access,
+    apt,
     clock,
     kernel,
     naming,
@@ -247,14 +248,14 @@ def debian(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "sources.list").write_text("deb somewhere\n")
     monkeypatch.setattr(sources, "APT", tmp_path)
     monkeypatch.setattr(sources, "OS_RELEASE", tmp_path / "os-release")
-    monkeypatch.setattr(packages, "OURS", tmp_path / "ours/apt.conf")
+    monkeypatch.setattr(apt, "OURS", tmp_path / "ours/apt.conf")
     return tmp_path
 
 
 def test_what_we_install_comes_from_the_seed_alone_and_the_hosts_own_sources_stay(
     changes: Changes, debian: Path
 ) -> None:
-    assert "-c" not in packages.apt("update")
+    assert "-c" not in apt.command("update")
     seed = sources.Seed(url="https://seed:8080", places={"12": "packages-12/12"}, key="KEY", ca="CA")
     assert not sources.packages_from(changes, seed), "its lists are fetched by what installs"
     ours = {path.name: path.read_text() for path in (debian / "ours").iterdir()}
@@ -263,7 +264,7 @@ def test_what_we_install_comes_from_the_seed_alone_and_the_hosts_own_sources_sta
     )
     assert (ours["seed.asc"], ours["seed-ca.crt"]) == ("KEY\n", "CA\n")
     assert f'Dir::Etc::SourceList "{debian}/ours/seed.list";' in ours["apt.conf"]
-    assert packages.apt("update")[-3:] == ["-c", f"{debian}/ours/apt.conf", "update"]
+    assert apt.command("update")[-3:] == ["-c", f"{debian}/ours/apt.conf", "update"]
     assert (debian / "sources.list").read_text() == "deb somewhere\n"
     again = Changes(check=False)
     sources.packages_from(again, seed)

@@ -1,0 +1,124 @@
+"""Run apt: wait for another one, finish what a killed one left, and say what is wrong with a package source."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from .._base.errors import GroundupError
+from .._base.run import attempt
+from .._base.wait import wait_until
+
+# Which of these is there says where we install from: the seed, by a configuration of our own; the site's mirror.
+OURS = Path("/etc/groundup/apt/apt.conf")
+MIRROR = Path("/etc/apt/sources.list.d/groundup.sources")
+WAIT = 300.0  # seconds for another apt to end
+TIMEOUT = 1800.0  # seconds for one of ours, waiting included
+_BUSY = re.compile(r"Could not get lock (\S+?)\.? It is held by process (\d+)(?: \((.*?)\))?")
+_INTERRUPTED = "dpkg was interrupted"
+_ABSENT = re.compile(r"^E: (?:Unable to locate package (\S+)|Package '(\S+)' has no installation candidate)", re.M)
+_UNFETCHED = re.compile(r"^E: Failed to fetch (\S+)\s+(.*?)(?: \[IP: .*\])?:?$", re.M)
+_REFUSED = re.compile(r"^(?:E|W): (The repository '.*|GPG error: .*|OpenPGP signature .*|Release file for .*)$", re.M)
+_UNMET = re.compile(r"have unmet dependencies:\n((?: .*\n)+)")
+_FAILED = re.compile(r"Errors were encountered while processing:\n((?: .*\n?)+)")
+_EARLY = ("not valid yet", "Not live", "not alive", "in the future")
+_FULL = ("No space left on device", "enough free space")
+
+
+def update() -> None:
+    """Fetch the package lists of every source that counts. Raises GroundupError."""
+    # Error-Mode: else apt passes over a source that does not answer.
+    _run("-o", "APT::Update::Error-Mode=any", "update")
+
+
+def install(names: Sequence[str]) -> None:
+    """Install packages without recommended ones. Raises GroundupError."""
+    # A configuration file may be there before the package whose it is: it stays.
+    keep = ("-o", "DPkg::Options::=--force-confdef", "-o", "DPkg::Options::=--force-confold")
+    _run(*keep, "install", "--no-install-recommends", "--", *names)
+
+
+def command(*arguments: str) -> list[str]:
+    """Return the command of apt-get that takes packages from where the host is to."""
+    ours = ("-c", str(OURS)) if OURS.exists() else ()
+    return ["apt-get", "-q", "-y", "-o", f"DPkg::Lock::Timeout={WAIT:g}", *ours, *arguments]
+
+
+def _run(*arguments: str) -> None:
+    argv = command(*arguments)
+    done = _attempt(argv)
+    if done.returncode and _INTERRUPTED in done.stderr:
+        attempt(["dpkg", "--configure", "-a", "--force-confdef", "--force-confold"], timeout=TIMEOUT)
+        done = _attempt(argv)
+    if done.returncode:
+        raise fault(argv, done.stdout + done.stderr)
+
+
+def _attempt(argv: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    """Run apt, again while another holds a lock that apt itself does not wait for: that of the lists."""
+    runs: list[subprocess.CompletedProcess[str]] = []
+
+    def locked_out() -> bool:
+        runs[:] = [attempt(argv, timeout=TIMEOUT)]
+        return bool(runs[0].returncode and "Unable to lock directory" in runs[0].stderr)
+
+    wait_until(locked_out, timeout=WAIT, pause=2.0)
+    return runs[0]
+
+
+def fault(argv: Sequence[str], said: str) -> GroundupError:
+    """Return what an operator is told of an apt that printed ``said``."""
+    source, remedy = _source()
+    why = "the layer installs what it needs before it writes a file; nothing else was changed"
+    where = " ".join(argv)
+    if busy := _BUSY.search(said):
+        lock, number, name = busy.groups()
+        holder = f"process {number}" + (f" ({name})" if name else "")
+        what, remedy = (
+            f"another apt is at work: {holder} holds {lock}",
+            "wait until it ends, or end it; then run this again",
+        )
+        why = f"{WAIT:g} s were not enough for it to end"
+    elif _INTERRUPTED in said:
+        what = f"packages are half installed: {', '.join(unfinished()) or 'dpkg cannot read its own records'}"
+        remedy = "run dpkg --configure -a on the host, and correct what it names"
+    elif any(words in said for words in _FULL):
+        what, remedy = "the host's disk is full", "make room (df -h; apt-get clean), then run this again"
+    elif any(words in said for words in _EARLY):
+        what, remedy = f"{source}: its signature is from the future", "set the host's clock, and the controller's"
+    elif absent := _ABSENT.findall(said):
+        what = f"{source}: no package {', '.join(sorted(''.join(one) for one in absent))}"
+    elif unmet := _UNMET.search(said):
+        what = f"{source}: what the host has does not fit to it: {'; '.join(unmet[1].split(chr(10))).strip('; ')}"
+        remedy = "bring the host to the latest point release of its Debian, then run this again"
+    elif unfetched := _UNFETCHED.findall(said):
+        rest = f", and {len(unfetched) - 1} more" if unfetched[1:] else ""
+        what, where = f"{source}: {unfetched[0][1].rstrip(': ')}{rest}", unfetched[0][0]
+    elif refused := _REFUSED.findall(said):
+        what = f"{source}: {' '.join(refused)}"
+    elif failed := _FAILED.search(said):
+        what = f"packages cannot be configured: {', '.join(failed[1].split())}"
+        remedy = "run dpkg --configure -a on the host, and correct what it names"
+    else:
+        lines = [line for line in said.splitlines() if line.strip()]
+        what, remedy = "\n    ".join(["apt failed:", *lines[-8:]]), "run the command by hand on the host"
+    return GroundupError(what, where=where, why=why, remedy=remedy)
+
+
+def unfinished() -> list[str]:
+    """Return the packages that are neither installed whole nor absent."""
+    shown = attempt(["dpkg-query", "-W", "-f", "${db:Status-Abbrev}|${Package}\n"]).stdout.splitlines()
+    states = (line.split("|") for line in shown if "|" in line)
+    return [name for state, name in states if state[1:2] not in ("i", "c", "n")]
+
+
+def _source() -> tuple[str, str]:
+    """Return where packages come from, and what an operator does about it."""
+    if OURS.exists():
+        return "the seed's packages", "run the playbooks groundup.cloud.supply and groundup.cloud.seed, which fill it"
+    if MIRROR.exists():
+        fields = "hosts.packages_url, packages_suites, packages_components or packages_key"
+        return "the site's package mirror", f"correct {fields} of the site file, or mend the mirror"
+    return "the host's own package sources", "correct them (/etc/apt), or write hosts.packages: seed in the site file"

@@ -1,0 +1,141 @@
+"""Plain Debian 12 and 13 without a network: what the layers install comes whole from the repository of a seed.
+
+Roots or repositories that this machine has not built are a skipped test, never a build: `make test` builds first.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, get_args
+
+import pytest
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import documents
+from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
+from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
+from ansible_collections.groundup.cloud.plugins.plugin_utils.pki import openpgp
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import DebianRelease
+from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import PasswordSource, Store
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build.chroot import Chroot
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build.process import Commands
+
+pytestmark = [pytest.mark.root, pytest.mark.skipif(os.geteuid() != 0, reason="mounts")]
+
+# What a module of ours does on the host, with the code it does it by.
+_PROGRAM = """
+import json, sys
+sys.path.insert(0, "/opt/ours")
+from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
+from ansible_collections.groundup.cloud.plugins.module_utils._host import apt, packages, sources
+given = json.load(open("/opt/given.json"))
+changes = Changes(check=False)
+sources.packages_from(changes, sources.Seed(**given["seed"]))
+try:
+    packages.installed(changes, given["packages"])
+    told = {"lacking": packages.lacking(given["packages"])}
+except Exception as error:
+    told = {"error": str(error)}
+json.dump({**told, "done": changes.done}, open("/opt/told.json", "w"))
+"""
+
+
+@dataclass(frozen=True)
+class Host:
+    """A plain Debian, and beside it the repository as its seed has it."""
+
+    release: str
+    root: Chroot
+    log: Path
+
+    @property
+    def tree(self) -> Path:
+        """The repository."""
+        return self.root.upper / f"srv/groundup/packages-{self.release}/{self.release}"
+
+    def install(self, *names: str) -> dict[str, Any]:
+        """Have the host install ``names``; return what it told."""
+        key = (self.log.parent / openpgp.FILE).read_text()
+        place = f"packages-{self.release}/{self.release}"
+        seed = {"url": "file:/srv/groundup", "places": {self.release: place}, "key": key}
+        (self.root.upper / "opt/given.json").write_text(json.dumps({"seed": seed, "packages": names}))
+        self.run("python3", "/opt/program.py")
+        told: dict[str, Any] = json.loads((self.root.upper / "opt/told.json").read_text())
+        return told
+
+    def run(self, *argv: str) -> str:
+        """Run a program on the host, without a network; return what the log has of it."""
+        before = self.log.stat().st_size if self.log.exists() else 0
+        self.root.run(argv, network=False)
+        return self.log.read_text()[before:]
+
+
+@pytest.fixture(params=get_args(DebianRelease))
+def host(request: pytest.FixtureRequest, tmp_path: Path) -> Host:
+    release = request.param
+    names = (f"rootfs-plain-{release}", f"packages-{release}")
+    if missing := supply.missing(names):
+        pytest.skip(f"not built on this machine: {', '.join(missing)}")
+    log = tmp_path / "log"
+    root = Chroot(lower=supply.unpacked(names[0]), scratch=tmp_path / "root", commands=Commands(log=log))
+    found = Host(release, root, log)
+    shutil.copytree(supply.ensure(names[1])[names[1]].path, found.tree)
+    (release_file,) = found.tree.glob("dists/*/Release")
+    store = Store.open(tmp_path, PasswordSource(path=tmp_path / "password", ours=True))
+    signed = openpgp.sign_release(store, tmp_path, "kept", release_file.read_text())
+    release_file.with_name("InRelease").write_text(signed)
+    ours = root.upper / "opt/ours/ansible_collections/groundup/cloud/plugins"
+    shutil.copytree(COLLECTION / "plugins/module_utils", ours / "module_utils")
+    (root.upper / "opt/program.py").write_text(_PROGRAM)
+    policy = root.upper / "usr/sbin/policy-rc.d"
+    policy.parent.mkdir(parents=True)
+    policy.write_text("#!/bin/sh\nexit 101\n")
+    policy.chmod(0o755)
+    return found
+
+
+def test_all_that_the_layers_install_is_there_with_what_it_needs(host: Host) -> None:
+    assert host.install("python3-yaml")["lacking"] == []
+    names = supply.load_lock().artifacts[f"packages-{host.release}"].inputs["packages"]
+    said = host.run(
+        "apt-get", "-c", "/etc/groundup/apt/apt.conf", "--simulate", "install", "--no-install-recommends", *names
+    )
+    assert "Inst containerd" in said
+    assert "0 to remove" in said
+    assert host.install("python3-yaml")["done"] == [], "a host that has all runs no apt"
+    assert not (host.root.upper / "etc/apt/sources.list.d").exists(), "the host's own sources are not touched"
+
+
+def test_a_repository_that_was_changed_after_it_was_signed_is_refused(host: Host) -> None:
+    (deb,) = (host.tree / "pool").glob("socat_*.deb")
+    content = deb.read_bytes()
+    deb.write_bytes(content[:500] + b"forged" + content[506:])
+    assert "the seed's packages: Hash Sum mismatch" in host.install("socat")["error"]
+    deb.unlink()
+    assert "the seed's packages: File not found" in host.install("socat")["error"]
+    (lists,) = host.tree.glob("dists/*/InRelease")
+    lists.write_text(lists.read_text().replace("Origin: groundup.cloud", "Origin: somebody else"))
+    told = host.install("socat")["error"]
+    assert "the seed's packages: " in told
+    assert "ignatur" in told, "both programs say so"
+
+
+def test_its_containerd_reads_our_configuration(host: Host) -> None:
+    (deb,) = (host.tree / "pool").glob("containerd_*.deb")
+    host.run(
+        "dpkg-deb", "-x", f"/srv/groundup/packages-{host.release}/{host.release}/pool/{deb.name}", "/opt/containerd"
+    )
+    node: Any = SimpleNamespace(sandbox_image="registry.lab.test:5000/kubernetes/pause:3.10")
+    (host.root.upper / "opt/config.toml").write_text(documents.containerd_config(node))
+    said = host.run("/opt/containerd/usr/bin/containerd", "--config", "/opt/config.toml", "config", "dump")
+    assert "level=" not in said, "it warns of nothing"
+    read = tomllib.loads(said.partition("config dump\n")[2])
+    cri = read["plugins"]["io.containerd.grpc.v1.cri"]
+    assert (read["version"], cri["sandbox_image"]) == (2, node.sandbox_image)
+    assert cri["containerd"]["runtimes"]["runc"]["options"]["SystemdCgroup"] is True
+    assert (cri["registry"]["config_path"], cri["cni"]["bin_dir"]) == ("/etc/containerd/certs.d", "/opt/cni/bin")
+    assert cri["restrict_oom_score_adj"] is True
