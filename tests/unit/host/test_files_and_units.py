@@ -9,7 +9,7 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base import files
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.module_utils._host import naming, packages, units
+from ansible_collections.groundup.cloud.plugins.module_utils._host import apt, naming, packages, units
 from ansible_collections.groundup.cloud.plugins.module_utils._host.units import Unit
 
 
