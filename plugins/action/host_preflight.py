@@ -102,7 +102,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
         self._play_context.password = password or ""
         self._play_context.become_pass = sudo_password or ""
         if connection.become is None and login.user != "root":
-            become = become_loader.get("sudo")
+            become = become_loader.get(self._task.become_method or "sudo")
             become.set_options()
             connection.set_become_plugin(become)
         if connection.become is not None:

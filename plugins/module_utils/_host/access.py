@@ -96,12 +96,11 @@ def opened(changes: Changes, user: str) -> None:
     """Have sshd read the site's keys, and let ``user`` in with one. Raises GroundupError."""
     found = _settings()
     closed = user == "root" and found.get("permitrootlogin") == "no"
-    if f"{KEYS}/%u" in found.get("authorizedkeysfile", "") and not closed:
-        return
     unit = Unit(changes, "ssh.service", on_change="reload")
-    text = FIRST_TEXT.format(keys=KEYS) + (FIRST_ROOT if closed else "")
-    unit.place(SSHD, text, valid=lambda path: run(["/usr/sbin/sshd", "-t", "-f", str(path)]))
-    unit.refreshed()
+    if closed or f"{KEYS}/%u" not in found.get("authorizedkeysfile", ""):
+        text = FIRST_TEXT.format(keys=KEYS) + (FIRST_ROOT if closed else "")
+        unit.place(SSHD, text, valid=lambda path: run(["/usr/sbin/sshd", "-t", "-f", str(path)]))
+    unit.refreshed()  # also where a run was killed before it
     if not changes.check and f"{KEYS}/%u" not in _settings().get("authorizedkeysfile", ""):
         raise GroundupError(
             f"sshd does not read {SSHD}",

@@ -32,7 +32,10 @@ _SIGNS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
     ),
     ("sudo-missing", re.compile(r"sudo: (not found|command not found|No such file)")),
     ("sudo-refused", re.compile(r"not in the sudoers file|not allowed to (run sudo|execute)|may not run sudo")),
-    ("sudo-password", re.compile(r"sudo password|sudo: a (terminal|password) is required|privilege escalation prompt")),
+    (
+        "sudo-password",
+        re.compile(r"(Missing|Incorrect) su(do)? password|sudo: a (terminal|password) is required|escalation prompt"),
+    ),
     (
         "python-missing",
         re.compile(r"python3: (not found|No such file|command not found)|interpreter .* was not found"),

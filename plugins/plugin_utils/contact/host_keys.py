@@ -20,6 +20,7 @@ class HostKey:
     port: int
     type: str
     key: str
+    known: bool = False  # to the operator's own ssh
 
     @classmethod
     def of(cls, address: str, port: int, entry: str) -> HostKey:
@@ -35,8 +36,7 @@ class HostKey:
     @property
     def line(self) -> str:
         """Its line of a known_hosts file."""
-        name = self.address if self.port == 22 else f"[{self.address}]:{self.port}"
-        return f"{name} {self.type} {self.key}\n"
+        return f"{_name(self.address, self.port)} {self.type} {self.key}\n"
 
     def plain(self) -> dict[str, str]:
         """Return it as the table needs it."""
@@ -44,6 +44,7 @@ class HostKey:
             "address": self.address,
             "type": self.type,
             "fingerprint": self.fingerprint,
+            "known": "yes" if self.known else "no",
             "entry": f"{self.type} {self.key}",
         }
 
@@ -76,8 +77,13 @@ def scan(address: str, port: int, *, timeout: int = 10) -> HostKey | None:
         lines = found.read_text(encoding="utf-8").splitlines() if found.exists() else []
     for fields in (line.split() for line in lines):
         if len(fields) >= 3:
-            return HostKey(address=address, port=port, type=fields[1], key=fields[2])
+            known = fields[2] in attempt(["ssh-keygen", "-F", _name(address, port)]).stdout.split()
+            return HostKey(address=address, port=port, type=fields[1], key=fields[2], known=known)
     return None
+
+
+def _name(address: str, port: int) -> str:
+    return address if port == 22 else f"[{address}]:{port}"
 
 
 def record(path: Path, key: HostKey) -> None:
@@ -89,12 +95,10 @@ def record(path: Path, key: HostKey) -> None:
 
 def shown(keys: Mapping[str, Mapping[str, str]]) -> str:
     """Return what the operator is asked about the unconfirmed ``keys`` (`HostKey.plain`), by host."""
-    rows = [("host", "address", "type", "fingerprint")]
-    rows += [(host, key["address"], key["type"], key["fingerprint"]) for host, key in keys.items()]
-    widths = [max(len(row[column]) for row in rows) for column in range(3)]
-    table = [
-        "  ".join((*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[3])) for row in rows
-    ]
+    rows: list[tuple[str, ...]] = [("host", "address", "type", "fingerprint", "in ~/.ssh/known_hosts")]
+    rows += [(host, *(key[name] for name in ("address", "type", "fingerprint", "known"))) for host, key in keys.items()]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    table = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
     entries = [f"    {host}: {key['entry']}" for host, key in keys.items()]
     consent = ",".join(key["fingerprint"] for key in keys.values())
     return "\n".join(

@@ -12,7 +12,7 @@ from ansible_collections.groundup.cloud.tests.integration.contact.conftest impor
 from ansible_collections.groundup.cloud.tests.integration.contact.machine import PASSWORD, Machine
 
 Start = Callable[[int], Machine]
-ONE = "--limit=node-1,localhost"
+ONE = "--limit=node-1"
 PASSWORDLESS = "echo 'ops ALL=(ALL) NOPASSWD: ALL' > /etc/sudoers.d/ops"
 
 

@@ -17,7 +17,8 @@ OURS = f"authorizedkeysfile .ssh/authorized_keys {access.KEYS}/%u\npermitrootlog
 @pytest.fixture
 def drop_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(access, "SSHD", tmp_path / "drop-in")
-    monkeypatch.setattr(units.Unit, "refreshed", lambda _: None)
+    monkeypatch.setattr(units, "properties", lambda *_: {"ActiveState": "active"})
+    monkeypatch.setattr(units, "control", lambda *_: None)
     monkeypatch.setattr(units, "MARKS", tmp_path / "marks")
     return tmp_path / "drop-in"
 
@@ -53,6 +54,17 @@ def test_a_host_of_the_site_keeps_its_strict_sshd(drop_in: Path, monkeypatch: py
     access.opened(changes, "ops")
     assert changes.done == []
     assert not drop_in.exists()
+
+
+def test_a_run_killed_before_sshd_read_the_file_is_made_good(drop_in: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sshd_says(monkeypatch, OURS.format(root="no"))
+    mark = drop_in.parent / "marks/ssh.service.changed"
+    mark.parent.mkdir()
+    mark.touch()
+    changes = Changes(check=False)
+    access.opened(changes, "ops")
+    assert changes.done == ["reload ssh.service"]
+    assert not mark.exists()
 
 
 @pytest.mark.usefixtures("drop_in")
