@@ -66,7 +66,8 @@ LAB_TESTS = sorted(
     str(path.relative_to(ROOT)) for path in (ROOT / "tests/e2e").glob("test_*.py") if path.name not in MAKE_LABS
 )
 API_TESTS = "tests/integration/rollout_api"  # each worker starts etcd and an API server
-BENCHMARKS = ("plan_inventory", "supply")  # ratios and CPU seconds; the one of Kubernetes is in the tier `long`
+# Ratios and CPU seconds; the one of Kubernetes is in the tier `long`.
+BENCHMARKS = ("plan_inventory", "preflight", "supply")
 FIRST = ("kubernetes", "rollout")  # each makes a cluster, and takes longest
 SCENARIOS = sorted(
     (path.parent.name for path in (ROOT / "molecule").glob("*/molecule.yml")),

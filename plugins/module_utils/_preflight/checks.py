@@ -20,24 +20,40 @@ class Check:
 
 
 CHECKS: dict[str, Check] = {
-    "system": Check("release, architecture, init, Python and kernel are in the table of systems", (system.check,)),
+    "system": Check("release, architecture, systemd, Python and kernel are those of the table above", (system.check,)),
     "sudo": Check("modules run as root", (system.account,)),
-    "site": Check("the host belongs to no other site", (foreign.site,)),
-    "address": Check("an interface has each planned address", (network.addresses,)),
-    "mtu": Check("interfaces, and the way to other hosts, carry packets of the planned size", (network.frames,)),
-    "hardware": Check("cores, memory, network ports and system disk of the hardware profile", (capacity.hardware,)),
-    "space": Check("room for what the layers write", (capacity.space,)),
-    "ports": Check("the host's ports are free, or held by this site's own programs", (ports.taken,)),
-    "firewall": Check("no packet filter in the way, as far as one can see", (ports.firewall, ports.reachable)),
-    "clock": Check(
-        "the clock is the controller's, and a time service that is installed runs", (clock.skew, clock.service)
+    "site": Check("it belongs to no other site", (foreign.site,)),
+    "address": Check(
+        "an interface that is up has each planned address; a warning on a network that this version does not use",
+        (network.addresses,),
     ),
-    "swap": Check("swap is off on nodes of the cluster", (capacity.swap,)),
-    "kernel-modules": Check("every kernel module the plan needs is there", (kernel.modules,)),
-    "cgroup": Check("control groups of version 2, with every controller", (kernel.control_groups,)),
+    "mtu": Check(
+        "packets of the planned size, not to be cut, reach the next two hosts and three control hosts on each network",
+        (network.frames,),
+    ),
+    "hardware": Check(
+        "cores, memory, network ports and system disk of its hardware profile; a warning but for profile region",
+        (capacity.hardware,),
+    ),
+    "space": Check("room where the layers write, and inodes", (capacity.space,)),
+    "ports": Check("its ports (below) are free, or held by this site's own programs", (ports.taken,)),
+    "firewall": Check(
+        "ports of control hosts and seed accept or refuse a connection; a warning where its own filter drops what it "
+        "does not name",
+        (ports.firewall, ports.reachable),
+    ),
+    "clock": Check(
+        "within 60 s of the controller's (15 s: a warning); a time service that is installed starts at boot",
+        (clock.skew, clock.service),
+    ),
+    "swap": Check(
+        "off on nodes of the cluster, unless `kubernetes.kubelet` says `failSwapOn: false`", (capacity.swap,)
+    ),
+    "kernel-modules": Check("those the plan needs are built in, loaded or on the disk", (kernel.modules,)),
+    "cgroup": Check("control groups of version 2 with cpu, cpuset, io, memory and pids", (kernel.control_groups,)),
     "runtime": Check("no other Kubernetes and no other container runtime on a node", (foreign.clusters,)),
-    "cloud-init": Check("cloud-init leaves names alone", (foreign.cloud_init,)),
-    "packages": Check("no package is half installed", (packages.check,)),
+    "cloud-init": Check("`manage_etc_hosts` is off, and `preserve_hostname` on (a warning)", (foreign.cloud_init,)),
+    "packages": Check("no package is half installed, no run of dpkg was interrupted", (packages.check,)),
 }
 
 

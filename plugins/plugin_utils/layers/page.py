@@ -1,6 +1,6 @@
-"""The table of layers in docs/architecture.md: from the records, and from what each layer's playbook calls.
+"""Tables in the documentation that are made from records: layers, supported systems, ports, checks of preflight.
 
-Run as a module (``python -m <this module>``) it writes the table; a test holds that what is committed is fresh.
+Run as a module (``python -m <this module>``) it writes them; a test holds that what is committed is fresh.
 """
 
 from __future__ import annotations
@@ -10,10 +10,12 @@ from typing import Any
 
 import yaml
 
+from ...module_utils._preflight.checks import CHECKS
 from ..paths import COLLECTION
+from . import ports, systems
 from .layers import LAYERS
 
-PAGE = "docs/architecture.md"
+PAGE, HOSTS_PAGE = "docs/architecture.md", "docs/bring-your-own-hosts.md"
 _OURS = "groundup.cloud."
 
 
@@ -33,8 +35,17 @@ def table(root: Path) -> str:
 
 
 def page(root: Path) -> str:
-    """Return the page with a fresh table."""
+    """Return the page of the layers with a fresh table."""
     return with_table((root / PAGE).read_text(encoding="utf-8"), "layers", table(root))
+
+
+def hosts_page(root: Path) -> str:
+    """Return the page about existing hosts with fresh tables."""
+    text = (root / HOSTS_PAGE).read_text(encoding="utf-8")
+    checks = ["| check | holds a host to |", "|---|---|", *(f"| {name} | {one.says} |" for name, one in CHECKS.items())]
+    for name, lines in (("systems", systems.table()), ("checks", checks), ("ports", ports.table())):
+        text = with_table(text, name, "".join(f"{line}\n" for line in lines))
+    return text
 
 
 def with_table(text: str, name: str, fresh: str) -> str:
@@ -79,4 +90,5 @@ def _code(names: list[str]) -> str:
 
 
 if __name__ == "__main__":
-    (COLLECTION / PAGE).write_text(page(COLLECTION), encoding="utf-8")
+    for path, made in ((PAGE, page), (HOSTS_PAGE, hosts_page)):
+        (COLLECTION / path).write_text(made(COLLECTION), encoding="utf-8")

@@ -115,5 +115,6 @@ def test_a_layer_starts_with_preflight_and_has_its_verbs(name: str) -> None:
     assert LAYERS[name].group in groups, "the record names the group its plays run on"
 
 
-def test_the_table_of_layers_in_the_documentation_is_fresh() -> None:
-    assert (ROOT / page.PAGE).read_text() == page.page(ROOT), f"run ci/run python -m {page.__name__}"
+def test_tables_in_the_documentation_are_fresh() -> None:
+    for path, made in ((page.PAGE, page.page), (page.HOSTS_PAGE, page.hosts_page)):
+        assert (ROOT / path).read_text() == made(ROOT), f"run ci/run python -m {page.__name__}"
