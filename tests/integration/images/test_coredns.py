@@ -139,6 +139,12 @@ def test_a_node_without_a_resolver_for_pods_knows_the_site_and_says_of_all_else_
     }
 
 
+def test_a_service_is_found_by_search_while_the_node_s_resolver_is_down(serve: Callable[[str], Ask]) -> None:
+    ask = serve("nameserver 192.0.2.99\n")
+    searched = [SEARCHED, SEARCHED.replace("site.test", "of.a.dhcp.server")]
+    assert ask(*KNOWN, *searched) == {**dict.fromkeys(KNOWN, (FOUND, 1)), **dict.fromkeys(searched, (NO_SUCH_NAME, 0))}
+
+
 def test_names_outside_the_cluster_are_those_of_the_node_s_resolver_also_when_it_gets_one_later(
     serve: Callable[[str], Ask], tmp_path: Path
 ) -> None:
