@@ -175,6 +175,7 @@ def planned(variables: Mapping[str, Any]) -> dict[str, Any]:
     return {
         **checks["by_roles"]["+".join(host["roles"])],
         **{name: checks[name] for name in SITE_OPTIONS},
+        "user": site["access"]["user"],
         "interfaces": host["interfaces"],
         "neighbours": host["neighbours"],
         "hardware": checks["hardware"][host["hardware"]],

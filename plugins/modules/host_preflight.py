@@ -21,6 +21,10 @@ options:
     description: Name of the site.
     type: str
     required: true
+  user:
+    description: Account of the site, which needs sudo unless it is root.
+    type: str
+    default: root
   interfaces:
     description: Planned interfaces, each with C(network), C(address), C(prefix) and C(mtu).
     type: list
@@ -147,6 +151,7 @@ def main() -> None:
         argument_spec={
             "name": {"type": "str", "required": True},
             "site": {"type": "str", "required": True},
+            "user": {"type": "str", "default": "root"},
             "interfaces": {"type": "list", "elements": "dict", "default": []},
             "unused_networks": {"type": "list", "elements": "str", "default": []},
             "neighbours": {"type": "dict", "default": {}},

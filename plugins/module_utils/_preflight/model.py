@@ -30,6 +30,7 @@ class Wanted:
 
     name: str
     site: str
+    user: str = "root"
     interfaces: Sequence[Mapping[str, Any]] = ()
     unused_networks: Sequence[str] = ()
     neighbours: Mapping[str, Sequence[str]] = field(default_factory=dict)

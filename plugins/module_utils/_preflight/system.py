@@ -70,12 +70,17 @@ def check(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
         )  # fmt: skip
 
 
-def account(_machine: Machine, _wanted: Wanted) -> Iterator[Fault]:
-    """Yield the account that modules run as when it is not root."""
+def account(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
+    """Yield the account that modules run as when it is not root, and a missing sudo that the site's account needs."""
     if os.geteuid():
         yield Fault(
             "sudo", "error", "modules do not run as root", f"effective user id {os.geteuid()}",
             "give the account of access.user the right to become root by sudo, and leave ansible_become on",
+        )  # fmt: skip
+    if wanted.user != "root" and not machine.has("/usr/sbin/visudo"):
+        yield Fault(
+            "sudo", "error", f"there is no sudo, by which {wanted.user} becomes root", "/usr/sbin/visudo",
+            "apt-get install sudo there, or write access.user: root into the site file",
         )  # fmt: skip
 
 

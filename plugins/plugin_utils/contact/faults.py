@@ -55,7 +55,8 @@ _FAULTS: dict[Kind, tuple[str, str]] = {  # what is wrong with the host, and wha
     ),
     "unreachable": (
         "cannot be reached by ssh",
-        "see that it runs, its address and access.port in the site file, and packet filters between",
+        "see that it runs, its address and access.port in the site file, and packet filters between; an sshd that ends "
+        "the connection may do so after failed logins: wait a minute",
     ),
     "sudo-password": (
         "has a sudo that asks for a password",

@@ -73,10 +73,10 @@ def operator_logins(
     """
     users = [wished] if wished else list(dict.fromkeys((user, _configured_user(address, port) or user)))
     ways = [f"key {key}"] if key else ["your ssh keys"]
+    only = " -o IdentitiesOnly=yes" if key else ""  # or the keys of an agent use up the tries sshd grants
     if password:
         ways.insert(0, "your password")
-        # The password first: an agent with many keys would use up the tries sshd grants.
-        extra = "-o PreferredAuthentications=password,keyboard-interactive,publickey"
+        extra = "-o PreferredAuthentications=password,keyboard-interactive,publickey"  # the password first: as above
     else:
         extra = "-o BatchMode=yes"  # or ssh asks for the passphrase of a key, for each host
     return [
@@ -85,7 +85,7 @@ def operator_logins(
             options={
                 "remote_user": one,
                 "private_key_file": key or "",
-                "ssh_extra_args": extra,
+                "ssh_extra_args": extra + only,
                 # Not the site's own: its key would seem to work as long as the operator's connection is open.
                 "control_path": f"%(directory)s/{_digest(address, port, one)}",
             },

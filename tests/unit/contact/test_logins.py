@@ -33,6 +33,11 @@ def test_no_login_asks_on_the_terminal() -> None:
     assert "PreferredAuthentications=password," in with_password
 
 
+def test_a_named_key_is_not_lost_behind_those_of_an_agent() -> None:
+    assert "IdentitiesOnly=yes" in tried(key="/k", password=True)[0].options["ssh_extra_args"]
+    assert "IdentitiesOnly" not in tried()[0].options["ssh_extra_args"]
+
+
 def test_every_login_has_a_connection_of_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Else the site's key would seem to work through the operator's open connection."""
     monkeypatch.setenv("GROUNDUP_STATE", str(tmp_path))

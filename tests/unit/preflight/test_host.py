@@ -76,6 +76,12 @@ def test_a_module_without_root_is_an_error(host: Host, monkeypatch: pytest.Monke
     assert faults(host) == [("sudo", "error", "modules do not run as root")]
 
 
+def test_an_account_other_than_root_needs_a_sudo(host: Host) -> None:
+    assert faults(host, wanted(user="ops")) == [("sudo", "error", "there is no sudo, by which ops becomes root")]
+    host.write("/usr/sbin/visudo", "")
+    assert faults(host, wanted(user="ops")) == []
+
+
 def test_a_missing_address_is_an_error_and_on_an_unused_network_a_warning(host: Host) -> None:
     host.found["ens3"].addresses = {"10.9.9.9": 24}
     (fault,) = run(host, wanted())["faults"]
