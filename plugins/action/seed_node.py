@@ -32,6 +32,8 @@ class ActionModule(Sender):
         done = self._module(arguments, task_vars)
         if done.get("failed") or not (lacking := done.get("lacking")):
             return done
+        # Whole and without packages of former versions: each time they would be more.
+        self.command(["rm", "-rf", "--", *(f"{arguments['files_root']}/{place}" for place in lacking)], task_vars)
         self.send([served() / place for place in lacking], arguments["files_root"], task_vars)
         then = self._module(arguments, task_vars)
         if left := then.get("lacking"):
@@ -57,7 +59,7 @@ class ActionModule(Sender):
         """Return what the module looks for at ``place``; the repository is made and its list signed where needed."""
         name, check = place.partition("/")[0], bool(self._task.check_mode)
         if check and supply.missing(name):
-            return {"place": place, "mark": LAID_OUT, "content": "not made yet"}
+            return {"place": place, "mark": LAID_OUT, "content": "not made yet", "release": "", "signed": ""}
         lay_out(served(), supply.ensure(name, progress=self._display.display)[name])
         home = served() / place
         (release,) = home.glob("dists/*/Release")

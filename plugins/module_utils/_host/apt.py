@@ -92,7 +92,12 @@ def fault(argv: Sequence[str], said: str) -> GroundupError:
         what = f"{source}: no package {', '.join(sorted(''.join(one) for one in absent))}"
     elif unmet := _UNMET.search(said):
         what = f"{source}: what the host has does not fit to it: {'; '.join(unmet[1].split(chr(10))).strip('; ')}"
-        remedy = "bring the host to the latest point release of its Debian, then run this again"
+        remedy = "bring the host to today's packages of its Debian (apt-get upgrade)" + (
+            "; or the seed: run groundup.cloud.supply with -e '{supply_names: [packages], supply_rebuild: true}', then "
+            "groundup.cloud.seed"
+            if OURS.exists()
+            else ""
+        )
     elif unfetched := _UNFETCHED.findall(said):
         rest = f", and {len(unfetched) - 1} more" if unfetched[1:] else ""
         what, where = f"{source}: {unfetched[0][1].rstrip(': ')}{rest}", unfetched[0][0]

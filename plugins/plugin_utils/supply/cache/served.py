@@ -24,8 +24,9 @@ def served() -> Path:
 def lay_out(destination: Path, artifact: Artifact) -> list[Path]:
     """Lay out the files of an artifact as ``<artifact>/<version>/<file>`` with ``<file>.sha256`` beside each.
 
-    Hard links into the cache where the file system allows it. What is right already is left alone, nothing is removed.
-    One at a time below ``destination``, whoever asks. Returns the files that were written.
+    Hard links into the cache where the file system allows it. What is right already is left alone; of an artifact that
+    was made again, files that it no longer has are removed. One at a time below ``destination``, whoever asks. Returns
+    the files that were written.
     """
     destination.mkdir(parents=True, exist_ok=True)
     with locked(destination / ".lock"):
@@ -47,6 +48,9 @@ def _lay_out(destination: Path, artifact: Artifact) -> list[Path]:
         _link(source, target)
         write_file(target.with_name(target.name + ".sha256"), f"{found}  {target.name}\n".encode(), mode=0o644)
         written.append(target)
+    kept = {*written, *(target.with_name(f"{target.name}.sha256") for target in written), sums}
+    for stale in (path for path in sums.parent.rglob("*") if path.is_file() and path not in kept):
+        stale.unlink()
     write_file(sums, json.dumps({"sha256": artifact.sha256}).encode(), mode=0o644)
     return written
 
