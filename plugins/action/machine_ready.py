@@ -32,7 +32,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
         name = str(variables["inventory_hostname"])
         try:
             if within is None:
-                found = self._execute_module(module_name="ansible.builtin.ping", task_vars=variables)
+                found = self._execute_module(module_name="ansible.builtin.ping", module_args={}, task_vars=variables)
                 fault = aside.failed(name, LAYER, found) if found.get("failed") else None
                 result |= found
             else:
