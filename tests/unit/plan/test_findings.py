@@ -388,6 +388,10 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
     ("seed-port-taken", "error", "lab", {"supply/files_url": "http://registry.lab.test:5001"}, "supply.files_url"),
     ("seed-port-taken", "error", "lab", {"supply/files_url": "http://registry.lab.test:22"}, "supply.files_url"),
     ("seed-port-taken", "error", "edge", {"supply/files_url": "http://registry.x.test:6443"}, "supply.files_url"),
+    # what comes from outside
+    ("needs-way-out", "warning", "lab", {"supply/source": "upstream"}, "supply.source"),
+    # what preflight asks of machines
+    ("hardware-needed", "info", "region", {}, "machines"),
     # how the controller knows the machines
     ("host-key-missing", "warning", "edge", {"access": {}}, "access.host_keys"),
     ("unknown-machine", "error", "edge", {"access/host_keys": {"edge-2": "ssh-ed25519 AAAA"}}, "host_keys.edge-2"),
@@ -412,8 +416,11 @@ def test_a_mistake_is_found_at_its_key(
     assert all(finding.what and finding.why and finding.remedy for finding in findings)
 
 
-def test_a_region_has_no_findings_but_what_this_version_does_not_build(plan_of: Callable[..., Plan]) -> None:
-    found = plan_of("region").findings
+def test_a_region_says_what_it_needs_and_what_this_version_does_not_build(plan_of: Callable[..., Plan]) -> None:
+    every = {finding.name: finding for finding in plan_of("region").findings}
+    assert set(every) == {"not-in-this-version", "hardware-needed", "cni-not-built"}
+    assert "1 x region-seed: 8 cores, 32 GiB, 10 Gbit/s;" in every["hardware-needed"].what
+    found = [finding for finding in plan_of("region").findings if finding.name == "not-in-this-version"]
     assert {(finding.name, finding.severity) for finding in found} == {("not-in-this-version", "warning")}
     said = [(finding.where, finding.what.partition(": ")[2].partition(",")[0]) for finding in found]
     assert said == [

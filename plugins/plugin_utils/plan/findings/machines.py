@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from ...layers.layers import ABSENT, LAYERS, REFUSED
 from ...layers.roles import ROLES, Role
 from ...layers.storage import BACKENDS
-from ..form import choose, error, finding
+from ..form import choose, error, finding, info
 from ..layout.context import PlanContext
 from ..model.machines import Hardware
 from ..types import Finding
@@ -20,6 +20,7 @@ def check(context: PlanContext) -> Iterator[Finding]:
     yield from _identities(context)
     yield from _references(context)
     yield from _hardware(context)
+    yield from _needed(context)
     yield from _mixed(context)
     yield from _controllers(context)
 
@@ -167,6 +168,23 @@ def _hardware(context: PlanContext) -> Iterator[Finding]:
                     why="the sizes of services follow from the profile: on less they run out of memory or time out",
                     remedy="use larger machines, or the profile edge or lab",
                 )
+
+
+def _needed(context: PlanContext) -> Iterator[Finding]:
+    """Yield what preflight will hold the machines of a production site to."""
+    if not context.plan.preflight.hardware_required:
+        return
+    counted = Counter(host.hardware for host in context.plan.hosts.values())
+    needs = [
+        f"{counted[name]} x {name}: {one['cores']} cores, {one['memory_gb']} GiB, {one['nic_gbps']} Gbit/s"
+        + (", NVMe" if one["nvme"] else "")
+        for name, one in context.plan.preflight.hardware.items()
+    ]
+    yield info("hardware-needed", "machines")(
+        what="; ".join(needs),
+        why="preflight refuses a machine with fewer cores or less memory before anything is changed (A2)",
+        remedy="describe other machines under hardware, and name that in their group",
+    )
 
 
 def _lacking(has: Hardware, needs: Hardware) -> list[str]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from ...layers.ports import PORTS
-from ..form import error
+from ..form import error, warning
 from ..layout.context import PlanContext
 from ..platform.parts import FILES_PORT
 from ..types import Finding
@@ -42,6 +42,12 @@ def check(context: PlanContext) -> Iterator[Finding]:
             what=f"{len(seeds)} machines have the role seed: {', '.join(seeds[:3])}{', ...' if seeds[3:] else ''}",
             why=f"the names of registry and file tree are those of one host, {seeds[0]}",
             remedy="keep one of them",
+        )
+    if written.source == "upstream":
+        yield warning("needs-way-out", "supply.source")(
+            what="every artifact is fetched from the project that publishes it",
+            why="the controller needs a way out to each; entries of supply.lock without a digest are refused",
+            remedy="write supply.source: build, or see docs/supply.md for addresses and digests",
         )
     if seeds and not written.registry and written.files_url:
         yield from _ports(context, written.files_url)

@@ -25,9 +25,10 @@ def host_vars(host: HostPlan) -> dict[str, Any]:
 
 
 def site_vars(plan: Plan) -> dict[str, Any]:
-    """Return the plan without hosts and chart values as plain data: small, because Ansible templates it often."""
+    """Return the plan without hosts, chart values and milder findings as plain data: Ansible templates it often."""
     releases = tuple(replace(release, values={}) for release in plan.openstack.releases)
-    small = asdict(replace(plan, hosts={}, openstack=replace(plan.openstack, releases=releases)))
+    errors = tuple(finding for finding in plan.findings if finding.severity == "error")
+    small = asdict(replace(plan, hosts={}, findings=errors, openstack=replace(plan.openstack, releases=releases)))
     del small["hosts"]
     for release in small["openstack"]["releases"]:
         del release["values"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
 from ...layers.layers import LAYERS
@@ -23,6 +23,7 @@ from ..types import (
     SupplyPlan,
 )
 
+_SYSTEM = ("name", "id", "version", "architecture", "kernel", "python")  # what a host is held to before anything else
 NEXT, CONTROL = 2, 3  # hosts a host sends packets to: the next ones on each network, and as many control hosts
 
 
@@ -71,7 +72,7 @@ def preflight(
         kernel_modules=host.kernel_modules,
     )
     return PreflightPlan(
-        systems=tuple(asdict(record) for record in SYSTEMS.values()),
+        systems=tuple({name: getattr(record, name) for name in _SYSTEM} for record in SYSTEMS.values()),
         hardware={
             name: {"name": name, **layout.hardware[name].model_dump()}
             for name in dict.fromkeys(one.hardware for one in layout.hosts.values())
