@@ -84,7 +84,7 @@ class Seed:
             )
         home = apt.OURS.parent
         source, key, ca = home / "seed.list", home / "seed.asc", home / "seed-ca.crt"
-        url = f"{self.url}/{self.places[release]}"
+        url, vouched = f"{self.url}/{self.places[release]}", self.ca if self.url.startswith("https:") else ""
         options = {
             "Dir::Etc::SourceList": source, "Dir::Etc::SourceParts": "/dev/null",
             "Dir::Etc::Preferences": "/dev/null", "Dir::Etc::PreferencesParts": "/dev/null",
@@ -94,13 +94,13 @@ class Seed:
             # The seed is inside the site: no proxy of the host leads there.
             "Acquire::http::Proxy": "DIRECT", "Acquire::https::Proxy": "DIRECT",
         }  # fmt: skip
-        if self.ca:
+        if vouched:
             options["Acquire::https::CAInfo"] = ca
         return {
             apt.OURS: "".join(f'{name} "{value}";\n' for name, value in options.items()),
             source: f"deb [arch=amd64 signed-by={key}] {url} {codename} main\n",
             key: f"{self.key.strip()}\n",
-            ca: f"{self.ca.strip()}\n" if self.ca else "",
+            ca: f"{vouched.strip()}\n" if vouched else "",
         }
 
 

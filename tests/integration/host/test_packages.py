@@ -124,6 +124,26 @@ def test_a_repository_that_was_changed_after_it_was_signed_is_refused(host: Host
     assert "ignatur" in told, "both programs say so"
 
 
+def test_what_a_killed_dpkg_left_is_finished_before_more_is_installed(host: Host) -> None:
+    stanzas = host.run("cat", "/var/lib/dpkg/status").partition("status\n")[2].split("\n\n")
+    (sudo,) = (stanza for stanza in stanzas if stanza.startswith("Package: sudo\n"))
+    journal = host.root.upper / "var/lib/dpkg/updates/0000"
+    journal.parent.mkdir(parents=True, exist_ok=True)
+    journal.write_text(sudo.replace("install ok installed", "install ok half-configured") + "\n")
+    assert host.install("python3-yaml")["lacking"] == []
+    assert not journal.exists()
+    assert "install ok installed" in host.run("dpkg-query", "-s", "sudo")
+
+
+def test_an_apt_that_does_not_end_is_named(host: Host) -> None:
+    held = "import fcntl; held = open('/var/lib/dpkg/lock-frontend', 'w'); fcntl.lockf(held, fcntl.LOCK_EX)\n"
+    program = host.root.upper / "opt/program.py"
+    program.write_text(program.read_text().replace("changes = ", f"{held}apt.WAIT = 1\nchanges = ", 1))
+    told = host.install("python3-yaml")["error"]
+    assert "another apt is at work: process " in told
+    assert "holds /var/lib/dpkg/lock-frontend" in told
+
+
 def test_its_containerd_reads_our_configuration(host: Host) -> None:
     (deb,) = (host.tree / "pool").glob("containerd_*.deb")
     host.run(

@@ -273,6 +273,15 @@ def test_what_we_install_comes_from_the_seed_alone_and_the_hosts_own_sources_sta
     assert not list((debian / "ours").iterdir())
 
 
+@pytest.mark.usefixtures("debian")
+def test_the_layers_of_seed_and_host_write_the_same_on_the_seed(changes: Changes) -> None:
+    own: dict[str, Any] = {"url": "file:/srv/groundup", "places": {"12": "packages-12/12"}, "key": "KEY"}
+    sources.packages_from(changes, sources.Seed(**own))
+    again = Changes(check=False)
+    sources.packages_from(again, sources.Seed(**own, ca="CA"))
+    assert again.done == []
+
+
 def test_a_release_that_the_seed_does_not_serve_is_refused_with_the_field(changes: Changes, debian: Path) -> None:
     with pytest.raises(GroundupError, match="no packages of Debian 12") as caught:
         sources.packages_from(changes, sources.Seed(url="file:/srv", places={"13": "packages-13/13"}, key="KEY"))
