@@ -38,6 +38,8 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
         """Return the module's result, and under ``contact`` how the host was reached or why it was not."""
         result: dict[str, Any] = super().run(tmp, task_vars)
         self._variables = task_vars or {}
+        self._site = self._variables["groundup_site"]
+        self._address, self._port = self._variables["ansible_host"], self._site["access"]["port"]
         self._name = self._variables["inventory_hostname"]
         self._tried: dict[str, str] = {}  # what ssh or sudo said, by login
         self._key: host_keys.HostKey | None = None  # of a host whose key nobody confirmed
@@ -121,9 +123,9 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
             [replace(site, name=f"{site.name} and your password of sudo")] if said != "denied" and sudo_password else []
         )
         return with_sudo + operator_logins(
-            address=self._variables["ansible_host"],
-            port=self._variables["groundup_site"]["access"]["port"],
-            user=self._variables["groundup_site"]["access"]["user"],
+            address=self._address,
+            port=self._port,
+            user=self._site["access"]["user"],
             wished=named[0],
             key=named[1],
             password=bool(password),
@@ -131,14 +133,13 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
 
     def _confirmed(self) -> bool:
         """Have ssh know the host's key if the operator confirmed it; else keep it for the table."""
-        address, port = self._variables["ansible_host"], self._variables["groundup_site"]["access"]["port"]
-        predicts, path = self._predicts(), state_dir(self._variables["groundup_site"]["site"]) / "ssh" / "known_hosts"
+        predicts, path = self._predicts(), state_dir(self._site["site"]) / "ssh" / "known_hosts"
         if predicts:  # nothing of the site's is written: neither this nor what the site file confirms
             path = Path(constants.DEFAULT_LOCAL_TMP) / f"known_hosts-{self._name}"
         if predicts and (line := self._variables["groundup_host"]["host_key"]):
-            key = host_keys.HostKey.of(address, port, line)
+            key = host_keys.HostKey.of(self._address, self._port, line)
         else:
-            self._key = host_keys.scan(address, port, timeout=self._connection.get_option("timeout"))
+            self._key = host_keys.scan(self._address, self._port, timeout=self._connection.get_option("timeout"))
             if self._key is None or self._key.fingerprint not in host_keys.accepted(self._task.args.get(CONSENT)):
                 return False
             key = self._key
@@ -152,8 +153,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
         return dry_run(self._variables) or bool(self._task.check_mode)
 
     def _unreached(self) -> dict[str, Any]:
-        address, port = self._variables["ansible_host"], self._variables["groundup_site"]["access"]["port"]
-        fault = faults.fault_of(self._name, f"{address}, port {port}", self._tried)
+        fault = faults.fault_of(self._name, f"{self._address}, port {self._port}", self._tried)
         key = self._key.plain() if self._key and fault.kind == "host-key-unknown" else None
         said: dict[str, Any] = {"contact": {"login": None, "placed": False, "fault": fault.plain(), "host_key": key}}
         if self._predicts():

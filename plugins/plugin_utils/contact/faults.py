@@ -15,6 +15,7 @@ Kind = Literal[
     "host-key-changed",
     "denied",
     "unreachable",
+    "ssh-broken",
     "sudo-password",
     "sudo-refused",
     "sudo-missing",
@@ -41,6 +42,12 @@ _SIGNS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
         re.compile(r"python3: (not found|No such file|command not found)|interpreter .* was not found"),
     ),
     ("denied", re.compile(r"Permission denied|Too many authentication failures|No supported authentication methods")),
+    (
+        "ssh-broken",
+        re.compile(
+            r"too long for Unix domain socket|onfiguration option|Bad owner or permissions|command-line line|'ssh'"
+        ),
+    ),
     ("unreachable", re.compile(r"")),
 )
 _FAULTS: dict[Kind, tuple[str, str]] = {  # what is wrong with the host, and what to do
@@ -57,6 +64,10 @@ _FAULTS: dict[Kind, tuple[str, str]] = {  # what is wrong with the host, and wha
         "cannot be reached by ssh",
         "see that it runs, its address and access.port in the site file, and packet filters between; an sshd that ends "
         "the connection may do so after failed logins: wait a minute",
+    ),
+    "ssh-broken": (
+        "was not asked: ssh fails on this machine",
+        "correct ~/.ssh/config; a path too long for a socket: set ANSIBLE_SSH_CONTROL_PATH_DIR to a short directory",
     ),
     "sudo-password": (
         "has a sudo that asks for a password",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import socket
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -156,6 +157,43 @@ def test_another_key_than_the_known_one_is_an_error(operator: Operator, machine:
     assert f"shows {shown};" in done
     assert f"host_keys:2 has {known}" in done
     assert "access.host_keys.node-1" in done
+
+
+def test_root_as_the_sites_account_where_root_may_not_log_in_yet(operator: Operator, machine: Start) -> None:
+    one = machine(1)
+    one.admit(operator.public_key)
+    one.run(f"{PASSWORDLESS}; echo 'PermitRootLogin no' > /etc/ssh/sshd_config.d/50-theirs.conf")
+    operator.write_site(user="root", node_1=one.host_key)
+    first = operator.play(ONE, f"--private-key={operator.key}", "-u", "ops")
+    assert first.startswith("exit 0"), first
+    again = operator.play(ONE)
+    assert again.startswith("exit 0"), again
+
+
+def test_an_sshd_that_keeps_the_sites_account_out_is_named_and_still_takes_the_operator(
+    operator: Operator, machine: Start
+) -> None:
+    one = machine(1)
+    one.admit(operator.public_key)
+    one.run(f"{PASSWORDLESS}; echo 'AllowUsers ops' > /etc/ssh/sshd_config.d/50-theirs.conf")
+    operator.write_site(user="deploy", node_1=one.host_key)
+    mine = (f"--private-key={operator.key}", "-u", "ops")
+    refused = operator.play(ONE, *mine)
+    assert refused.startswith("exit 2"), refused
+    assert "node-1 does not take deploy with the site's key, which was just placed" in refused.replace("''", "'")
+    assert "AllowUsers" in refused
+    one.run("rm /etc/ssh/sshd_config.d/50-theirs.conf")
+    first = operator.play(ONE, *mine)
+    assert first.startswith("exit 0"), first
+
+
+def test_a_port_that_answers_and_says_nothing_ends_in_time(operator: Operator) -> None:
+    operator.write_site()
+    with socket.create_server(("127.94.0.11", operator.port)):
+        done = operator.play(ONE, ANSIBLE_TIMEOUT="2")
+    assert done.startswith("exit 4"), done  # set aside: whether the run may go on is for the limits of the site
+    assert "node-1 cannot be reached by ssh" in done
+    assert "timed out" in done
 
 
 @pytest.mark.parametrize(
