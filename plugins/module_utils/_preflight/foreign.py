@@ -13,6 +13,7 @@ _CLUSTERS = {
     "/etc/rancher/rke2": "RKE2",
     "/var/snap/microk8s": "MicroK8s",
     "/var/lib/k0s": "k0s",
+    "/usr/bin/kubelet": "a kubelet of somebody else",  # the site's own is in /usr/local/bin
     "/etc/kubernetes/kubelet.conf": "a node of a Kubernetes cluster",
     "/etc/kubernetes/manifests/kube-apiserver.yaml": "a Kubernetes control plane",
 }
@@ -22,8 +23,7 @@ _RUNTIMES = {
     "/usr/bin/crio": "CRI-O",
     "/snap/bin/docker": "Docker (snap)",
 }
-
-
+_CONTAINERS = "/var/lib/containerd/io.containerd.metadata.v1.bolt/meta.db"
 _SETTING = re.compile(r"^(manage_etc_hosts|preserve_hostname):[ \t]*[\"']?(\w+)", re.MULTILINE)
 
 
@@ -54,6 +54,11 @@ def clusters(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
                 "remove it: it writes the same nftables rules and runs a containerd of its own",
             )  # fmt: skip
             break
+    if not machine.known and machine.has(_CONTAINERS):
+        yield Fault(
+            "runtime", "warning", "containerd has run here before", _CONTAINERS,
+            "see that nobody needs its containers: the site writes a configuration of its own",
+        )  # fmt: skip
 
 
 def cloud_init(machine: Machine, wanted: Wanted) -> Iterator[Fault]:

@@ -12,6 +12,9 @@ from typing import Any
 from .links import Link, links
 from .probe import Echo, connects
 
+# What a site writes first: as it logs in, on a seed, on every host.
+_OURS = ("/etc/ssh/sshd_config.d/20-groundup.conf", "/etc/nginx/conf.d/groundup.conf", "/etc/groundup/site")
+
 
 @dataclass(frozen=True)
 class Fault:
@@ -95,6 +98,11 @@ class Machine:
     def contained(self) -> bool:
         """Say whether this is a system container: its kernel is the machine's below."""
         return self.has("/run/systemd/container") or "container=" in self.read("/proc/1/environ")
+
+    @property
+    def known(self) -> bool:
+        """Say whether a run of ours wrote to this host before: what serves there is its own then."""
+        return any(self.has(path) for path in _OURS)
 
     @property
     def site(self) -> str:

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from .model import Fault, Machine, Wanted
 
 KERNEL = "the kernel"  # tunnels of a pod network belong to no process
+_LOGIN = ("sshd", "systemd")  # sshd, and who listens for it, are there before the site
 _LISTENING = {"tcp": "0A", "udp": "07"}
 
 
@@ -20,10 +21,11 @@ def taken(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
         programs = wanted.listens[port]
         for inode in sorted(inodes):
             program, process = holders.get(inode, (KERNEL, ""))  # root sees every process
-            if program not in programs:
-                wants = f", and {' or '.join(programs)} is to listen there" if programs else ""
+            if program not in programs or not (machine.known or program in _LOGIN):
+                own = "the site's own" if program in programs else " or ".join(programs)
                 yield Fault(
-                    "ports", "error", f"port {port} is taken by {program}{wants}", process or f"socket {inode}",
+                    "ports", "error", f"port {port} is taken by {program}, and {own} is to listen there",
+                    process or f"socket {inode}",
                     "stop and disable that service, or give it another port",
                 )  # fmt: skip
                 break

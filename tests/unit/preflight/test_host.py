@@ -144,9 +144,16 @@ def test_a_port_of_the_plan_held_by_another_program_is_named_with_its_process(ho
     assert fault["where"] == "process 812"
 
 
-def test_a_program_of_another_network_namespace_is_not_blamed_for_a_tunnels_port(host: Host) -> None:
-    host.listen(8472, "", protocol="udp")
-    assert faults(host) == []
+def test_a_program_of_the_right_name_is_somebody_elses_before_the_site_wrote_anything(host: Host) -> None:
+    host.listen(22, "sshd", inode=1, pid=300)
+    host.listen(10250, "kubelet")
+    said = "port 10250/tcp is taken by kubelet, and the site's own is to listen there"
+    assert faults(host) == [("ports", "error", said)]
+    host.write("/etc/ssh/sshd_config.d/20-groundup.conf")
+    assert faults(host) == [], "an earlier run was killed"
+
+
+def test_a_tunnels_port_is_the_kernels_and_no_programs(host: Host) -> None:
     host.listen(8472, "dnsmasq", protocol="udp")
     assert [one[2] for one in faults(host)] == ["port 8472/udp is taken by dnsmasq, and the kernel is to listen there"]
 
@@ -250,6 +257,7 @@ def test_control_groups_of_version_1_or_without_a_controller(host: Host) -> None
         ("/usr/bin/dockerd", "Docker"),
         ("/var/lib/rancher/k3s/server", "k3s"),
         ("/var/snap/microk8s/current", "MicroK8s"),
+        ("/usr/bin/kubelet", "a kubelet of somebody else"),
         ("/etc/kubernetes/kubelet.conf", "a node of a Kubernetes cluster"),
     ],
 )
@@ -257,6 +265,15 @@ def test_somebody_elses_runtime_or_cluster_is_refused_on_a_node(host: Host, path
     host.write(path)
     assert faults(host) == [("runtime", "error", f"{what} is on the host")]
     assert faults(host, wanted(node=False)) == []
+
+
+def test_a_containerd_that_somebody_ran_is_a_warning(host: Host) -> None:
+    host.write("/etc/containerd/config.toml", "Debian's own")
+    assert faults(host) == []
+    host.write("/var/lib/containerd/io.containerd.metadata.v1.bolt/meta.db")
+    assert faults(host) == [("runtime", "warning", "containerd has run here before")]
+    host.write("/etc/groundup/site", "unit x\n")
+    assert faults(host) == []
 
 
 def test_a_host_of_another_site_is_refused(host: Host) -> None:

@@ -9,6 +9,7 @@ from .conftest import Host, wanted
 
 def test_a_socket_of_no_process_is_the_kernels_tunnel(host: Host) -> None:
     """A node's VXLAN socket has an inode like any other, and belongs to nobody."""
+    host.write("/etc/groundup/site", "unit x\n")
     host.listen(8472, "", inode=3727920, protocol="udp")
     assert not list(ports.taken(host, wanted()))
     host.listen(10250, "", inode=3727921)
