@@ -81,6 +81,7 @@ THREE_CONTROL_HOST_TESTS = (
     ("ci/lab", "up"),
     ("ci/lab", "unchanged"),
     (*PYTEST, "-m", "lab", "tests/e2e/test_galera.py", "tests/e2e/test_failure_cards.py", "-k", "galera"),
+    (*PYTEST, "-m", "lab", "tests/e2e/test_removal.py"),
 )
 
 TIERS = (

@@ -63,14 +63,14 @@ def remove_stale_members(
     nodes = [host for host in hosts if _known(host, api)]
     for name, gone in stale.items():
         for member in gone:
-            if changes.add(f"remove the etcd member of {name}", name=f"etcd member {name}", before=_line(member)):
-                _remove(member, etcd=etcd, host=name, contact=contact)
+            if changes.add(f"remove the etcd member of {name}", name=f"etcd member {name}", before=line_of(member)):
+                remove_member(member, etcd=etcd, host=name, contact=contact)
     for host in nodes:
         if changes.add(f"delete the Node {host.name}", name=f"Node {host.name}", before=f"Node {host.name}\n"):
             api.request("DELETE", f"/api/v1/nodes/{host.name}")
 
 
-def _line(member: EtcdMember) -> str:
+def line_of(member: EtcdMember) -> str:
     return f"{member.name or 'never started'} {int(member.id):x} {' '.join(member.peers)}\n"
 
 
@@ -106,7 +106,7 @@ def _need_quorum(
     voters = [member for member in members if not member.learner]
     others = [member for member in voters if member not in leaving]
     needed = len(voters) // 2 + 1
-    healthy = _healthy(others, etcd=etcd, needed=needed)
+    healthy = healthy_of(others, etcd=etcd, needed=needed)
     if len(healthy) < needed:
         empty = ", ".join(sorted(name for name, gone in stale.items() if gone))
         ill = ", ".join(sorted(member.name for member in others if member.name not in healthy))
@@ -120,7 +120,7 @@ def _need_quorum(
         )
 
 
-def _healthy(members: Sequence[EtcdMember], *, etcd: Etcd, needed: int) -> list[str]:
+def healthy_of(members: Sequence[EtcdMember], *, etcd: Etcd, needed: int) -> list[str]:
     """Wait until ``needed`` of ``members`` are healthy, and return the names of those that are."""
     found: list[str] = []
 
@@ -141,7 +141,7 @@ def _need_others(host: Empty, members: Sequence[EtcdMember], *, leaving: Sequenc
     own = next((m for m in members if host.address in m.addresses and m not in leaving and not m.learner), None)
     others = [m for m in members if m != own and not m.learner and m not in leaving]
     needed = len(others) // 2 + 1
-    if own and len(healthy := _healthy(others, etcd=etcd, needed=needed)) < needed:
+    if own and len(healthy := healthy_of(others, etcd=etcd, needed=needed)) < needed:
         ill = ", ".join(sorted(m.name for m in others if m.name not in healthy))
         raise GroundupError(
             f"{host.name} is not a whole node, but its etcd member {int(own.id):x} cannot be spared: "
@@ -170,7 +170,7 @@ def _known(host: Empty, api: NodeApi) -> bool:
     return True
 
 
-def _remove(member: EtcdMember, *, etcd: Etcd, host: str, contact: str) -> None:
+def remove_member(member: EtcdMember, *, etcd: Etcd, host: str, contact: str) -> None:
     faults: list[NodeApiError] = []
 
     def refused() -> bool:

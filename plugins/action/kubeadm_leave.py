@@ -1,0 +1,25 @@
+"""Action of module groundup.cloud.kubeadm_leave: adds which cluster the controller knows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible.errors import AnsibleActionFail
+from ansible.plugins.action import ActionBase
+from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.access import known_ca
+
+
+class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
+    """Runs the module on the host with ``expected_ca`` as the controller recorded it."""
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Return the module's result."""
+        result: dict[str, Any] = super().run(tmp, task_vars)
+        arguments = dict(self._task.args)
+        try:
+            arguments.setdefault("expected_ca", known_ca(str(arguments["site"])) if arguments.get("site") else None)
+        except GroundupError as error:
+            raise AnsibleActionFail(str(error)) from error
+        result |= self._execute_module(module_args=arguments, task_vars=task_vars)
+        return result

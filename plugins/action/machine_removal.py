@@ -1,0 +1,104 @@
+"""Action of module groundup.cloud.machine_removal: runs on the controller."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible.plugins.action import ActionBase
+from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import finish
+from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube import removal, run_lease
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.access import kubeconfig_path
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Api
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.removal import Leaving
+
+CODES = ["local-volumes", "bare-pods", "last-node", "control-count"]
+ARGUMENTS = {
+    "site": {"type": "str", "required": True},
+    "name": {"type": "str", "required": True},
+    "step": {"type": "str", "required": True, "choices": ["check", "drain", "delete", "verify"]},
+    "force": {"type": "list", "elements": "str", "default": [], "choices": CODES},
+    "roles": {"type": "list", "elements": "str", "default": []},
+    "control": {"type": "list", "elements": "str", "default": []},
+    "timeout": {"type": "int", "default": 600},
+}
+GONE = 120.0  # seconds the cluster has to forget the pods of a node that was down
+
+
+class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
+    """Does one step of a removal."""
+
+    _requires_connection = False
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Return what the step found or did."""
+        result: dict[str, Any] = super().run(tmp, task_vars)
+        _, given = self.validate_argument_spec(ARGUMENTS)
+        return finish(result, lambda: self._step(given))
+
+    def _step(self, given: dict[str, Any]) -> dict[str, Any]:
+        if not given["name"]:
+            raise GroundupError(
+                "no machine is named",
+                where="the variable remove_machine",
+                why="one machine is removed at a time",
+                remedy="ansible-playbook groundup.cloud.remove -e remove_machine=NAME",
+            )
+        api, name = Api(kubeconfig_path(given["site"])), given["name"]
+        if given["step"] == "verify":
+            return _verified(api, name)
+        leaving = removal.survey(api, name)
+        removal.refuse(leaving, given["force"])
+        if given["step"] == "check":
+            return _foretold(leaving, given)
+        if busy := run_lease.hold(api):
+            self._display.warning(busy)
+        if given["step"] == "drain":
+            removal.drain(api, leaving, timeout=given["timeout"], say=self._display.display)
+            return {"changed": bool(leaving.pods), "changes": [f"evict {pod}" for pod in leaving.pods]}
+        done = removal.delete(api, leaving)
+        run_lease.release(api)
+        return {"changed": bool(done), "changes": [f"delete {line}" for line in done]}
+
+
+def _foretold(leaving: Leaving, given: dict[str, Any]) -> dict[str, Any]:
+    """Return what a removal does. Raises GroundupError for a machine that is not to be removed by this verb."""
+    name, roles = leaving.name, given["roles"]
+    if "seed" in roles:
+        raise GroundupError(
+            f"{name} is the seed of the site",
+            where=f"machine {name}",
+            why="every host fetches images and packages from it",
+            remedy="make another machine the seed first: take the role from this one and run the layers",
+        )
+    contact = next((host for host in given["control"] if host in leaving.control_left), "")
+    if leaving.control and not contact:
+        raise GroundupError(
+            f"no control host of the site file stays in the cluster beside {name}",
+            where=f"site file: {', '.join(given['control']) or 'no control host'}; cluster: "
+            f"{', '.join(leaving.control_left)}",
+            why="its etcd member is removed from a control host that stays",
+            remedy="write one of those that stay into the site file",
+        )
+    lines = [f"evict {pod}" for pod in leaving.pods]
+    lines += [f"remove the etcd member of {name}"] if leaving.control or "control" in roles else []
+    lines += [f"delete Node {name}"] if leaving.found else []
+    lines += [f"delete volume claim {one.namespace}/{one.claim}, whose data are on it" for one in leaving.volumes]
+    return {
+        "changed": bool(lines),
+        "changes": lines,
+        "control": leaving.control or "control" in roles,
+        "address": leaving.address,
+        "contact": contact or next((host for host in given["control"] if host != name), ""),
+    }
+
+
+def _verified(api: Api, name: str) -> dict[str, Any]:
+    if left := removal.remains(api, name, timeout=GONE):
+        raise GroundupError(
+            f"the cluster still has: {', '.join(left)}",
+            where=f"machine {name}",
+            why="what is left of it may be waited for",
+            remedy="kubectl describe it; a finalizer may hold it. Then run this again",
+        )
+    return {"changed": False, "changes": []}

@@ -1,0 +1,118 @@
+"""Take a host out of the cluster: its etcd member, from a host that stays, and the node's own files, from the host."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from .._base.changes import Changes
+from .._base.errors import GroundupError
+from .._base.run import run
+from .._host import units
+from .etcd import Etcd, EtcdMember
+from .files import KUBELET
+from .host import NodeHost
+from .spec import CRI_SOCKET
+from .stale_members import healthy_of, line_of, remove_member
+from .state import observe
+
+RESET_TIMEOUT = 300.0
+EDGE = ("keepalived.service", "haproxy.service")
+# What kubeadm reset leaves, and what layers of this collection wrote for a node. Packages, users and names stay.
+FILES = (
+    "/etc/kubernetes",
+    "/etc/haproxy/haproxy.cfg",
+    "/etc/haproxy/tls",
+    "/etc/keepalived/keepalived.conf",
+    "/etc/systemd/system/kubelet.service",
+    "/etc/cni/net.d",
+    "/etc/groundup/site",
+    "/opt/cni/bin",
+    "/run/groundup-marks",
+    "/srv/kubernetes-volumes",
+    "/usr/local/lib/groundup/edge-alive",
+    "/var/lib/cni",
+    "/var/lib/etcd",
+    "/var/lib/kubelet",
+    "/var/log/kubernetes",
+)
+INTERFACES = ("cni0", "flannel.1")
+
+
+def leave_etcd(name: str, address: str, *, etcd: Etcd, contact: str, changes: Changes) -> None:
+    """Remove the etcd members on host ``name``; ``contact`` is the host this runs on.
+
+    Raises GroundupError when the members that stay would have no quorum; NodeApiError when etcd does not answer.
+    """
+    members = etcd.members()
+    leaving = [member for member in members if member.name == name or address in member.addresses]
+    if not leaving:
+        return
+    _keep_quorum(name, members, leaving, etcd=etcd, contact=contact)
+    for member in leaving:
+        if changes.add(f"remove the etcd member of {name}", name=f"etcd member {name}", before=line_of(member)):
+            remove_member(member, etcd=etcd, host=name, contact=contact)
+
+
+def _keep_quorum(
+    name: str, members: tuple[EtcdMember, ...], leaving: list[EtcdMember], *, etcd: Etcd, contact: str
+) -> None:
+    """Refuse unless most members agree to the removal now, and those that stay have a quorum after it."""
+    voters = [member for member in members if not member.learner]
+    staying = [member for member in voters if member not in leaving]
+    helps = sum(etcd.healthy(member) for member in leaving if not member.learner)
+    needed = max(len(voters) // 2 + 1 - helps, len(staying) // 2 + 1)
+    healthy = healthy_of(staying, etcd=etcd, needed=needed)
+    if len(healthy) < needed:
+        ill = ", ".join(sorted(member.name for member in staying if member.name not in healthy))
+        raise GroundupError(
+            f"the etcd member of {name} cannot be removed: of the {len(staying)} that stay, {len(healthy)} are healthy "
+            f"({', '.join(healthy) or 'none'}), {needed} are needed",
+            where=f"etcd, asked on host {contact}; not healthy: {ill or 'none other'}",
+            why="etcd would lose its quorum: nothing in the cluster could change any more",
+            remedy=f"bring {ill} back first, then run this again"
+            if ill
+            else f"start {name} again first: most members must agree; or restore etcd from a snapshot",
+        )
+
+
+def reset(host: NodeHost, changes: Changes, *, expected_ca: str | None) -> None:
+    """Take services and files of a node off the host. Raises GroundupError for a node of another cluster, OSError."""
+    found = observe(host.paths)
+    if expected_ca and found.ca_fingerprint not in (None, expected_ca):
+        raise GroundupError(
+            f"{host.name} belongs to another Kubernetes cluster: SHA-256 {str(found.ca_fingerprint)[:16]}...",
+            where=f"host {host.name}, /etc/kubernetes",
+            why="it would be taken from a cluster that is not this site's",
+            remedy="check the address; nothing was changed on it",
+        )
+    units.off(changes, EDGE)  # first: the virtual IP moves while the API server still answers
+    kubeadm = host.paths.at("/usr/local/bin/kubeadm")
+    if kubeadm.exists() and not found.blank and changes.add("reset the node with kubeadm"):
+        # Its etcd member is gone already.
+        skip = ["--skip-phases", "remove-etcd-member"] if found.manifests else []
+        argv = [str(kubeadm), "reset", "--force", "--cri-socket", CRI_SOCKET, "--ignore-preflight-errors", "all", *skip]
+        host.run(argv, timeout=RESET_TIMEOUT, why="its pods end, and what the kubelet mounted is unmounted")
+    units.off(changes, [KUBELET])
+    for path in map(host.paths.at, FILES):
+        if _there(path) and changes.add(f"remove {path}"):
+            _remove(path)
+    for interface in INTERFACES:
+        if host.paths.at(f"/sys/class/net/{interface}").exists() and changes.add(f"remove the interface {interface}"):
+            run(["ip", "link", "delete", interface], why="pods of a later cluster would get its addresses")
+
+
+def _there(path: Path) -> bool:
+    """Say whether there is anything to remove: a mount stays, empty."""
+    return any(path.iterdir()) if path.is_mount() else path.exists() or path.is_symlink()
+
+
+def _remove(path: Path) -> None:
+    """Remove ``path``; of a directory that is a mount, its content."""
+    if path.is_mount():
+        for inside in path.iterdir():
+            _remove(inside)
+    elif path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)

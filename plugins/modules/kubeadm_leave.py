@@ -1,0 +1,105 @@
+#!/usr/bin/python
+"""Takes a host out of etcd, from a control host that stays, or a node's services and files off the host itself."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: kubeadm_leave
+short_description: Take a host out of etcd, or a node's services and files off the host
+version_added: 0.1.0
+description:
+  - With O(member), on a control host that stays, removes that host's member from etcd. Refuses, and changes nothing,
+    unless the members that stay keep their quorum.
+  - Without it, on the host that leaves, stops keepalived, HAProxy and the kubelet, resets the node with kubeadm and
+    removes what the layers wrote for it, local volumes too. Packages, images, users and names stay. Refuses a node of
+    another cluster.
+options:
+  name:
+    description: Name of the host it runs on, for messages.
+    type: str
+    required: true
+  member:
+    description: Name of the host whose etcd member is to be removed.
+    type: str
+  address:
+    description: Address of O(member).
+    type: str
+    default: ""
+  expected_ca:
+    description: SHA-256 of the cluster's CA certificate. The action fills it in from O(site).
+    type: str
+  site:
+    description: Name of the site, whose cluster the controller knows.
+    type: str
+attributes:
+  check_mode:
+    description: Lists what would be removed, or why it is refused.
+  diff_mode:
+    description: Shows the member.
+extends_documentation_fragment: groundup.cloud.attributes
+"""
+
+EXAMPLES = r"""
+- name: Take the lost control host out of etcd
+  groundup.cloud.kubeadm_leave:
+    name: control-1
+    member: control-3
+    address: 10.90.0.14
+  delegate_to: control-1
+"""
+
+RETURN = r"""
+changes:
+  description: What was removed, in order, or in check mode what would be.
+  type: list
+  elements: str
+  returned: success
+"""
+
+from typing import Any
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
+from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.module_utils._base.module import finish
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.api import NodeApiError
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.etcd import Etcd
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.host import NodeHost
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.leave import leave_etcd, reset
+
+
+def leave(host: NodeHost, given: dict[str, Any], changes: Changes) -> dict[str, Any]:
+    """Do what the options say and return the module's result. Raises GroundupError, OSError."""
+    if not given["member"]:
+        reset(host, changes, expected_ca=given["expected_ca"])
+        return changes.result()
+    try:
+        leave_etcd(given["member"], given["address"], etcd=Etcd(host), contact=host.name, changes=changes)
+    except NodeApiError as error:
+        raise GroundupError(
+            f"etcd cannot be asked for its members: {error}",
+            where=f"host {host.name}",
+            why="a member is removed by those that stay",
+            remedy=f"see crictl ps -a and journalctl -u kubelet on {host.name}",
+        ) from error
+    return changes.result()
+
+
+def main() -> None:
+    """Run the module."""
+    module = AnsibleModule(
+        argument_spec={
+            "name": {"type": "str", "required": True},
+            "member": {"type": "str"},
+            "address": {"type": "str", "default": ""},
+            "expected_ca": {"type": "str"},
+            "site": {"type": "str"},
+        },
+        supports_check_mode=True,
+    )
+    host, changes = NodeHost(name=module.params["name"]), Changes(check=module.check_mode)
+    finish(module, lambda: leave(host, module.params, changes), host=f"host {host.name}", changes=changes)
+
+
+if __name__ == "__main__":
+    main()

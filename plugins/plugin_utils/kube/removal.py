@@ -1,0 +1,243 @@
+"""What leaves a cluster with a node: its pods and local volumes; and to take the node out of the cluster.
+
+A node is emptied as `kubectl drain` does it: no new pods, then each pod is evicted, which PodDisruptionBudgets may
+refuse for a while. What no controller makes again, or is lost with the node's disk, needs the operator's consent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+
+from ...module_utils._base.wait import wait_until
+from ..errors import GroundupError
+from .client import Api, ApiError
+from .nodes import CONTROL_LABELS, NODES
+from .types import Object, resource_path
+from .workloads import is_ready
+
+VOLUMES = resource_path("v1", "persistentvolumes")
+_HOST = "kubernetes.io/hostname"
+_MERGE = "application/merge-patch+json"
+_MIRROR = "kubernetes.io/config.mirror"
+_PAUSE = 2.0
+SMALLEST = 3  # control hosts: the least that survives the loss of one
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Volume:
+    """A volume that is on the node's own disk."""
+
+    name: str
+    namespace: str
+    claim: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Leaving:
+    """A node and what leaves with it."""
+
+    name: str
+    found: bool  # whether the cluster has a Node of that name
+    ready: bool
+    control: bool
+    address: str
+    others: tuple[str, ...]  # Ready nodes that take pods
+    control_left: tuple[str, ...]  # control hosts beside it
+    pods: tuple[str, ...]  # namespace/name
+    bare: tuple[str, ...]  # those of them that no controller makes again
+    volumes: tuple[Volume, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reason:
+    """What stands against the removal, and the code that accepts it; no code: nothing does."""
+
+    code: str | None
+    text: str
+
+
+def survey(api: Api, name: str) -> Leaving:
+    """Return what leaves with node ``name``. Raises ApiError."""
+    nodes = {node["metadata"]["name"]: node for node in api.get(NODES)["items"]}
+    node = nodes.pop(name, None)
+    pods = _pods(api, name)
+    addresses = ((node or {}).get("status") or {}).get("addresses") or ()
+    return Leaving(
+        name=name,
+        found=node is not None,
+        ready=node is not None and is_ready(node),
+        control=node is not None and _is_control(node),
+        address=next((str(entry["address"]) for entry in addresses if entry["type"] == "InternalIP"), ""),
+        others=tuple(other for other, item in nodes.items() if is_ready(item) and _takes_pods(item)),
+        control_left=tuple(other for other, item in nodes.items() if _is_control(item)),
+        pods=tuple(map(_key, pods)),
+        bare=tuple(_key(pod) for pod in pods if not pod["metadata"].get("ownerReferences")),
+        volumes=tuple(_volume(item) for item in api.get(VOLUMES)["items"] if name in _hosts(item)),
+    )
+
+
+def reasons(leaving: Leaving) -> list[Reason]:
+    """Return everything that stands against the removal."""
+    found = []
+    left = len(leaving.control_left)
+    if leaving.control and not left:
+        found.append(Reason(code=None, text=f"{leaving.name} is the only control host: the cluster would end with it"))
+    elif leaving.control and (left < SMALLEST or left % 2 == 0):
+        text = f"{left} control host(s) would be left ({', '.join(leaving.control_left)}): "
+        text += "they survive no loss" if left < SMALLEST else f"they survive no more losses than {left - 1} would"
+        found.append(Reason(code="control-count", text=text))
+    if leaving.volumes:
+        listing = ", ".join(f"{one.namespace}/{one.claim}" for one in leaving.volumes)
+        found.append(Reason(code="local-volumes", text=f"their data are on its disk and are lost with it: {listing}"))
+    if leaving.bare:
+        found.append(Reason(code="bare-pods", text=f"no controller makes them again: {', '.join(leaving.bare)}"))
+    if leaving.pods and not leaving.others:
+        found.append(Reason(code="last-node", text=f"no other node takes its {len(leaving.pods)} pod(s)"))
+    return found
+
+
+def refuse(leaving: Leaving, force: Collection[str]) -> None:
+    """Raise GroundupError while something stands against the removal that ``force`` does not accept."""
+    against = [reason for reason in reasons(leaving) if reason.code is None or reason.code not in force]
+    if against:
+        codes = [reason.code for reason in against]
+        accepting = ", ".join(code for code in codes if code)
+        remedy = f"accept it with -e '{{\"remove_force\": [{accepting}]}}'"
+        raise GroundupError(
+            f"{leaving.name} cannot be removed: {'; '.join(reason.text for reason in against)}",
+            where=f"Node {leaving.name}",
+            why="nothing brings back what is lost with it; nothing was changed",
+            remedy="join another control host first" if None in codes else f"move it elsewhere first, or {remedy}",
+        )
+
+
+def drain(api: Api, leaving: Leaving, *, timeout: float, say: Callable[[str], None]) -> None:
+    """Take no new pods on the node, evict those it has, and wait until they are gone.
+
+    A node that is not Ready cannot say that a pod has ended: its pods go with the Node. Raises ApiError, and
+    GroundupError with a line for each pod that is left.
+    """
+    if not leaving.found:
+        return
+    body = {"spec": {"unschedulable": True}}
+    api.request("PATCH", f"{NODES}/{leaving.name}", body=body, content_type=_MERGE)
+    blocked: dict[str, str] = {}
+
+    def left() -> list[str]:
+        blocked.clear()
+        pods = _pods(api, leaving.name)
+        for pod in pods:
+            if why := _evict(api, pod):
+                blocked[_key(pod)] = why
+        return list(map(_key, pods))
+
+    if not leaving.ready:
+        left()
+        return
+    told: set[str] = set()
+
+    def pending() -> list[str]:
+        remaining = left()
+        for pod, why in blocked.items():
+            if pod not in told:
+                say(f"{pod}: {why}")
+                told.add(pod)
+        return remaining
+
+    if remaining := wait_until(pending, timeout=timeout, pause=_PAUSE):
+        lines = "\n    ".join(f"{pod}: {blocked.get(pod, 'is still ending')}" for pod in remaining)
+        raise GroundupError(
+            f"{len(remaining)} pod(s) are still on {leaving.name} after {timeout:.0f} s:\n    {lines}",
+            where=f"Node {leaving.name}, which takes no new pods now",
+            why="a node that is removed with its pods takes them away from those who use them",
+            remedy="make room for them (replicas, PodDisruptionBudget) and run this again, or give them more time: "
+            f"-e remove_timeout=SECONDS. To keep the node: kubectl uncordon {leaving.name}",
+        )
+
+
+def delete(api: Api, leaving: Leaving) -> list[str]:
+    """Delete the Node, then the claims and volumes on its disk; return what was deleted. Raises ApiError."""
+    done = []
+    if leaving.found:
+        api.delete(f"{NODES}/{leaving.name}")
+        done.append(f"Node {leaving.name}")
+    for volume in leaving.volumes:
+        api.delete(resource_path("v1", "persistentvolumeclaims", namespace=volume.namespace, name=volume.claim))
+        api.delete(f"{VOLUMES}/{volume.name}")
+        done.append(f"volume claim {volume.namespace}/{volume.claim}")
+    return done
+
+
+def remains(api: Api, name: str, *, timeout: float) -> list[str]:
+    """Wait until nothing of node ``name`` is left in the cluster; return what is. Raises ApiError."""
+
+    def pending() -> list[str]:
+        found = survey(api, name)
+        node = [f"Node {name}"] if found.found else []
+        return [*node, *(f"pod {pod}" for pod in found.pods), *(f"volume {one.name}" for one in found.volumes)]
+
+    return wait_until(pending, timeout=timeout, pause=_PAUSE)
+
+
+def _pods(api: Api, node: str) -> list[Object]:
+    """Return the pods that are to leave ``node``: none of a DaemonSet or of the kubelet's own, none that ended."""
+    pods = api.get(resource_path("v1", "pods"), fieldSelector=f"spec.nodeName={node}")["items"]
+    return [pod for pod in pods if not _stays(pod)]
+
+
+def _stays(pod: Object) -> bool:
+    meta = pod["metadata"]
+    owners = {str(owner.get("kind")) for owner in meta.get("ownerReferences") or ()}
+    ended = (pod.get("status") or {}).get("phase") in {"Succeeded", "Failed"}
+    return ended or bool(owners & {"DaemonSet", "Node"}) or _MIRROR in (meta.get("annotations") or {})
+
+
+def _evict(api: Api, pod: Object) -> str:
+    """Ask for the eviction of ``pod``; return why it is not granted now."""
+    meta = pod["metadata"]
+    if meta.get("deletionTimestamp"):
+        return ""
+    path = resource_path("v1", "pods", namespace=meta["namespace"], name=meta["name"])
+    body = {
+        "apiVersion": "policy/v1",
+        "kind": "Eviction",
+        "metadata": {"name": meta["name"], "namespace": meta["namespace"]},
+        "deleteOptions": {"preconditions": {"uid": meta["uid"]}},
+    }
+    try:
+        api.request("POST", f"{path}/eviction", body=body)
+    except ApiError as error:
+        if error.status == 429:
+            return error.message
+        if error.status not in {404, 409}:  # it has ended meanwhile, or another one has its name
+            raise
+    return ""
+
+
+def _key(pod: Object) -> str:
+    return f"{pod['metadata']['namespace']}/{pod['metadata']['name']}"
+
+
+def _is_control(node: Object) -> bool:
+    return not CONTROL_LABELS.keys().isdisjoint(node["metadata"].get("labels") or {})
+
+
+def _takes_pods(node: Object) -> bool:
+    spec = node.get("spec") or {}
+    blocks = [taint for taint in spec.get("taints") or () if taint.get("effect") != "PreferNoSchedule"]
+    return not spec.get("unschedulable") and not blocks
+
+
+def _hosts(volume: Object) -> Sequence[str]:
+    """Return the nodes a volume is bound to by their name."""
+    terms = (((volume["spec"].get("nodeAffinity") or {}).get("required")) or {}).get("nodeSelectorTerms") or ()
+    rules = [rule for term in terms for rule in term.get("matchExpressions") or () if rule.get("key") == _HOST]
+    return [value for rule in rules if rule.get("operator") == "In" for value in rule.get("values") or ()]
+
+
+def _volume(item: Object) -> Volume:
+    claim = item["spec"].get("claimRef") or {}
+    return Volume(
+        name=str(item["metadata"]["name"]), namespace=str(claim.get("namespace", "")), claim=str(claim.get("name", ""))
+    )

@@ -1,0 +1,106 @@
+"""A host leaves: its etcd member only while those that stay keep their quorum, its files only when they are ours."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
+from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.module_utils._host import units
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.leave import leave_etcd, reset
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Paths
+
+from .conftest import FakeHost, certificate, pem
+from .test_stale_members import ADDRESSES, Cluster, clock, member
+
+__all__ = ["clock"]
+
+
+def leave(cluster: Cluster, name: str, *, check: bool = False) -> list[str]:
+    """Take ``name`` out of etcd; return what was done."""
+    changes, etcd = Changes(check=check), cluster
+    how: Any = {"etcd": etcd}
+    leave_etcd(name, ADDRESSES[name], contact="control-1", changes=changes, **how)
+    return changes.done
+
+
+def of(*numbers: int, **how: Any) -> Cluster:
+    """Return an etcd of these members."""
+    return Cluster(*(member(f"control-{n}") for n in numbers), **how)
+
+
+@pytest.mark.parametrize("ill", [[], ["control-3"]], ids=["it runs", "it is dead"])
+def test_one_of_three_leaves_while_the_others_are_well(ill: list[str]) -> None:
+    cluster = of(1, 2, 3, ill=ill)
+    assert leave(cluster, "control-3", check=True) == ["remove the etcd member of control-3"]
+    assert cluster.done == []
+    assert leave(cluster, "control-3") == ["remove the etcd member of control-3"]
+    assert cluster.done == ["removed control-3"]
+    assert leave(cluster, "control-3") == []
+
+
+def test_a_running_member_of_two_can_leave() -> None:
+    assert leave(of(1, 2), "control-2") == ["remove the etcd member of control-2"]
+
+
+@pytest.mark.parametrize(
+    ("numbers", "ill", "left"),
+    [
+        ((1, 2), ["control-2"], "1 are healthy"),  # the one that is left cannot decide it alone
+        ((1, 2, 3), ["control-2"], "1 are healthy"),  # of the two that stay one is down
+        ((1, 2, 3, 4, 5), ["control-1", "control-2", "control-5"], "2 are healthy"),
+    ],
+)
+def test_a_member_stays_when_the_others_would_have_no_quorum(
+    numbers: tuple[int, ...], ill: list[str], left: str
+) -> None:
+    cluster, name = of(*numbers, ill=ill), f"control-{numbers[-1]}"
+    with pytest.raises(GroundupError, match="cannot be removed") as caught:
+        leave(cluster, name)
+    assert left in caught.value.what
+    assert cluster.done == []
+
+
+@pytest.fixture
+def stopped(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The services that were turned off."""
+    names: list[str] = []
+    monkeypatch.setattr(units, "off", lambda _, wanted: names.extend(wanted))
+    return names
+
+
+def test_a_node_is_reset_and_its_files_go(paths: Paths, stopped: list[str]) -> None:
+    host, ca = FakeHost(paths), pem(certificate())
+    for path, text in {
+        "/etc/kubernetes/pki/ca.crt": ca,
+        "/etc/kubernetes/kubelet.conf": "",
+        "/usr/local/bin/kubeadm": "",
+        "/srv/kubernetes-volumes/pvc/data": "d",
+        "/etc/hosts": "kept",
+    }.items():
+        paths.at(path).parent.mkdir(parents=True, exist_ok=True)
+        paths.at(path).write_text(text)
+    predicted = Changes(check=True)
+    reset(host, predicted, expected_ca=None)
+    assert host.commands == []
+    assert paths.pki.exists()
+    changes = Changes(check=False)
+    reset(host, changes, expected_ca=None)
+    assert changes.done == predicted.done
+    assert [command[1:3] for command in host.commands] == [["reset", "--force"]]
+    assert not any(paths.at(path).exists() for path in ("/etc/kubernetes", "/srv/kubernetes-volumes"))
+    assert paths.at("/etc/hosts").read_text() == "kept"
+    assert stopped[-3:] == ["keepalived.service", "haproxy.service", "kubelet.service"]
+    again = Changes(check=False)
+    reset(host, again, expected_ca=None)
+    assert again.done == []
+
+
+def test_a_node_of_another_cluster_is_left_alone(paths: Paths, stopped: list[str]) -> None:
+    paths.pki.mkdir(parents=True, exist_ok=True)
+    (paths.pki / "ca.crt").write_text(pem(certificate()))
+    with pytest.raises(GroundupError, match="another Kubernetes cluster"):
+        reset(FakeHost(paths), Changes(check=False), expected_ca="0" * 64)
+    assert stopped == []
+    assert (paths.pki / "ca.crt").exists()
