@@ -116,6 +116,28 @@ def test_an_unbound_claim_is_evidence_by_itself() -> None:
     assert "storage class general" in found[0].message
 
 
+def test_a_claim_that_waits_for_its_pod_is_not_blamed_for_a_pod_that_no_node_takes() -> None:
+    claim = {"kind": "PersistentVolumeClaim", "spec": {"storageClassName": "general"}, "status": {"phase": "Pending"},
+             "metadata": {"name": "data-s-0", "namespace": "openstack"}}  # fmt: skip
+    item = workload("StatefulSet", "s", {"observedGeneration": 2}, replicas=1)
+    unplaced = pod("s-0", ("StatefulSet", "s"), {"conditions": [{"type": "PodScheduled", "status": "False"}]},
+                   volumes=[{"name": "d", "persistentVolumeClaim": {"claimName": "data-s-0"}}])  # fmt: skip
+    said = {
+        Ref("Pod", "openstack", "s-0"): [("FailedScheduling", "0/1 nodes are available: 1 Insufficient cpu.")],
+        Ref("PersistentVolumeClaim", "openstack", "data-s-0"): [
+            ("WaitForFirstConsumer", "waiting for first consumer to be created before binding"),
+            ("WaitForPodScheduled", "waiting for pod s-0 to be scheduled"),
+        ],
+    }
+    events = {
+        ref: tuple(EventLine(reason=reason, object=str(ref), message=text) for reason, text in lines)
+        for ref, lines in said.items()
+    }
+    found = diagnose(collect(split("r", "openstack", [item]), snapshot(item, unplaced, claim, events=events))[0])
+    assert found.layer == "node"
+    assert "Insufficient cpu" in found.what
+
+
 def test_pods_that_an_update_replaces_are_no_reason_to_give_it_up() -> None:
     """A Deployment keeps its broken pods until a new one is ready: what is wrong with them is what the update mends."""
 

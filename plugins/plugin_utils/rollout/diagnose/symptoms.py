@@ -33,6 +33,8 @@ _BEFORE_CONTAINERS = ("FailedMount", "FailedAttachVolume", "FailedCreatePodSandB
 _PULLING = ("Failed", "BackOff")  # reasons of events about images, among others
 _LOG_LINES = 30
 Ranked = tuple[int, Symptom]
+# A class that binds when its pod has a node says no more of a claim.
+_WAITS_FOR_ITS_POD = {"WaitForFirstConsumer", "WaitForPodScheduled"}
 
 
 def collect(rendered: Rendered, snapshot: Snapshot) -> list[Symptom]:
@@ -125,10 +127,13 @@ def _of_claims(base: Symptom, pod: Ref, snapshot: Snapshot) -> Iterator[Ranked]:
         ref = Ref("PersistentVolumeClaim", pod.namespace, claim)
         item = snapshot.objects.get(ref)
         if item is None or (item.get("status") or {}).get("phase") in ("Pending", "Lost"):
+            events = snapshot.about(ref)
+            if events and {event.reason for event in events} <= _WAITS_FOR_ITS_POD:
+                continue  # the pod says why no node takes it
             state = "missing" if item is None else str(item["status"]["phase"])
             storage_class = ((item or {}).get("spec") or {}).get("storageClassName")
             message = f"claim {claim} is {state}, storage class {storage_class or '(none)'}"
-            yield 1, replace(base, object=str(ref), reason="ClaimUnbound", message=message, events=snapshot.about(ref))
+            yield 1, replace(base, object=str(ref), reason="ClaimUnbound", message=message, events=events)
 
 
 def _of_container(base: Symptom, entry: Object) -> Ranked | None:
