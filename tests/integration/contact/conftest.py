@@ -29,6 +29,12 @@ LOGIN_ONLY = {
     for name, option in yaml.safe_load(host_preflight.DOCUMENTATION)["options"].items()
     if "default" in option and name != "accept_host_keys"
 }
+# What comes after contact logs in, too: in a dry run by the operator's login.
+LATER_LAYER = {
+    "hosts": "provisioner_existing:!absent",
+    "gather_facts": False,
+    "tasks": [{"ansible.builtin.command": "test -r /etc/shadow", "check_mode": False, "changed_when": False}],
+}
 SITE = """\
 plugin: groundup.cloud.site
 site: contact
@@ -85,6 +91,7 @@ class Operator:
         for task in (task for play in plays for task in play.get("tasks", ())):
             if examined := task.get("groundup.cloud.host_preflight"):
                 examined.update(LOGIN_ONLY)
+        plays.append(LATER_LAYER)
         path = self.home / "contact.yml"
         path.write_text(yaml.safe_dump(plays, sort_keys=False))
         return path
