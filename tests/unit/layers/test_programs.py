@@ -1,0 +1,51 @@
+"""Every program that a module calls on a host is in a package that a layer installs, or on any Debian we take over."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.layers import LAYERS
+
+PLUGINS = Path(__file__).resolve().parents[3] / "plugins"
+# The lab's hosts are made on the controller, where these run (meta/bindep.txt).
+ON_THE_CONTROLLER = ("_container/",)
+DOWNLOADED = {"crictl", "kubeadm", "kubectl", "kubelet"}  # from the seed's file tree
+# Debian's essential packages, and what a host must have before its first run: systemd, openssh-server, sudo, python3.
+EVERY_DEBIAN = {
+    "apt-get": "apt", "dpkg": "dpkg", "dpkg-query": "dpkg", "sshd": "openssh-server", "systemctl": "systemd",
+    "timedatectl": "systemd", "useradd": "passwd", "visudo": "sudo",
+}  # fmt: skip
+INSTALLED = {
+    "haproxy": "haproxy", "ip": "iproute2", "keepalived": "keepalived", "modprobe": "kmod", "openssl": "openssl",
+    "update-ca-certificates": "ca-certificates",
+}  # fmt: skip
+
+
+def called() -> Iterator[tuple[str, str]]:
+    """Yield program and file of every list that is run, where its first word is written there."""
+    for path in sorted([*(PLUGINS / "module_utils").rglob("*.py"), *(PLUGINS / "modules").glob("*.py")]):
+        if any(part in str(path) for part in ON_THE_CONTROLLER):
+            continue
+        for call in (
+            node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Call)
+        ):
+            name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+            if name in ("run", "attempt") and call.args and isinstance(call.args[0], ast.List) and call.args[0].elts:
+                first = call.args[0].elts[0]
+                if isinstance(first, ast.Constant):
+                    yield Path(str(first.value)).name, path.name
+
+
+def test_programs_come_from_packages_of_the_tables() -> None:
+    packages = {
+        name for layer in LAYERS.values() for one in layer.installs for name in (*one.packages, *one.substitutes)
+    }
+    assert set(INSTALLED.values()) <= packages
+    found = dict(called())
+    assert len(found) > 10
+    unknown = {
+        program: file for program, file in found.items() if program not in {*DOWNLOADED, *EVERY_DEBIAN, *INSTALLED}
+    }
+    assert not unknown, "name the package of each in a table of plugin_utils/layers, and here"
