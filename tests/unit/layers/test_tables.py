@@ -115,6 +115,20 @@ def test_a_layer_starts_with_preflight_and_has_its_verbs(name: str) -> None:
     assert LAYERS[name].group in groups, "the record names the group its plays run on"
 
 
+@pytest.mark.parametrize("name", ["seed", "secrets", "kubernetes", "openstack", "set_aside", "remove"])
+def test_a_failure_after_a_host_was_set_aside_ends_with_code_2(name: str) -> None:
+    """Code 4, unreachable, would say that the run came to its end."""
+    own = [play for play in plays(name) if "hosts" in play and play["name"] != "Next step"]
+    assert {play["name"]: play.get("max_fail_percentage") for play in own} == {play["name"]: 0 for play in own}
+
+
+@pytest.mark.parametrize(
+    "name", ["contact", *(name for name in BUILT if LAYERS[name].nodes or LAYERS[name].group == "all")]
+)
+def test_hosts_set_aside_are_counted_after_each_layer_on_hosts(name: str) -> None:
+    assert "groundup.cloud.set_aside" in [play.get("ansible.builtin.import_playbook") for play in plays(name)]
+
+
 def test_tables_in_the_documentation_are_fresh() -> None:
     for path, made in ((page.PAGE, page.page), (page.HOSTS_PAGE, page.hosts_page)):
         assert (ROOT / path).read_text() == made(ROOT), f"run ci/run python -m {page.__name__}"
