@@ -35,7 +35,16 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.progress import rem
 _OURS = "groundup.cloud."
 _SPEAKING = tuple(
     _OURS + name
-    for name in ("kubernetes_charts", "plan", "preflight_report", "rollout", "seed_node", "supply", "supply_publish")
+    for name in (
+        "kubernetes_charts",
+        "machine_removal",
+        "plan",
+        "preflight_report",
+        "rollout",
+        "seed_node",
+        "supply",
+        "supply_publish",
+    )
 )
 # What Ansible adds to a result when a module died instead of failing: then everything matters.
 _DIED = ("module_stdout", "module_stderr")
