@@ -82,6 +82,7 @@ THREE_CONTROL_HOST_TESTS = (
     ("ci/lab", "unchanged"),
     (*PYTEST, "-m", "lab", "tests/e2e/test_galera.py", "tests/e2e/test_failure_cards.py", "-k", "galera"),
     (*PYTEST, "-m", "lab", "tests/e2e/test_removal.py"),
+    (*PYTEST, "-m", "lab", "tests/e2e/test_cluster_kept.py"),  # last: the volumes of one host are lost
 )
 
 TIERS = (
