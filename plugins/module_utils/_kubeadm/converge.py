@@ -11,7 +11,7 @@ from .._base.changes import Changes
 from .._base.errors import GroundupError
 from .._base.files import write_file
 from .._host import units
-from . import api_server, data, documents, half_made, images, renewal
+from . import api_server, data, documents, half_made, images, renewal, timer
 from .files import KUBELET, prepare
 from .host import NodeHost
 from .members import add_ons, maintain
@@ -106,18 +106,25 @@ def _become_member(
             remedy="see journalctl -u kubelet on the host; a re-run resets the half-made node and starts again",
         )
     half_made.ended(host.paths)
-    data.keep(host.paths, changes, control=node.control)
+    _secure(node, host, changes)
     return found
 
 
 def _keep(node: Node, host: NodeHost, result: NodeResult, *, rolling_restart: bool) -> None:
-    data.keep(host.paths, result.changes, control=node.control)
+    _secure(node, host, result.changes)
     maintain(node, host, result.changes)
     result.certificates = renewal.remaining(host.paths)
     if node.control:
         _restart(node, host, result, rolling_restart=rolling_restart)
     if node.initialise and not result.due:  # else its API may be what has to be mended
         add_ons(node, host, result.changes)
+
+
+def _secure(node: Node, host: NodeHost, changes: Changes) -> None:
+    """Have the member outlive a lost mount and the end of its certificates without a run."""
+    data.keep(host.paths, changes, control=node.control)
+    if node.control:
+        timer.install(node, host.paths, changes)
 
 
 def _restart(node: Node, host: NodeHost, result: NodeResult, *, rolling_restart: bool) -> None:

@@ -16,7 +16,7 @@ from .._base.wait import wait_until
 from . import certificates
 from .host import NodeHost
 from .rolling_restart import unready
-from .spec import Node, Paths
+from .spec import ApiHost, Paths
 
 RENEW_BELOW = 30  # days; kubeadm's certificates live for 365
 TIMEOUT = 180.0  # seconds
@@ -68,7 +68,7 @@ def behind(host: NodeHost, changes: Changes) -> list[str]:
     return found
 
 
-def renew(node: Node, host: NodeHost, changes: Changes, *, left: Mapping[str, int], anew: Collection[str]) -> None:
+def renew(node: ApiHost, host: NodeHost, changes: Changes, *, left: Mapping[str, int], anew: Collection[str]) -> None:
     """Renew certificates when one ends soon, and restart what has not read its files. Raises GroundupError.
 
     ``left`` are the days of each certificate; ``anew`` are static pods that were restarted for another reason.
@@ -93,7 +93,7 @@ def renew(node: Node, host: NodeHost, changes: Changes, *, left: Mapping[str, in
     restart(*behind(host, changes), node=node, host=host)
 
 
-def restart(*components: str, node: Node, host: NodeHost) -> None:
+def restart(*components: str, node: ApiHost, host: NodeHost) -> None:
     """Have the kubelet start static pods again, to read their files, and wait for the API. Raises GroundupError."""
     for pod in _pods(host):
         if (component := pod["labels"].get("component", "")) in components:

@@ -14,19 +14,19 @@ from .._base.wait import wait_until
 from .api import NodeApiError
 from .etcd import Etcd, EtcdMember
 from .host import NodeHost
-from .spec import Node
+from .spec import ApiHost
 
 PATIENCE = 60.0  # seconds for the host before to come back
 
 
-def wait_until_spared(node: Node, host: NodeHost) -> None:
+def wait_until_spared(node: ApiHost, host: NodeHost) -> None:
     """Wait until the cluster can do without ``node``: a quorum of etcd, and their API servers, beside it.
 
     Raises GroundupError when it cannot after a minute.
     """
 
     def serves(address: str) -> str | None:
-        return unready(host, f"https://{address}:{node.cluster.api_port}")
+        return unready(host, f"https://{address}:{node.api_port}")
 
     def pending() -> str | None:
         try:

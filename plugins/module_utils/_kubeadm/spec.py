@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 CRI_SOCKET = "unix:///run/containerd/containerd.sock"
 
@@ -88,9 +88,34 @@ class Node:
     control_images: Mapping[str, str] = field(default_factory=dict)
 
     @property
+    def api_port(self) -> int:
+        """Port of the host's own API server, and of those of the other control hosts."""
+        return self.cluster.api_port
+
+    @property
     def api_server(self) -> str:
         """URL of the host's own API server."""
-        return f"https://{self.address}:{self.cluster.api_port}"
+        return f"https://{self.address}:{self.api_port}"
+
+
+class ApiHost(Protocol):
+    """A control host, as its own certificates and restarts need to know it."""
+
+    @property
+    def name(self) -> str:
+        """Name of its node."""
+
+    @property
+    def address(self) -> str:
+        """Address of its etcd and API server."""
+
+    @property
+    def api_port(self) -> int:
+        """Port of every control host's API server."""
+
+    @property
+    def api_server(self) -> str:
+        """URL of its own one."""
 
 
 class Paths:
