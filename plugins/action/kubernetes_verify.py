@@ -21,6 +21,9 @@ ARGUMENTS = {
     "image": {"type": "str", "required": True},
     "storage_class": {"type": "str", "required": True},
     "timeout": {"type": "int", "default": 120},
+    "certificates": {"type": "dict", "default": {}},
+    "certificate_days": {"type": "int", "default": 30},
+    "edge": {"type": "str"},
 }
 
 
@@ -40,7 +43,9 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
 
 def _verify(site: str, nodes: list[str], spare: list[str], known: list[str], **options: Any) -> dict[str, Any]:
     kubeconfig = kubeconfig_path(site)
-    found, seen = verify(kubeconfig, nodes=tuple(nodes), spare=frozenset(spare), known=frozenset(known), **options)
+    found, seen = verify(
+        kubeconfig, site=site, nodes=tuple(nodes), spare=frozenset(spare), known=frozenset(known), **options
+    )
     said = of_nodes(seen)
     warnings = [*found.warnings, *said.pop("warnings")]
     return {"changed": False, "warnings": warnings, "report": asdict(found), **said}

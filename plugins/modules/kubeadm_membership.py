@@ -8,7 +8,8 @@ module: kubeadm_membership
 short_description: Say which cluster a control host belongs to
 version_added: 0.1.0
 description:
-  - Reads what kubeadm and etcd left on the host, and the members its etcd knows. Changes nothing.
+  - Reads what kubeadm and etcd left on the host, the members its etcd knows, and the days of its certificates. Changes
+    nothing.
   - Fails on a host of another cluster, and on leftovers that no run of this site made, as
     M(groundup.cloud.kubeadm_node) does.
 options:
@@ -62,6 +63,10 @@ etcd:
   type: list
   elements: str
   returned: success
+certificates:
+  description: Days each certificate of the host has left, by file name.
+  type: dict
+  returned: success
 """
 
 from typing import Any
@@ -69,6 +74,7 @@ from typing import Any
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.module_utils._base.module import finish
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import renewal
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.api import NodeApiError
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.etcd import Etcd
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.host import NodeHost
@@ -90,6 +96,7 @@ def membership(host: NodeHost, node: Node) -> dict[str, Any]:
         "ca": found.ca_fingerprint,
         "etcd_data": found.etcd_data,
         "etcd": etcd,
+        "certificates": renewal.remaining(host.paths),
     }
 
 

@@ -12,7 +12,8 @@ description:
     Ready, the storage class present, and a pod must reach a Service by name on another node (with a single node, on
     that node).
   - The probe is a Service that points at a CoreDNS pod, and a pod on another node that calls it. Both are removed.
-  - Fails when the API server's certificate ends within 7 days, warns within 30.
+  - Warns of certificates that end within O(certificate_days), each with who renews it, and fails when one ends within
+    7 days. Looked at are what the API server and the edge serve, the site's CA, and O(certificates).
 options:
   server:
     description: URL the API must answer at.
@@ -49,6 +50,17 @@ options:
     description: Timeout of each question in seconds. After an outage of the API the cluster's DNS needs most of it.
     type: int
     default: 120
+  certificates:
+    description: Days left of the certificates on the control hosts, by host and file.
+    type: dict
+    default: {}
+  certificate_days:
+    description: Fewer days left than this are a warning.
+    type: int
+    default: 30
+  edge:
+    description: Address at port 443 of which the public names are served. Without it there is none.
+    type: str
 attributes:
   check_mode:
     description: Verifies nothing, because the probe makes a pod.

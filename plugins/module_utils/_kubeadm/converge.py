@@ -114,6 +114,7 @@ def _keep(node: Node, host: NodeHost, result: NodeResult, *, rolling_restart: bo
     _secure(node, host, result.changes)
     maintain(node, host, result.changes)
     result.certificates = renewal.remaining(host.paths)
+    result.changes.warnings += renewal.left_to_others(result.certificates, host=node.name)
     if node.control:
         _restart(node, host, result, rolling_restart=rolling_restart)
     if node.initialise and not result.due:  # else its API may be what has to be mended

@@ -52,6 +52,16 @@ def ending(left: Mapping[str, int]) -> dict[str, int]:
     }
 
 
+def left_to_others(left: Mapping[str, int], *, host: str) -> list[str]:
+    """Return a warning for each certificate that ends soon and that `renew` does not renew."""
+    ours = ending(left)
+    return [
+        f"{name} of {host} ends in {days} days"
+        for name, days in left.items()
+        if days < RENEW_BELOW and name not in ours
+    ]
+
+
 def behind(host: NodeHost, changes: Changes) -> list[str]:
     """Return the static pods that started before what they read was made: changed now, or by a run that was killed.
 

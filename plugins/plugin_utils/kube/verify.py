@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import ssl
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from ...module_utils._base.wait import wait_until
 from ..errors import GroundupError
+from . import expiry
 from .client import Api, ApiError
 from .nodes import SeenNodes, wait_ready
 from .probe import NAMESPACE, PODS, probe, state_of
 from .types import Object
 from .workloads import is_ready
 
-EXPIRY_FAILS, EXPIRY_WARNS = 7, 30  # days
+EXPIRY_FAILS = 7  # days
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,12 +35,16 @@ def verify(
     *,
     server: str,
     nodes: tuple[str, ...],
+    site: str,
     spare: frozenset[str] = frozenset(),
     known: frozenset[str] = frozenset(),
     dns_domain: str,
     image: str,
     storage_class: str,
     timeout: float,
+    certificates: Mapping[str, Mapping[str, int]],
+    certificate_days: int,
+    edge: str | None,
 ) -> tuple[ClusterReport, SeenNodes]:
     """Verify the cluster and return what was seen of it and of its nodes.
 
@@ -48,10 +54,14 @@ def verify(
         nodes: names that must be nodes, and Ready.
         spare: those of ``nodes`` that are only reported when they are not.
         known: names of the site's nodes beside ``nodes``.
+        site: name of the site, for its own certificates.
         dns_domain: domain of the cluster's Services.
         image: an image every node has, with bash.
         storage_class: name of the default storage class.
         timeout: seconds for the nodes, the DNS and the probe, each.
+        certificates: days left by control host and file.
+        certificate_days: a certificate with fewer is warned of.
+        edge: address at which the public names are served, if any.
 
     Raises:
         GroundupError: what does not serve, with the layer's own words.
@@ -66,7 +76,9 @@ def verify(
             remedy="run the playbook groundup.cloud.kubernetes: it writes the kubeconfig anew",
         )
     _ready(api, timeout=timeout)
-    warnings, days = _certificate(api)
+    days = _certificate(api)
+    of_site = {f"the API server's certificate at {api.server}": days} | expiry.days_of_site(site, edge=edge)
+    warnings = expiry.soon(certificates, of_site, warn_below=certificate_days, fail_below=EXPIRY_FAILS)
     found = wait_ready(api, nodes, timeout=timeout, spare=spare, known=known)
     if api.find(f"/apis/storage.k8s.io/v1/storageclasses/{storage_class}") is None:
         raise GroundupError(
@@ -97,17 +109,9 @@ def _ready(api: Api, *, timeout: float) -> None:
         )
 
 
-def _certificate(api: Api) -> tuple[tuple[str, ...], int]:
-    days = int((ssl.cert_time_to_seconds(api.peer_certificate()["notAfter"]) - time.time()) // 86400)
-    text = f"the API server's certificate ends in {days} days"
-    if days < EXPIRY_FAILS:
-        raise GroundupError(
-            text,
-            where=api.server,
-            why="the cluster stops with it",
-            remedy="run the playbook groundup.cloud.kubernetes: it renews them",
-        )
-    return ((text,) if days < EXPIRY_WARNS else ()), days
+def _certificate(api: Api) -> int:
+    """Return the days left of what the API server serves. Raises ApiError."""
+    return int((ssl.cert_time_to_seconds(api.peer_certificate()["notAfter"]) - time.time()) // 86400)
 
 
 def _dns(api: Api, *, timeout: float) -> Object:

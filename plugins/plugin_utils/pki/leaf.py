@@ -68,8 +68,11 @@ class LeafSpec:
 
     @property
     def renew_before(self) -> timedelta:
-        """How long before its end it is issued again: 30 days, a third of a short life."""
-        return min(timedelta(days=30), self.life / 3)
+        """How long before its end it is issued again: 90 days, a third of a short life.
+
+        Only a run does it, because the authority's key is in the store: so a run each quarter is enough.
+        """
+        return min(timedelta(days=90), self.life / 3)
 
     @property
     def alternative_names(self) -> list[x509.GeneralName]:

@@ -89,6 +89,7 @@ def test_a_host_says_what_is_on_it_and_is_not_changed(host: FakeHost, paths: Pat
     finish(paths, control=True, ca=pem(certificate()))
     said = membership(host, node)
     assert (said["membership"], len(said["ca"]), said["etcd"]) == ("member", 64, [])
+    assert said["certificates"]["apiserver.crt"] == 365
     finish(paths, control=True, ca=pem(certificate()), server="https://kubernetes.elsewhere:6443")
     with pytest.raises(GroundupError, match="belongs to another Kubernetes cluster"):
         membership(host, node)

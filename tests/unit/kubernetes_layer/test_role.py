@@ -41,7 +41,8 @@ def test_a_volume_is_not_open_to_every_user_of_its_node(volumes: dict[str, Any],
 def test_helpers_of_volumes_and_the_probe_run_in_the_same_image(volumes: dict[str, Any]) -> None:
     helper = yaml.safe_load(volumes["helperPod.yaml"])
     assert helper["spec"]["containers"][0]["image"] == "the-image-with-a-shell"
-    probe = yaml.safe_load((ROLE / "tasks/verify.yml").read_text())[0]["groundup.cloud.kubernetes_verify"]
+    tasks = yaml.safe_load((ROLE / "tasks/verify.yml").read_text())
+    (probe,) = (task[name] for task in tasks if (name := "groundup.cloud.kubernetes_verify") in task)
     assert probe["image"] == "{{ kubernetes_shell }}"
 
 

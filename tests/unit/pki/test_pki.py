@@ -81,8 +81,8 @@ def test_a_certificate_is_issued_again_for_other_names_with_the_same_key(store: 
     assert "image.lab.test" in names.get_values_for_type(x509.DNSName)
 
 
-@pytest.mark.parametrize(("days", "reason"), [(366, ""), (368, "close to its end")])
-def test_a_certificate_is_renewed_thirty_days_before_its_end(store: Store, days: int, reason: str) -> None:
+@pytest.mark.parametrize(("days", "reason"), [(306, ""), (308, "close to its end")])
+def test_a_certificate_is_renewed_ninety_days_before_its_end(store: Store, days: int, reason: str) -> None:
     issue(store)
     assert issue(store, now=NOW + timedelta(days=days))[1].reason == reason
 
