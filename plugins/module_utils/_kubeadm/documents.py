@@ -264,7 +264,11 @@ def _registration(node: Node) -> dict[str, Any]:
         "criSocket": CRI_SOCKET,
         "taints": [taint(text) for text in node.taints],
         "kubeletExtraArgs": [{"name": "node-ip", "value": node.address}],
-        "ignorePreflightErrors": list(node.cluster.ignore_preflight),
+        # A disk of its own is never empty (lost+found, data set aside); whose data are there was looked at before.
+        "ignorePreflightErrors": [
+            *node.cluster.ignore_preflight,
+            *(["DirAvailable--var-lib-etcd"] if node.control else []),
+        ],
         "imagePullPolicy": "IfNotPresent",
         "imagePullSerial": False,
     }

@@ -56,29 +56,46 @@ def set_aside(paths: Paths, *, etcd: bool, host: str, now: datetime | None = Non
     Nothing is overwritten. Raises GroundupError when too much was set aside before, OSError.
     """
     stamp = (now or datetime.now(UTC)).strftime("%Y%m%dT%H%M%SZ")
-    places = [paths.kubernetes, *([paths.etcd] if etcd else [])]
+    places = [paths.kubernetes, *([_data(paths)] if etcd else [])]
     for place in places:
-        before = sorted(place.parent.glob(f"{place.name}.*{SUFFIX}"))
-        if len(before) >= MOST:
+        if len(before := kept_of(place)) >= MOST:
             raise GroundupError(
                 f"{host} was reset {len(before)} times before, and what was set aside is all there",
                 where=f"host {host}, {before[0]} to {before[-1].name}",
                 why="each keeps its disk space, and none is deleted by a run",
                 remedy="find out why the node is never made (journalctl -u kubelet), then delete those you do not need",
             )
+    if not etcd and (inside := kept_of(paths.etcd / "member")):
+        raise GroundupError(
+            f"{host} is not reset while data of etcd that were set aside before are in its data directory",
+            where=f"host {host}, {', '.join(map(str, inside))}",
+            why="kubeadm reset empties that directory",
+            remedy="move them to another place, or delete those you do not need, then run this again",
+        )
     kept = tuple(place.with_name(f"{place.name}.{stamp}{SUFFIX}") for place in places)
     # A copy: kubeadm needs it for the reset. The data may be large and are moved.
     kept[0].mkdir(mode=0o700)
-    shutil.copytree(paths.kubernetes, kept[0], symlinks=True, dirs_exist_ok=True)
-    kept[0].chmod(0o700)
+    try:
+        shutil.copytree(paths.kubernetes, kept[0], symlinks=True, dirs_exist_ok=True)
+        kept[0].chmod(0o700)
+    except OSError as error:
+        shutil.rmtree(kept[0], ignore_errors=True)
+        raise GroundupError(
+            f"the half-made node {host} is not reset: {paths.kubernetes} cannot be copied: {error}",
+            where=f"host {host}, {kept[0]}",
+            why="keys and kubeconfigs are never thrown away",
+            remedy="see df -h and df -i there, make room, then run this again",
+        ) from error
     if etcd:
-        try:
-            paths.etcd.rename(kept[1])
-        except OSError as error:
-            raise GroundupError(
-                f"the etcd data of {host} cannot be set aside: {error.strerror}",
-                where=f"host {host}, {paths.etcd}",
-                why="data are never thrown away; where the directory is a mount of its own it cannot be renamed",
-                remedy=f"move {paths.etcd}/member to another place by hand, then run this again",
-            ) from error
+        places[1].rename(kept[1])
     return kept
+
+
+def kept_of(place: Path) -> list[Path]:
+    """Return what was set aside of ``place`` before, oldest first."""
+    return sorted(place.parent.glob(f"{place.name}.*{SUFFIX}"))
+
+
+def _data(paths: Paths) -> Path:
+    """Return what holds etcd's data and can be renamed: a mount cannot."""
+    return paths.etcd / "member" if paths.etcd.is_mount() else paths.etcd

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
 import hashlib
 import shutil
 from datetime import UTC, datetime
@@ -14,7 +15,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import con
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import half_made
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.certificates import fingerprint, first_certificate
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Download, Join, Node, Paths
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.state import Membership
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.state import Membership, observe
 
 from .conftest import KEY, KUBECONFIG, FakeHost, Seen, begin, certificate, finish, make_node, pem, write
 
@@ -167,6 +168,39 @@ def test_what_was_set_aside_before_is_never_overwritten_and_does_not_fill_the_di
     with pytest.raises(GroundupError, match=r"(?s)control-1 was reset 5 times before.*kubernetes\.20261122T080000Z"):
         half_made.set_aside(paths, etcd=True, host="control-1")
     assert paths.at("/var/lib/etcd/member/wal/0").read_text() == "5"
+
+
+def test_etcd_data_on_a_disk_of_their_own_are_set_aside_there_and_outlive_a_reset(
+    paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A mount cannot be renamed, and kubeadm empties the directory of a member that joined."""
+    monkeypatch.setattr(Path, "is_mount", lambda path: path == paths.etcd)
+    write(paths, "/etc/kubernetes/admin.conf")
+    write(paths, "/var/lib/etcd/lost+found/x")
+    write(paths, "/var/lib/etcd/member/wal/0", "data")
+    _, data = half_made.set_aside(paths, etcd=True, host="control-1")
+    assert data.parent == paths.etcd
+    assert (data / "wal/0").read_text() == "data"
+    assert not observe(paths).etcd_data
+    with pytest.raises(GroundupError, match=r"(?s)control-1 is not reset while data.*member\.2.*before-reset"):
+        half_made.set_aside(paths, etcd=False, host="control-1")
+
+
+def test_a_disk_too_full_for_what_is_set_aside_ends_in_a_clear_word_and_resets_nothing(
+    first: Node, host: FakeHost, paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    write(paths, "/etc/kubernetes/pki/ca.crt", CA)
+    begin(paths, verb="init")
+    with monkeypatch.context() as patched:
+        patched.setattr("shutil.copytree", full)
+        with pytest.raises(GroundupError, match=r"(?s)is not reset: .*No space left on device.*df -h"):
+            run(first, host)
+    assert host.verbs() == []
+    assert half_made.kept_of(paths.kubernetes) == []
+    assert run(first, host).result.membership is Membership.MEMBER, "the next run goes on"
 
 
 def test_no_cluster_is_made_before_every_control_host_was_asked_for_one(first: Node, host: FakeHost) -> None:
