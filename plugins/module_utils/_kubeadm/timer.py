@@ -57,9 +57,9 @@ WantedBy=timers.target
 
 def install(node: Node, paths: Paths, changes: Changes) -> None:
     """Install program and timer on a control host. Raises GroundupError, OSError."""
-    units = paths.at("/etc/systemd/system")
-    timer = Unit(changes, f"{NAME}.timer", marks=paths.at(str(MARKS)))
-    timer.place(units / f"{NAME}.service", SERVICE)
+    units, marks = paths.at("/etc/systemd/system"), paths.at(str(MARKS))
+    service, timer = (Unit(changes, f"{NAME}.{kind}", marks=marks) for kind in ("service", "timer"))
+    service.place(units / f"{NAME}.service", SERVICE)
     timer.place(units / f"{NAME}.timer", schedule(node.address))
     target, data = paths.at(PROGRAM), program()
     before = target.read_bytes() if target.exists() else b""
@@ -67,6 +67,7 @@ def install(node: Node, paths: Paths, changes: Changes) -> None:
         shown = (f"sha256 {hashlib.sha256(found).hexdigest()}\n" if found else "" for found in (before, data))
         if changes.add(f"write {PROGRAM}", name=PROGRAM, **dict(zip(("before", "after"), shown, strict=True))):
             write_file(target, data, mode=0o755)
+    service.refreshed()
     timer.running()
 
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.access import admin_kubeconfig
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Paths
@@ -15,7 +13,6 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.membership imp
 
 from .conftest import FakeHost, begin, certificate, finish, make_node, pem, write
 
-ROLE = Path(__file__).resolve().parents[3] / "roles/kubernetes"
 OURS, OTHER = "aa" * 32, "bb" * 32
 
 
@@ -106,12 +103,3 @@ def test_the_only_control_host_without_its_data_is_told_from_a_site_without_a_cl
         admin_kubeconfig(host, server="https://10.0.0.2:6443", may_miss=check, expected_ca=OURS)
     if check:
         assert admin_kubeconfig(host, server="https://10.0.0.2:6443", may_miss=True) is None
-
-
-def test_the_role_asks_every_control_host_whatever_the_limit_of_the_run() -> None:
-    asked, decided = yaml.safe_load((ROLE / "tasks/survey.yml").read_text())
-    assert asked["loop"] == "{{ groups.control | difference(groups.absent if groundup_dry_run else []) }}"
-    assert asked["delegate_to"] == "{{ item }}"
-    assert decided["groundup.cloud.kubeadm_cluster"]["hosts"] == "{{ kubernetes_survey.results }}"
-    first, *_ = yaml.safe_load((ROLE / "tasks/main.yml").read_text())
-    assert (first["ansible.builtin.include_tasks"], first["when"]) == ("survey.yml", "not kubernetes_recorded")
