@@ -9,6 +9,7 @@ from .._base.changes import Changes
 from .._base.errors import GroundupError
 from .._base.run import run
 from .._host import units
+from . import data, timer
 from .etcd import Etcd, EtcdMember
 from .files import KUBELET
 from .host import NodeHost
@@ -25,12 +26,15 @@ FILES = (
     "/etc/haproxy/tls",
     "/etc/keepalived/keepalived.conf",
     "/etc/systemd/system/kubelet.service",
+    *(f"/etc/systemd/system/{timer.NAME}.{kind}" for kind in ("service", "timer")),
     "/etc/cni/net.d",
     "/etc/groundup/site",
     "/opt/cni/bin",
     "/run/groundup-marks",
     "/srv/kubernetes-volumes",
     "/usr/local/lib/groundup/edge-alive",
+    data.SCRIPT,
+    timer.PROGRAM,
     "/var/lib/cni",
     "/var/lib/etcd",
     "/var/lib/kubelet",
@@ -93,7 +97,7 @@ def reset(host: NodeHost, changes: Changes, *, expected_ca: str | None) -> None:
         skip = ["--skip-phases", "remove-etcd-member"] if found.manifests else []
         argv = [str(kubeadm), "reset", "--force", "--cri-socket", CRI_SOCKET, "--ignore-preflight-errors", "all", *skip]
         host.run(argv, timeout=RESET_TIMEOUT, why="its pods end, and what the kubelet mounted is unmounted")
-    units.off(changes, [KUBELET])
+    units.off(changes, [KUBELET, f"{timer.NAME}.timer"])
     for path in map(host.paths.at, FILES):
         if _there(path) and changes.add(f"remove {path}"):
             _remove(path)

@@ -91,7 +91,8 @@ def test_a_node_is_reset_and_its_files_go(paths: Paths, stopped: list[str]) -> N
     assert [command[1:3] for command in host.commands] == [["reset", "--force"]]
     assert not any(paths.at(path).exists() for path in ("/etc/kubernetes", "/srv/kubernetes-volumes"))
     assert paths.at("/etc/hosts").read_text() == "kept"
-    assert stopped[-3:] == ["keepalived.service", "haproxy.service", "kubelet.service"]
+    timer = "groundup-certificates.timer"
+    assert stopped[-4:] == ["keepalived.service", "haproxy.service", "kubelet.service", timer]
     again = Changes(check=False)
     reset(host, again, expected_ca=None)
     assert again.done == []
