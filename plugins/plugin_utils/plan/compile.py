@@ -14,7 +14,7 @@ from .model import Site
 from .platform import parts as platform
 from .platform.host import host_settings
 from .platform.ovn import ovn
-from .platform.preflight import neighbours, preflight
+from .platform.preflight import preflight, set_neighbours
 from .types import Plan
 
 
@@ -34,7 +34,7 @@ def make_plan(site: Site) -> Plan:
     kubernetes = platform.kubernetes(layout, edge, supply)
     access = platform.access(layout)
     host = host_settings(layout, edge, supply)
-    layout.hosts = neighbours(layout)
+    set_neighbours(layout)
     plan = Plan(
         site=site.site,
         domain=site.domain,

@@ -27,23 +27,23 @@ _SYSTEM = ("name", "id", "version", "architecture", "kernel", "python")  # what 
 NEXT, CONTROL = 2, 3  # hosts a host sends packets to: the next ones on each network, and as many control hosts
 
 
-def neighbours(layout: Layout) -> dict[str, HostPlan]:
-    """Return the hosts, each with the next ones on its networks: a ring, so that a site of any size is walked once."""
-    rings: dict[str, list[tuple[str, str]]] = {name: [] for name in layout.networks}
+def set_neighbours(layout: Layout) -> None:
+    """Give each host the next ones on its networks: a ring, so that a site of any size is walked once.
+
+    Fills the hosts' own mappings: new hosts would cost a large site as much as all else here.
+    """
+    rings: dict[str, list[tuple[HostPlan, str]]] = {name: [] for name in layout.networks}
     for host in layout.hosts.values():
         if host.provisioner == "existing":  # others do not run yet
             for port in host.interfaces:
                 if port.address:
-                    rings[port.network].append((host.name, port.address))
-    found: dict[str, dict[str, tuple[str, ...]]] = {}
+                    rings[port.network].append((host, port.address))
     for network, ring in rings.items():
-        for place, (name, _) in enumerate(ring):
-            others = [ring[(place + step) % len(ring)] for step in range(1, min(NEXT, len(ring) - 1) + 1)]
-            if others:
-                found.setdefault(name, {})[network] = tuple(address for _, address in others)
-    return {
-        name: replace(host, neighbours=found[name]) if name in found else host for name, host in layout.hosts.items()
-    }
+        near = min(NEXT, len(ring) - 1)
+        if near > 0:
+            addresses = tuple(address for _, address in (*ring, *ring[:near]))
+            for place, (host, _) in enumerate(ring, start=1):
+                host.neighbours[network] = addresses[place : place + near]
 
 
 def preflight(
