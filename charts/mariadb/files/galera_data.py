@@ -62,8 +62,11 @@ def forget_last_run() -> None:
 def _recovered() -> Position | None:
     log = RECOVERY_LOG
     log.unlink(missing_ok=True)
-    subprocess.run([program("mariadbd"), "--wsrep-recover", f"--log-error={log}"], check=True)
-    match = re.findall(r"Recovered position:\s*([0-9a-f-]{36}):(-?\d+)", log.read_text(errors="replace"))
+    done = subprocess.run([program("mariadbd"), "--wsrep-recover", f"--log-error={log}"], check=False)
+    said = log.read_text(errors="replace") if log.exists() else ""
+    if done.returncode:
+        raise SystemExit(f"{said}what this member holds cannot be read: mariadbd ended with code {done.returncode}")
+    match = re.findall(r"Recovered position:\s*([0-9a-f-]{36}):(-?\d+)", said)
     return Position(match[-1][0], int(match[-1][1])) if match else None
 
 
