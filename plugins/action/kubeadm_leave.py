@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible.errors import AnsibleActionFail
+from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure
 from ansible.plugins.action import ActionBase
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.access import known_ca
@@ -21,5 +21,19 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
             arguments.setdefault("expected_ca", known_ca(str(arguments["site"])) if arguments.get("site") else None)
         except GroundupError as error:
             raise AnsibleActionFail(str(error)) from error
-        result |= self._execute_module(module_args=arguments, task_vars=task_vars)
+        try:
+            result |= self._execute_module(module_args=arguments, task_vars=task_vars)
+        except AnsibleConnectionFailure as error:
+            if not arguments.get("member"):
+                raise  # a machine that leaves may be dead
+            result |= {"failed": True, "msg": str(_silent(arguments, error))}
         return result
+
+
+def _silent(arguments: dict[str, Any], error: Exception) -> GroundupError:
+    return GroundupError(
+        f"{arguments['name']} cannot be reached: {' '.join(str(error).split())}",
+        where=f"host {arguments['name']}, a control host that stays",
+        why=f"the etcd member of {arguments['member']} is removed from there",
+        remedy="bring it back, then run this again",
+    )

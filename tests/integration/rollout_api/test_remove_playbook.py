@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -28,12 +30,14 @@ machines:
 NODE_PATH = resource_path("v1", "nodes", name=NODE)
 
 
-def remove(directory: Path, site: Site, *arguments: str, workers: str = NODE) -> subprocess.CompletedProcess[str]:
+def remove(
+    directory: Path, site: Site, *arguments: str, workers: str = NODE, text: str = SITE
+) -> subprocess.CompletedProcess[str]:
     """Run the verb for a site whose cluster is the test's."""
     state = directory / "state/unit"
     state.mkdir(parents=True, exist_ok=True)
     shutil.copy(site.control_plane.kubeconfig, state / "kubeconfig")
-    (directory / "site.yml").write_text(SITE.replace("WORKERS", workers))
+    (directory / "site.yml").write_text(text.replace("WORKERS", workers))
     return run(
         "ansible-playbook", "-i", directory / "site.yml", "groundup.cloud.remove", *arguments,
         GROUNDUP_STATE=directory / "state",
@@ -57,6 +61,31 @@ def test_a_dry_run_says_what_leaves_and_changes_nothing(site: Site, tmp_path: Pa
     done = remove(tmp_path, site, "-e", f"remove_machine={NODE}", "--check")
     assert f"delete Node {NODE}" in done.stdout, done.stdout + done.stderr
     assert "unschedulable" not in site.api.get(NODE_PATH)["spec"]
+
+
+@pytest.fixture
+def control(site: Site) -> Iterator[tuple[str, ...]]:
+    """Three control hosts, as the cluster knows them."""
+    names, nodes = ("control-1", "control-2", "control-3"), resource_path("v1", "nodes")
+    for name in names:
+        metadata = {"name": name, "labels": {"node-role.kubernetes.io/control-plane": ""}}
+        site.api.request("POST", nodes, body={"apiVersion": "v1", "kind": "Node", "metadata": metadata})
+    yield names
+    for name in names:
+        site.api.delete(f"{nodes}/{name}")
+
+
+def test_no_control_host_leaves_before_etcd_was_asked(site: Site, tmp_path: Path, control: tuple[str, ...]) -> None:
+    three = SITE.replace("control: {count: 1", "control: {count: 3")
+    force = json.dumps({"remove_machine": control[2], "remove_force": ["control-count"]})
+    done = remove(tmp_path, site, "-e", f"remove_machine={control[2]}", text=three)
+    assert "2 control host(s) would be left (control-1, control-2): they survive no loss" in done.stdout, done.stderr
+    done = remove(tmp_path, site, "-e", force, text=three)
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert "TASK [Check that etcd keeps its quorum without it]" in done.stdout
+    assert "control-1 cannot be reached" in done.stdout
+    node = site.api.get(resource_path("v1", "nodes", name=control[2]))
+    assert "unschedulable" not in node["spec"]
 
 
 @pytest.mark.parametrize("workers", [NODE, "worker-7"], ids=["in the site file", "no longer in it"])
