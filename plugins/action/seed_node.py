@@ -11,6 +11,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import fini
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
 from ansible_collections.groundup.cloud.plugins.plugin_utils.pki import openpgp
+from ansible_collections.groundup.cloud.plugins.plugin_utils.progress import no_progress
 from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import open_store
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.served import LAID_OUT, lay_out, served
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish.sender import Sender
@@ -58,9 +59,10 @@ class ActionModule(Sender):
     def _repository(self, place: str, directory: Path) -> dict[str, str]:
         """Return what the module looks for at ``place``; the repository is made and its list signed where needed."""
         name, check = place.partition("/")[0], bool(self._task.check_mode)
-        if check and supply.missing(name):
+        missing = supply.missing(name)
+        if check and missing:
             return {"place": place, "mark": LAID_OUT, "content": "not made yet", "release": "", "signed": ""}
-        lay_out(served(), supply.ensure(name, progress=self._display.display)[name])
+        lay_out(served(), supply.ensure(name, progress=self._display.display if missing else no_progress)[name])
         home = served() / place
         (release,) = home.glob("dists/*/Release")
         text, kept = release.read_text(encoding="utf-8"), f"{name}.InRelease"
