@@ -12,6 +12,7 @@ from typing import Any
 
 import jinja2
 import pytest
+import yaml
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.module_utils._host import interfaces, kernel, packages, units
@@ -197,3 +198,24 @@ def test_a_certificate_without_its_key_takes_no_place(tmp_path: Path, monkeypatc
 def pair(path: Path, certificate: str, key: str) -> Path:
     path.write_text(certificate + key)
     return path
+
+
+@pytest.mark.parametrize(
+    ("holders", "others", "well"),
+    [
+        (["control-1"], [], True),
+        ([], [], False),
+        (["control-1", "control-2"], [], False),
+        ([], ["control-2"], True),  # a run limited to a control host that was reinstalled
+        (["control-1", "control-3"], ["control-2"], False),
+    ],
+)
+def test_one_control_host_holds_the_virtual_ip_be_it_outside_this_run(
+    holders: list[str], others: list[str], well: bool
+) -> None:
+    tasks = yaml.safe_load((Path(__file__).resolve().parents[3] / "roles/edge/tasks/verify.yml").read_text())
+    (condition, _), *_ = (task["ansible.builtin.assert"]["that"] for task in tasks if "ansible.builtin.assert" in task)
+    assert (
+        jinja2.Environment(autoescape=True).compile_expression(condition)(edge_holders=holders, edge_others=others)
+        is well
+    )
