@@ -60,8 +60,9 @@ def needs_root() -> str | None:
 
 
 PYTEST = ("ci/run", "pytest", "-q", "--durations=5", "--durations-min=5")  # where the time goes
-# These make and destroy the lab themselves: the lab tier calls them in their order.
-MAKE_LABS = {"test_lab_clean.py", "test_lab_gone.py", "test_interruption.py", "test_prediction.py"}
+# These make and destroy hosts themselves: their tiers call them in their order.
+EXISTING = "test_existing.py"
+MAKE_LABS = {"test_lab_clean.py", "test_lab_gone.py", "test_interruption.py", "test_prediction.py", EXISTING}
 LAB_TESTS = sorted(
     str(path.relative_to(ROOT)) for path in (ROOT / "tests/e2e").glob("test_*.py") if path.name not in MAKE_LABS
 )
@@ -125,6 +126,16 @@ TIERS = (
         ),
         needs=needs_root,
         always=("ci/lab", "destroy"),
+    ),
+    Tier(
+        name="existing",
+        commands=(
+            ("ci/supply", "build", "plain"),
+            # -s: the runs are seen as an operator sees them; -x: each test goes on where the one before it ended.
+            (*PYTEST, "-s", "-x", f"tests/e2e/{EXISTING}"),
+        ),
+        needs=needs_root,
+        always=("ci/run", "python", "tests/e2e/plain.py"),
     ),
     Tier(
         name="long",

@@ -1,0 +1,69 @@
+"""A site as its operator runs it: a site file, a key that opens the machines, and the commands of this clone."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import yaml
+from ansible_collections.groundup.cloud.tests.e2e.plain import PlainMachine, PlainRack
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class Operator:
+    """Somebody with a site file, a key that opens the machines, and nothing else of the site."""
+
+    def __init__(self, rack: PlainRack, content: dict[str, Any], machines: dict[str, PlainMachine]) -> None:
+        """Write the site file: ``content`` and the host keys of ``machines``, which are by their names in the plan."""
+        self.rack, self.machines = rack, machines
+        self.site = rack.home / "site.yml"
+        content["access"]["host_keys"] = {name: rack.host_key(machine) for name, machine in machines.items()}
+        self.site.write_text(yaml.safe_dump(content))
+        self.environment = os.environ | {
+            "GROUNDUP_STATE": str(rack.home / "state"),
+            "XDG_CONFIG_HOME": str(rack.home / "config"),
+            "SITE": str(self.site),
+        }
+
+    def run(self, *command: str | Path, timeout: float = 1800) -> None:
+        """Run a command of this clone, its output seen. Fails the test when it fails."""
+        sys.stdout.flush()
+        done = subprocess.run(
+            [ROOT / command[0], *command[1:]], cwd=ROOT, env=self.environment, check=False, timeout=timeout
+        )
+        assert done.returncode == 0, f"exit code {done.returncode}"
+
+    def told(self, *command: str | Path) -> tuple[int, str]:
+        """Run a command of this clone and return its exit code and its output, which is seen, too."""
+        said = []
+        with subprocess.Popen(
+            [ROOT / command[0], *command[1:]],
+            cwd=ROOT, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        ) as process:  # fmt: skip
+            assert process.stdout
+            for text in process.stdout:
+                sys.stdout.write(text)
+                sys.stdout.flush()
+                said.append(text)
+        return process.returncode, "".join(said)
+
+    def catalog(self) -> dict[str, list[str]]:
+        """Return the public catalog of the cloud, as a user gets it with a token."""
+        catalog = ["ci/lab", "shell", "python", "tests/e2e/clients/catalog.py"]
+        done = subprocess.run(catalog, cwd=ROOT, env=self.environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return dict(json.loads(done.stdout)["public"])
+
+    def files(self) -> dict[str, dict[str, tuple[int, int, int]]]:
+        """Return what is on each machine."""
+        return {name: self.rack.files(machine) for name, machine in self.machines.items()}
+
+    def play(self, *arguments: str) -> None:
+        """Run the whole site with the operator's own key."""
+        key = f"--private-key={self.rack.operator_key}"
+        self.run("ci/run", "ansible-playbook", "-i", self.site, "groundup.cloud.site", key, *arguments)

@@ -1,0 +1,147 @@
+"""Plain Debian machines, as an installer leaves them: sshd, Python, an account with sudo, and nothing of ours.
+
+They are system containers on a bridge of their own, so that this machine can stand for a rack. What a container needs
+to boot (masked units, shared mounts) is `module_utils/_container`'s; no package that a layer needs is in their images
+(`rootfs-plain-*` of supply.lock), and they reach nothing but this machine and each other.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ansible_collections.groundup.cloud.plugins.module_utils._base.files import write_file
+from ansible_collections.groundup.cloud.plugins.module_utils._container import converge, network, rootfs
+from ansible_collections.groundup.cloud.plugins.module_utils._container.model import (
+    Interface,
+    LabHost,
+    LabNetwork,
+)
+from ansible_collections.groundup.cloud.plugins.module_utils._container.names import Lab
+from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import unpacked
+
+USER = "ops"
+NIC = "enp1s0"  # a name that no plan gives
+# Debian's own mirror, which they do not reach: `.invalid` is nobody's (RFC 2606).
+SOURCES = "deb http://mirror.invalid/debian {suite} main\n"
+SUITES = {"13": "trixie", "12": "bookworm"}
+# Whole file systems of their own: an overlay cannot lie on another.
+VOLUMES = ("/var", "/opt", "/srv")
+# What changes on a machine that is only logged in to, by its own services: logs, records of logins and timers.
+PASSING = re.compile(r"/var/(log|tmp|lib/(systemd|lastlog|private))(/|$)|/\.ansible(/|$)|^upper/(tmp|root|home/[^/]+)$")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlainMachine:
+    """One machine."""
+
+    name: str  # the installer's, not the plan's
+    address: str
+    release: str = "13"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlainRack:
+    """Machines that share a network with this machine."""
+
+    name: str  # what everything of it on this machine is called by
+    gateway: str  # this machine's address on the network, a /24
+    machines: tuple[PlainMachine, ...]
+
+    @property
+    def home(self) -> Path:
+        """Where all of it is, the operator's files too: always the same, so that what a killed test left is found."""
+        return state_dir(self.name)
+
+    @property
+    def lab(self) -> Lab:
+        """Where its machines are on this one."""
+        return Lab(site=self.name, root=self.home / "machines")
+
+    @property
+    def operator_key(self) -> Path:
+        """The private key of the operator, the only one the machines know."""
+        return self.home / "operator"
+
+    def install(self) -> None:
+        """Make all machines anew, whatever an earlier test left, and wait until they accept ssh."""
+        self.destroy()
+        self.home.mkdir(parents=True, exist_ok=True)
+        subprocess.run(
+            ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "operator", "-f", str(self.operator_key)], check=True
+        )
+        cidr = f"{self.gateway.rpartition('.')[0]}.0/24"
+        lan = LabNetwork(name="lan", purpose="management", cidr=cidr, gateway=self.gateway, mtu=1500)
+        network.make_bridge(self.name, lan, network.links())
+        for release, suite in SUITES.items():
+            chosen = [machine for machine in self.machines if machine.release == release]
+            converge.start(self.lab, [self._host(machine) for machine in chosen], self._spec(release))
+            for machine in chosen:
+                sources = self.root(machine) / "etc/apt/sources.list"
+                write_file(sources, SOURCES.format(suite=suite).encode(), mode=0o644)
+
+    def destroy(self) -> None:
+        """Remove all machines and whatever else there is of them on this machine."""
+        converge.remove(self.lab, converge.known(self.lab))
+        converge.clear(self.lab)
+        network.remove_links(network.links_of(self.name))
+        shutil.rmtree(self.home, ignore_errors=True)
+
+    def root(self, machine: PlainMachine) -> Path:
+        """Return where the root file system of ``machine`` is on this machine."""
+        return self.lab.rootfs(machine.name)
+
+    def host_key(self, machine: PlainMachine) -> str:
+        """Return the public key of sshd of ``machine``, as whoever installed it would read it off."""
+        return rootfs.host_key(self.lab, machine.name)
+
+    def files(self, machine: PlainMachine) -> dict[str, tuple[int, int, int]]:
+        """Return mode, size and time of change (ns) of everything on ``machine`` but logs and what a login leaves."""
+        found = {}
+        for top in (self.lab.home(machine.name) / "upper", *(self.lab.home(machine.name) / "volumes").iterdir()):
+            for path in top.rglob("*"):
+                if not PASSING.search(str(path.relative_to(self.lab.home(machine.name)))):
+                    status = path.lstat()
+                    found[str(path)] = (status.st_mode, status.st_size, status.st_mtime_ns)
+        return found
+
+    def run(self, machine: PlainMachine, *command: str) -> str:
+        """Run a command inside ``machine``, as at its console."""
+        enter = ["runc", "--root", str(self.lab.runc), "exec", self.lab.id(machine.name), *command]
+        return subprocess.run(enter, capture_output=True, text=True, check=True).stdout
+
+    def _host(self, machine: PlainMachine) -> LabHost:
+        port = Interface(
+            name=NIC, network="lan", address=machine.address, prefix=24, mtu=1500, mac=None, gateway=self.gateway,
+            offload=True,
+        )  # fmt: skip
+        return LabHost(name=machine.name, fqdn=machine.name, address=machine.address, interfaces=(port,))
+
+    def _spec(self, release: str) -> converge.ContainerSpec:
+        keys: Sequence[str] = (self.operator_key.with_suffix(".pub").read_text().strip(),)
+        return converge.ContainerSpec(
+            image=unpacked(f"rootfs-plain-{release}"),
+            volumes=VOLUMES,
+            account=rootfs.LoginAccount(user=USER, keys=tuple(keys), port=22),
+            nameservers=(),
+            timeout=60,
+        )
+
+
+# Two Debians of one release and one of the other.
+THREE = PlainRack(
+    name="existing-machines",
+    gateway="10.87.14.1",
+    machines=(
+        PlainMachine(name="debian-a", address="10.87.14.11"),
+        PlainMachine(name="debian-b", address="10.87.14.21"),
+        PlainMachine(name="debian-c", address="10.87.14.22", release="12"),
+    ),
+)
+if __name__ == "__main__":
+    THREE.destroy()  # what a killed test left
