@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from ansible_collections.groundup.cloud.plugins.module_utils._base.wait import wait_until
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
@@ -17,8 +19,8 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.progress import Pro
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.served import LAID_OUT, lay_out, served
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish import digests
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish.digests import PublishedDigests
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish.http import ask
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish.images import PushedImage, push
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish.http import ask, end_of_certificate
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish.images import Way, push
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish.sender import Sender, failed, name_of
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish.tunnel import ssh_command, tunnel
 
@@ -27,6 +29,7 @@ ARGUMENTS = {
     "source": {"type": "str", "choices": ["build", "upstream"], "default": "build"},
     "registry": {"type": "str", "required": True},
     "registry_inside": {"type": "str", "required": True},
+    "ca_certificate": {"type": "str", "required": True},
     "files_url": {"type": "str", "required": True},
     "files_root": {"type": "path", "required": True},
     "images": {"type": "list", "elements": "str", "required": True},
@@ -34,6 +37,7 @@ ARGUMENTS = {
     "packages": {"type": "list", "elements": "str", "default": []},
     "verify": {"type": "bool", "default": False},
 }
+WARN_DAYS = 30  # that the web server's certificate has left; a run renews it long before
 
 
 class ActionModule(Sender):
@@ -81,46 +85,55 @@ class ActionModule(Sender):
         result: dict[str, Any] = {"changed": True, "images": [], "files": [], "published": record.plain()}
         if check and (lacks := [name for name in wanted if name in unmade]):
             return {**result, "msg": f"not made yet: {', '.join(lacks)}"}
-        if check and _get(f"http://{arguments['registry']}/v2/") is None:
-            return {**result, "images": arguments["images"], "files": names, "msg": "nothing is served yet"}
-
-        _wait_for(f"http://{arguments['registry']}/v2/", progress=self._display.display)
-        only_look = check or arguments["verify"]
-        lacking = _lacking(arguments["files_url"], places)
-        if not only_look:
-            self.send(lacking, arguments["files_root"], task_vars)
-            # tar does not notice an archive that ends between two of its members.
-            _refuse(_lacking(arguments["files_url"], lacking), "sent, and not served whole:", arguments["files_url"])
-        pushed = self._push(arguments, images, dry_run=only_look)
-        result["images"] = [image.reference for image in pushed if image.changed]
-        result["files"] = [name_of(place) for place in lacking]
-        result["msg"] = f"{len(result['images'])} images and {len(lacking)} file artifacts"
-        result["changed"] = not arguments["verify"] and bool(result["images"] or lacking or record != before)
-        if check:
-            return result
-        where = f"{arguments['registry']}, {arguments['files_url']}"
-        if arguments["verify"]:
-            _refuse([*result["images"], *lacking], "the seed does not serve", where)
-        elif result["images"]:
-            again = self._push(arguments, images, dry_run=True)
-            _refuse([image.reference for image in again if image.changed], "the seed does not serve", where)
-        self._verify_content(PublishedDigests.of([], places, root=served()).files, arguments["files_root"], task_vars)
-        if result["changed"]:
+        with self._way(arguments) as way:
+            if check and _get(f"https://{way.reads}/v2/", ca=way.ca) is None:
+                return {**result, "images": arguments["images"], "files": names, "msg": "nothing is served yet"}
+            result |= self._converge(arguments, task_vars, way, images=images, places=places)
+        result["changed"] = not arguments["verify"] and bool(result["images"] or result["files"] or record != before)
+        if result["changed"] and not check:
             digests.save(site, record)
         return result
 
-    def _push(self, arguments: dict[str, Any], images: list[supply.Artifact], *, dry_run: bool) -> list[PushedImage]:
-        return push(
-            arguments["registry"], images, progress=self._display.display, dry_run=dry_run,
-            inside=self._inside(arguments["registry_inside"]),
-        )  # fmt: skip
+    def _converge(
+        self, arguments: dict[str, Any], task_vars: dict[str, Any], way: Way, *, images: list[supply.Artifact],
+        places: list[Path],
+    ) -> dict[str, Any]:  # fmt: skip
+        """Send what the seed lacks, then compare all it serves; only look in a dry run and to verify."""
+        check, verify, registry = bool(self._task.check_mode), arguments["verify"], arguments["registry"]
+        _wait_for(f"https://{way.reads}/v2/", ca=way.ca, progress=self._display.display)
+        lacking = _lacking(way, places)
+        if not (check or verify):
+            self.send(lacking, arguments["files_root"], task_vars)
+            # tar does not notice an archive that ends between two of its members.
+            _refuse(_lacking(way, lacking), "sent, and not served whole:", arguments["files_url"])
+        pushed = push(registry, images, progress=self._display.display, dry_run=check or verify, way=way)
+        missing = [image.reference for image in pushed if image.changed]
+        done = {
+            "images": missing,
+            "files": [name_of(place) for place in lacking],
+            "msg": f"{len(missing)} images and {len(lacking)} file artifacts",
+        }
+        if check:
+            return done
+        where = f"{registry}, {arguments['files_url']}"
+        if verify:
+            _refuse([*missing, *lacking], "the seed does not serve", where)
+            days = (end_of_certificate(way.reads, ca=way.ca) - time.time()) / 86400
+            if days < WARN_DAYS:
+                done["warnings"] = [f"the seed's certificate ends in {days:.0f} days: groundup.cloud.seed renews it"]
+        elif missing:
+            again = push(registry, images, progress=self._display.display, dry_run=True, way=way)
+            _refuse([image.reference for image in again if image.changed], "the seed does not serve", where)
+        self._verify_content(PublishedDigests.of([], places, root=served()).files, arguments["files_root"], task_vars)
+        return done
 
     @contextmanager
-    def _inside(self, target: str) -> Iterator[str]:
-        """Give an address at which the registry takes images: ``target`` of the host, through ssh."""
+    def _way(self, arguments: Mapping[str, Any]) -> Iterator[Way]:
+        """Reach the seed's services at its loopback, through ssh."""
+        ports = (arguments["registry"].rpartition(":")[2], urlsplit(arguments["files_url"]).port)
         ssh = ssh_command(self._connection.get_option, transport=self._connection.transport)
-        with tunnel(ssh, target) as address:
-            yield address
+        with tunnel(ssh, arguments["registry_inside"], *(f"127.0.0.1:{port}" for port in ports)) as (into, *shown):
+            yield Way(writes=into, reads=shown[0], files=shown[1], ca=arguments["ca_certificate"])
 
     def _verify_content(self, files: Mapping[str, str], root: str, task_vars: dict[str, Any]) -> None:
         """Have the host compare every file it serves with the digest of the record."""
@@ -141,27 +154,27 @@ class ActionModule(Sender):
         )
 
 
-def _lacking(url: str, places: list[Path]) -> list[Path]:
+def _lacking(way: Way, places: list[Path]) -> list[Path]:
     """Return those of ``places`` that the host serves otherwise or not at all, by what is sent last."""
     return [
         place
         for place in places
-        if _get(f"{url.rstrip('/')}/{name_of(place)}/{LAID_OUT}") != (place / LAID_OUT).read_bytes()
+        if _get(f"https://{way.files}/{name_of(place)}/{LAID_OUT}", ca=way.ca) != (place / LAID_OUT).read_bytes()
     ]
 
 
-def _get(url: str) -> bytes | None:
+def _get(url: str, *, ca: str) -> bytes | None:
     """Return what is at ``url``, None when nothing is or nothing answers."""
     with suppress(OSError):
-        status, _, content = ask(url)
+        status, _, content = ask(url, ca=ca)
         return content if status == HTTPStatus.OK else None
     return None
 
 
-def _wait_for(url: str, *, seconds: float = 60, progress: Progress = no_progress) -> None:
+def _wait_for(url: str, *, ca: str, seconds: float = 60, progress: Progress = no_progress) -> None:
     """Wait until something answers at ``url``: a service that was just started needs a moment."""
     with reminder(progress, f"[publish] waiting for {url}"):
-        silent = wait_until(lambda: _get(url) is None, timeout=seconds, pause=0.2)
+        silent = wait_until(lambda: _get(url, ca=ca) is None, timeout=seconds, pause=0.2)
     if silent:
         raise GroundupError(
             f"no registry answers within {seconds:g} s",

@@ -47,4 +47,9 @@ options:
   packages_key:
     description: Armored OpenPGP public key that signs O(packages_url). Default is Debian's keys.
     type: str
+  packages_ca:
+    description:
+      - Certificate of the CA, in PEM, that the server of O(packages_url) has its own from. apt trusts it for that
+        server alone. Default is the host's trust store.
+    type: str
 """

@@ -71,14 +71,13 @@ changes:
   returned: success
 """
 
-import ssl
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.groundup.cloud.plugins.module_utils._base import files
+from ansible_collections.groundup.cloud.plugins.module_utils._base import files, tls
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
-from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.module_utils._base.module import finish
 from ansible_collections.groundup.cloud.plugins.module_utils._base.run import run
 from ansible_collections.groundup.cloud.plugins.module_utils._host import kernel, packages, units
@@ -109,8 +108,8 @@ def converge(changes: Changes, wanted: dict[str, Any]) -> dict[str, Any]:
     kernel.parameters(changes, {"net.ipv4.ip_nonlocal_bind": "1"}, file=SYSCTL)
     haproxy = Unit(changes, "haproxy.service", on_change="reload")
     if wanted["certificate"]:
-        pem = f"{wanted['certificate'].rstrip()}\n{wanted['private_key'].rstrip()}\n"
-        haproxy.place(PEM, pem, mode=0o600, secret=True, valid=_is_a_pair)
+        pem = tls.with_key(wanted["certificate"], wanted["private_key"])
+        haproxy.place(PEM, pem, mode=0o600, secret=True, valid=partial(tls.check_pair, user="edge"))
     haproxy.place(HAPROXY, wanted["haproxy_config"], valid=_haproxy_takes)
     haproxy.running()
     if wanted["keepalived_config"]:
@@ -127,19 +126,6 @@ def keepalived_text(wanted: dict[str, Any]) -> str:
     """Return keepalived's configuration with what the host alone knows, and its secret. Raises GroundupError."""
     text: str = wanted["keepalived_config"].replace("@INTERFACE@", interface_of(wanted["address"]))
     return text.replace("@PASSWORD@", wanted["password"])
-
-
-def _is_a_pair(path: Path) -> None:
-    """Refuse a certificate without its key: HAProxy would go on with the old ones and not start again at a boot."""
-    try:
-        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(path)
-    except ssl.SSLError as error:
-        raise GroundupError(
-            f"the certificate of the public names and its key are no pair: {error}",
-            where="the site's state directory on the controller: pki/edge.crt; secret pki/edge-key",
-            why="every control host would serve no public name after its next boot; the old pair is still in use",
-            remedy="remove pki/edge.crt there and run groundup.cloud.secrets: it makes one for the key that is stored",
-        ) from error
 
 
 def _haproxy_takes(path: Path) -> None:

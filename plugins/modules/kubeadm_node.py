@@ -58,9 +58,14 @@ options:
     type: str
     required: true
   registry_tls:
-    description: Whether the registry uses TLS, with a certificate the host trusts. A seed's registry uses plain HTTP.
+    description: Whether the registry uses TLS. A seed's does.
     type: bool
-    default: false
+    default: true
+  ca_certificate:
+    description:
+      - Certificate of the CA, in PEM, that the registry and the file server have theirs from. Trusted for them alone.
+      - Default is the host's trust store.
+    type: str
   sandbox_image:
     description: Pod sandbox (pause) image.
     type: str
@@ -219,7 +224,8 @@ ARGUMENT_SPEC = {
     "site": {"type": "str", "required": True},
     "cluster": {"type": "dict", "required": True},
     "registry": {"type": "str", "required": True},
-    "registry_tls": {"type": "bool", "default": False},
+    "registry_tls": {"type": "bool", "default": True},
+    "ca_certificate": {"type": "str"},
     "sandbox_image": {"type": "str", "required": True},
     "images": {"type": "list", "elements": "str", "default": []},
     "later_images": {"type": "list", "elements": "str", "default": []},
@@ -237,6 +243,7 @@ def node_of(parameters: dict[str, Any]) -> Node:
     same = ("name", "initialise", "surveyed", "address", "registry", "registry_tls", "sandbox_image", "encryption_key")
     return Node(
         **{name: parameters[name] for name in same},
+        ca_certificate=parameters["ca_certificate"] or None,
         control=parameters["role"] == "control",
         cluster=ClusterSettings.from_plan(parameters["site"], parameters["cluster"]),
         taints=tuple(parameters["taints"]),

@@ -11,7 +11,8 @@ description:
   - First sends the repositories of packages of O(packages_seed) that the host lacks, and sets its package source.
   - Installs docker-registry and nginx when they are missing, writes their configuration, and has them serve by it.
   - The registry takes images at O(registry_inside) only. The web server shows it to the site at O(registry_port), to
-    be read, and the file tree at O(files_port).
+    be read, and the file tree at O(files_port). It speaks TLS only, and refuses who is not in O(readers).
+  - nginx checks its new configuration before it replaces the old one, then reloads.
   - Both services send a digest of their configuration with every answer. Services that do not send the current one
     are restarted.
 options:
@@ -61,9 +62,28 @@ options:
     description: Directory of the file tree.
     type: path
     required: true
+  readers:
+    description: Networks that are served, beside the host itself.
+    type: list
+    elements: str
+    required: true
+  certificate:
+    description: Certificate of the web server, in PEM, for C(127.0.0.1) too.
+    type: str
+    required: true
+  private_key:
+    description: Private key of O(certificate), in PEM.
+    type: str
+    required: true
+  ca_certificate:
+    description: Certificate of the CA that signed O(certificate), in PEM.
+    type: str
+    required: true
 attributes:
+  check_mode:
+    description: Predicts. Does not have nginx check a configuration.
   diff_mode:
-    description: Shows every file.
+    description: Shows every file without secrets.
 extends_documentation_fragment:
   - groundup.cloud.attributes
   - groundup.cloud.packages
@@ -78,6 +98,10 @@ EXAMPLES = r"""
     registry_port: 5000
     files_port: 8080
     files_root: /srv/groundup
+    readers: [10.90.0.0/24]
+    certificate: "{{ lookup('groundup.cloud.state_file', 'pki/seed.crt') }}"
+    private_key: "{{ lookup('groundup.cloud.secret', 'pki/seed-key') }}"
+    ca_certificate: "{{ lookup('groundup.cloud.state_file', 'ca.crt') }}"
 """
 
 RETURN = r"""
@@ -96,11 +120,12 @@ lacking:
 import hashlib
 import http.client
 import urllib.request
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.groundup.cloud.plugins.module_utils._base import files
+from ansible_collections.groundup.cloud.plugins.module_utils._base import files, tls
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.module_utils._base.module import finish
@@ -108,12 +133,11 @@ from ansible_collections.groundup.cloud.plugins.module_utils._base.run import ru
 from ansible_collections.groundup.cloud.plugins.module_utils._base.wait import wait_until
 from ansible_collections.groundup.cloud.plugins.module_utils._host import packages, sources
 from ansible_collections.groundup.cloud.plugins.module_utils._host.units import Unit
+from ansible_collections.groundup.cloud.plugins.module_utils._seed import configuration
 
 REGISTRY = Path("/etc/docker/registry/config.yml")
-WEB = Path("/etc/nginx/conf.d/groundup.conf")
 DISTRIBUTIONS_PAGE = Path("/etc/nginx/sites-enabled/default")
 UNITS = ("docker-registry.service", "nginx.service")
-HEADER = "X-Groundup-Configuration"
 RELOAD = 5.0  # seconds until a service that was told to takes up its configuration, or has refused to
 RESTART = 30.0
 
@@ -125,59 +149,9 @@ REPOSITORY: dict[str, dict[str, Any]] = {
     "signed": {"type": "str", "default": ""},
 }
 
-REGISTRY_TEXT = """\
-version: 0.1
-log:
-  level: warn
-storage:
-  filesystem:
-    rootdirectory: /var/lib/docker-registry
-  cache:
-    blobdescriptor: inmemory
-http:
-  addr: %(registry_inside)s
-  relativeurls: true
-  headers:
-    %(header)s: [%(digest)s]
-"""
-
-WEB_TEXT = """\
-server {
-    listen %(files_port)s;
-    add_header %(header)s %(digest)s;
-    root %(files_root)s;
-    autoindex on;
-    access_log off;
-    default_type application/octet-stream;
-    sendfile on;
-    tcp_nopush on;
-}
-
-# The registry as the site sees it: to be read. What nodes run as root is put in at the seed's loopback, by ssh.
-server {
-    listen %(registry_port)s;
-    add_header %(header)s %(digest)s;
-    access_log off;
-    location / {
-        return 404;
-    }
-    location /v2/ {
-        limit_except GET { deny all; }  # GET is HEAD too
-        proxy_hide_header %(header)s;  # the registry's: this is the web server's answer
-        proxy_pass http://%(registry_inside)s;
-        proxy_http_version 1.1;
-        proxy_set_header Host $http_host;
-        proxy_set_header Connection "";
-        proxy_max_temp_file_size 0;  # layers are passed on, not written a second time
-        proxy_read_timeout 300s;
-    }
-}
-"""
-
 
 def converge(changes: Changes, wanted: dict[str, Any]) -> dict[str, Any]:
     """Bring the host to what ``wanted`` says and return the module's result. Raises GroundupError."""
-    digest = hashlib.sha256(_text(REGISTRY_TEXT + WEB_TEXT, wanted, digest="").encode()).hexdigest()
     root = Path(wanted["files_root"])
     if not root.is_dir() and changes.add(f"make {root}"):
         root.mkdir(mode=0o755, parents=True)
@@ -185,11 +159,15 @@ def converge(changes: Changes, wanted: dict[str, Any]) -> dict[str, Any]:
         return {**changes.result(), "lacking": lacking}
     sources.packages_from(changes, sources.wanted_source(wanted))
     packages.installed(changes, wanted["packages"])
+    pem = tls.with_key(wanted["certificate"], wanted["private_key"])
+    unsigned = configuration.registry(wanted, digest="") + configuration.web(wanted, digest="") + wanted["certificate"]
+    digest = hashlib.sha256(unsigned.encode()).hexdigest()
     registry, web = Unit(changes, UNITS[0]), Unit(changes, UNITS[1], on_change="reload")
-    registry.generate(REGISTRY, _text(REGISTRY_TEXT, wanted, digest=digest))
+    registry.generate(REGISTRY, configuration.registry(wanted, digest=digest))
     registry.running()  # first: the distribution's own listens where the web server is to
+    web.place(configuration.PEM, pem, mode=0o600, secret=True, valid=partial(tls.check_pair, user="seed"))
+    web.place(configuration.WEB, configuration.web(wanted, digest=digest), valid=configuration.nginx_takes)
     web.generate(DISTRIBUTIONS_PAGE, "")
-    web.generate(WEB, _text(WEB_TEXT, wanted, digest=digest))
     web.running()
     serve(changes, wanted, digest=digest)
     return changes.result()
@@ -212,12 +190,14 @@ def serve(changes: Changes, wanted: dict[str, Any], *, digest: str) -> None:
         return  # they serve by it when these changes are made
     places = [
         f"http://{wanted['registry_inside']}/v2/",
-        f"http://127.0.0.1:{wanted['registry_port']}/v2/",
-        f"http://127.0.0.1:{wanted['files_port']}/",
+        f"https://127.0.0.1:{wanted['registry_port']}/v2/",
+        f"https://127.0.0.1:{wanted['files_port']}/",
     ]
+    trust = urllib.request.HTTPSHandler(context=tls.client_context(ca=wanted["ca_certificate"]))
+    direct = urllib.request.build_opener(urllib.request.ProxyHandler({}), trust)
 
     def others() -> list[str]:
-        return [place for place in places if _configuration(place) != digest]
+        return [place for place in places if _configuration(place, direct) != digest]
 
     if not wait_until(others, timeout=RELOAD if changes.done else 0, pause=0.2):
         return
@@ -227,22 +207,17 @@ def serve(changes: Changes, wanted: dict[str, Any], *, digest: str) -> None:
         if left := wait_until(others, timeout=RESTART, pause=0.2):
             raise GroundupError(
                 f"not served by its configuration: {', '.join(left)}",
-                where=f"{REGISTRY}, {WEB}",
-                why=f"{RESTART:g} s after a restart, {HEADER} is not {digest}",
+                where=f"{REGISTRY}, {configuration.WEB}",
+                why=f"{RESTART:g} s after a restart, {configuration.HEADER} is not {digest}",
                 remedy=look,
             )
 
 
-def _text(template: str, wanted: dict[str, Any], *, digest: str) -> str:
-    return template % {**wanted, "digest": digest, "header": HEADER}
-
-
-def _configuration(url: str) -> str | None:
+def _configuration(url: str, direct: urllib.request.OpenerDirector) -> str | None:
     """Return the digest of the configuration that ``url`` is served by, None when it says none."""
-    direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
         with direct.open(url, timeout=5) as answer:
-            return str(answer.headers.get(HEADER))
+            return str(answer.headers.get(configuration.HEADER))
     except (OSError, http.client.HTTPException):
         return None
 
@@ -258,6 +233,10 @@ def main() -> None:
             "files_root": {"type": "path", "required": True},
             "repositories": {"type": "list", "elements": "dict", "default": [], "options": REPOSITORY},
             **sources.OPTIONS,
+            "readers": {"type": "list", "elements": "str", "required": True},
+            "certificate": {"type": "str", "required": True},
+            "private_key": {"type": "str", "required": True, "no_log": True},
+            "ca_certificate": {"type": "str", "required": True},
         },
         supports_check_mode=True,
     )

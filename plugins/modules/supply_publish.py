@@ -28,7 +28,7 @@ options:
     choices: [build, upstream]
     default: build
   registry:
-    description: Address and port of the host's registry, as the controller reads it.
+    description: Name and port of the host's registry, as the site reads it.
     type: str
     required: true
   registry_inside:
@@ -36,7 +36,11 @@ options:
     type: str
     required: true
   files_url:
-    description: Root of the host's file tree, as the controller reaches it.
+    description: Root of the host's file tree, as the site reads it.
+    type: str
+    required: true
+  ca_certificate:
+    description: Certificate of the CA, in PEM, that registry and file tree have theirs from, for C(127.0.0.1) too.
     type: str
     required: true
   files_root:
@@ -73,10 +77,11 @@ EXAMPLES = r"""
 - name: Everything the site runs
   groundup.cloud.supply_publish:
     site: "{{ groundup_site.site }}"
-    registry: "{{ groundup_host.address }}:5000"
-    registry_inside: 127.0.0.1:5001
-    files_url: "http://{{ groundup_host.address }}:8080"
+    registry: "{{ groundup_site.supply.registry }}"
+    registry_inside: "{{ groundup_site.supply.registry_inside }}"
+    files_url: "{{ groundup_site.supply.files_url }}"
     files_root: /srv/groundup
+    ca_certificate: "{{ lookup('groundup.cloud.state_file', 'ca.crt') }}"
     images: "{{ groundup_site.supply.images.keys() | list }}"
 """
 

@@ -120,7 +120,9 @@ def test_a_registry_that_is_down(plan: Plan, connect: Callable[[str], Any], prov
         card = provoke(image=f"{plan.supply.registry}/groundup/nowhere:1")
     finally:
         assert connect(seed).run("sudo systemctl start docker-registry").rc == 0
-        served = f"curl --fail --silent --retry 30 --retry-delay 1 --retry-all-errors http://{plan.supply.registry}/v2/"
+        served = (
+            f"curl --fail --silent --retry 30 --retry-delay 1 --retry-all-errors https://{plan.supply.registry}/v2/"
+        )
         assert connect(seed).run(served).rc == 0
     assert (card.layer, card.rule, card.object) == ("image", "registry-down", f"registry {plan.supply.registry}")
 

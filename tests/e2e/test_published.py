@@ -12,17 +12,19 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
-from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import Plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock.model import Lock
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish import digests
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish.digests import PublishedDigests
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish.images import push
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish.http import ask
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish.images import Way, push
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish.tunnel import tunnel
 from kubernetes import client, config
 
@@ -65,11 +67,13 @@ def made_again(plan: Plan, ssh_config: Path) -> Iterator[PublishedDigests]:
     made = supply.ensure(list(ADDED), lock=changed(supply.load_lock()))
     record = digests.required(plan.site, seed=seed, dry_run=False)
     try:
-        registry = f"{plan.hosts[seed].address}:{plan.supply.registry.rpartition(':')[2]}"
-        with pytest.raises(GroundupError, match=r"403|denied|forbidden"):  # where the site reads nobody writes
-            push(registry, list(made.values()))
-        inside = tunnel(["ssh", "-F", str(ssh_config), plan.hosts[seed].address], plan.supply.registry_inside)
-        push(registry, list(made.values()), inside=inside)
+        ca = (state_dir(plan.site) / "ca.crt").read_text()
+        registry = f"127.0.0.1:{plan.supply.registry.rpartition(':')[2]}"
+        targets = (plan.supply.registry_inside, registry)
+        with tunnel(["ssh", "-F", str(ssh_config), plan.hosts[seed].address], *targets) as (inside, shown):
+            uploads = f"https://{shown}/v2/groundup/memcached/blobs/uploads/"
+            assert ask(uploads, method="POST", ca=ca)[0] == HTTPStatus.FORBIDDEN  # where the site reads nobody writes
+            push(plan.supply.registry, list(made.values()), way=Way(writes=inside, reads=shown, files=shown, ca=ca))
         newer = record.updated(PublishedDigests.of(made.values(), [], root=Path()))
         digests.save(plan.site, newer)
         yield newer

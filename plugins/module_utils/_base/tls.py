@@ -1,4 +1,4 @@
-"""TLS connections with a client's certificate from memory."""
+"""TLS connections with a client's certificate from memory, and a server's certificate with its key."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import os
 import ssl
 import tempfile
 from pathlib import Path
+
+from .errors import GroundupError
 
 
 def client_context(*, ca: str, certificate: str = "", key: str = "") -> ssl.SSLContext:
@@ -24,3 +26,21 @@ def client_context(*, ca: str, certificate: str = "", key: str = "") -> ssl.SSLC
         finally:
             Path(name).unlink()
     return context
+
+
+def with_key(certificate: str, key: str) -> str:
+    """Return the content of a server's file: its certificate, then its key."""
+    return f"{certificate.rstrip()}\n{key.rstrip()}\n"
+
+
+def check_pair(path: Path, *, user: str) -> None:
+    """Refuse a file of ``user`` whose certificate and key are no pair: its server would not start again at a boot."""
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(path)
+    except ssl.SSLError as error:
+        raise GroundupError(
+            f"certificate and key of {user} are no pair: {error}",
+            where=f"the site's state directory on the controller: pki/{user}.crt; secret pki/{user}-key",
+            why="the host would serve nothing with TLS after its next boot; the old pair is still in use",
+            remedy=f"remove pki/{user}.crt there and run groundup.cloud.secrets: it makes one for the stored key",
+        ) from error

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from .._base import files
 from .._base.changes import Changes
@@ -16,6 +17,8 @@ from . import apt
 APT = apt.MIRROR.parents[1]
 NAME = apt.MIRROR.name
 KEY = "keyrings/groundup.asc"
+CA = "groundup-ca.crt"
+TRUST = "apt.conf.d/90groundup-ca"
 ASIDE = ".before-groundup"
 OS_RELEASE = Path("/etc/os-release")
 LISTS = Path("/var/lib/groundup/apt/lists")
@@ -38,6 +41,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "packages_suites": {"type": "list", "elements": "str", "default": []},
     "packages_components": {"type": "list", "elements": "str", "default": ["main"]},
     "packages_key": {"type": "str", "no_log": False},
+    "packages_ca": {"type": "str"},
 }
 
 
@@ -49,6 +53,7 @@ class Mirror:
     suites: Sequence[str] = ()  # none: the host's release
     components: Sequence[str] = ("main",)
     key: str | None = None  # what it is signed with, armored; None: Debian's keys
+    ca: str | None = None  # PEM; signed the certificate of its server, and is trusted for it alone; None: the OS's
 
     def text(self, release: str) -> str:
         """Return its source file, in the form of sources.list(5), deb822."""
@@ -61,12 +66,17 @@ class Mirror:
         }
         return "".join(f"{key}: {value}\n" for key, value in entry.items())
 
+    def trust(self) -> str:
+        """Return what tells apt the CA, in the form of apt.conf(5); empty without one."""
+        host = urlsplit(self.url).hostname
+        return f'Acquire::https::{host}::CAInfo "{APT / CA}";\n' if self.ca else ""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seed:
     """The repositories of the site's seed, one a Debian release: the source of what we install, and of nothing else."""
 
-    url: str  # of the file tree: "http://registry.lab.test:8080"; on the seed itself "file:/srv/groundup"
+    url: str  # of the file tree: "https://registry.lab.test:8080"; on the seed itself "file:/srv/groundup"
     places: Mapping[str, str]  # by release, below the tree: "packages-13/13"
     key: str  # what they are signed with, armored
     ca: str = ""  # certificate (PEM) of who vouches for the seed, where it speaks TLS
@@ -115,6 +125,7 @@ def wanted_source(wanted: Mapping[str, Any], *, ca: str = "") -> Mirror | Seed |
         suites=wanted["packages_suites"],
         components=wanted["packages_components"],
         key=wanted["packages_key"],
+        ca=wanted["packages_ca"],
     )
 
 
@@ -137,9 +148,15 @@ def _only(changes: Changes, mirror: Mirror | None) -> bool:
         if files.remove(changes, ours):
             for aside in sorted([*APT.glob(f"*{ASIDE}"), *ours.parent.glob(f"*{ASIDE}")]):
                 _rename(changes, aside, aside.with_name(aside.name.removesuffix(ASIDE)))
-        files.remove(changes, key)
+        for path in (APT / TRUST, APT / CA, key):
+            files.remove(changes, path)
         return False
     rekeyed = files.place(changes, key, f"{mirror.key.strip()}\n") if mirror.key else files.remove(changes, key)
+    if mirror.ca:
+        files.place(changes, APT / CA, f"{mirror.ca.strip()}\n")
+    files.generate(changes, APT / TRUST, mirror.trust())
+    if not mirror.ca:
+        files.remove(changes, APT / CA)
     placed = files.generate(changes, ours, mirror.text(_os_release().get("VERSION_CODENAME", "stable")))
     others = [APT / "sources.list", *ours.parent.glob("*.list"), *ours.parent.glob("*.sources")]
     for other in sorted(others):

@@ -236,16 +236,20 @@ version = 2
 """
 
 
-def registry_hosts(registry: str, *, tls: bool) -> str:
-    """Return containerd's ``hosts.toml`` of the site's registry. The seed's speaks plain HTTP, inside the site."""
+def registry_hosts(registry: str, *, tls: bool, ca: str | None) -> str:
+    """Return containerd's ``hosts.toml`` of the site's registry; ``ca`` is the file of the CA it has its own from.
+
+    containerd reads it at each pull.
+    """
     url = f"{'https' if tls else 'http'}://{registry}"
+    trusted = f"ca = {json.dumps(ca)}\n" if ca else ""
     return f"""\
 # Written by groundup.cloud.kubeadm_node.
 server = "{url}"
-
+{trusted}
 [host."{url}"]
   capabilities = ["pull", "resolve"]
-"""
+{trusted and "  " + trusted}"""
 
 
 def crictl_config() -> str:

@@ -6,6 +6,7 @@ import hashlib
 import http.client
 import io
 import re
+import ssl
 import tarfile
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -21,15 +22,20 @@ BLOCK = 1 << 20  # bytes
 DIGEST = re.compile(r"[0-9a-f]{64}\b")
 
 
-def install(changes: Changes, download: Download, paths: Paths, *, reader: Unit | None = None) -> None:
-    """Install a program whose digest is another; ``reader`` is the unit that runs it. Raises GroundupError, OSError."""
+def install(
+    changes: Changes, download: Download, paths: Paths, *, ca: str | None = None, reader: Unit | None = None
+) -> None:
+    """Install a program whose digest is another; ``reader`` is the unit that runs it. Raises GroundupError, OSError.
+
+    ``ca`` (PEM) is trusted for the file server in place of the host's trust store.
+    """
     target = paths.at(download.path)
     # An archive leaves its own digest beside what was unpacked from it: its members cannot tell which one they are of.
     stamp = target / f".{download.url.rsplit('/', 1)[-1]}.sha256"
     found = read(stamp) if download.archive else sha256(target)
     after = download.url
     if not changes.check or found:  # in check mode the file server need not be there yet
-        expected = download.sha256 or published_digest(download.url)
+        expected = download.sha256 or published_digest(download.url, ca=ca)
         if found == expected:
             return
         after = f"sha256 {expected}"
@@ -37,7 +43,7 @@ def install(changes: Changes, download: Download, paths: Paths, *, reader: Unit 
         reader.replaced()
     before = f"sha256 {found}\n" if found else ""
     if changes.add(f"fetch {target}", name=str(target), before=before, after=f"{after}\n"):
-        fetch(download, target, sha256=expected, before=reader.mark if reader else None)
+        fetch(download, target, sha256=expected, ca=ca, before=reader.mark if reader else None)
         if download.archive:
             write_file(stamp, expected.encode(), mode=0o644)
 
@@ -51,10 +57,10 @@ def sha256(path: Path) -> str | None:
         return None
 
 
-def published_digest(url: str) -> str:
+def published_digest(url: str, *, ca: str | None = None) -> str:
     """Return the SHA-256 the file server publishes beside ``url``. Raises GroundupError."""
     beside = f"{url}.sha256"
-    if not (found := DIGEST.match(b"".join(_blocks(beside)).decode("ascii", errors="replace"))):
+    if not (found := DIGEST.match(b"".join(_blocks(beside, ca=ca)).decode("ascii", errors="replace"))):
         raise GroundupError(
             f"{beside} does not begin with a SHA-256",
             where=beside,
@@ -64,7 +70,9 @@ def published_digest(url: str) -> str:
     return found.group()
 
 
-def fetch(download: Download, path: Path, *, sha256: str, before: Callable[[], None] | None = None) -> None:
+def fetch(
+    download: Download, path: Path, *, sha256: str, ca: str | None = None, before: Callable[[], None] | None = None
+) -> None:
     """Download a file to ``path``, or unpack an archive into it, mode 0755; ``before`` is called before a replacement.
 
     Raises GroundupError when the file server does not give it, or gives something with another digest; OSError when it
@@ -76,7 +84,7 @@ def fetch(download: Download, path: Path, *, sha256: str, before: Callable[[], N
     temporary = path.with_name(f".{path.name}.part")
     try:
         with temporary.open("w+b") as stream:
-            for block in _blocks(download.url):
+            for block in _blocks(download.url, ca=ca):
                 digest.update(block)
                 stream.write(block)
             _check_digest(download, found=digest.hexdigest(), expected=sha256)
@@ -92,11 +100,12 @@ def fetch(download: Download, path: Path, *, sha256: str, before: Callable[[], N
         temporary.unlink(missing_ok=True)
 
 
-def _blocks(url: str) -> Iterator[bytes]:
+def _blocks(url: str, *, ca: str | None) -> Iterator[bytes]:
     """Yield what ``url`` holds, piece by piece. Raises GroundupError; faults of who takes the pieces are theirs."""
     try:
+        trust = ssl.create_default_context(cadata=ca) if ca else None
         # The address comes from the plan: the site's own file server.
-        with urllib.request.urlopen(url, timeout=60) as response:  # noqa: S310
+        with urllib.request.urlopen(url, timeout=60, context=trust) as response:  # noqa: S310
             while block := response.read(BLOCK):
                 yield block
     except (OSError, http.client.HTTPException) as error:  # URLError is an OSError

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 
@@ -15,6 +16,7 @@ from .host import NodeHost
 from .spec import Node
 
 CONTAINERD = "containerd.service"
+CERTIFICATES = "/etc/containerd/certs.d"
 KUBELET = "kubelet.service"
 KUBELET_SETTINGS = "/etc/kubernetes/kubelet.conf.d/10-site.conf"
 HEALTH_PORT = 10248  # kubelet's own default
@@ -40,10 +42,7 @@ def wanted(node: Node) -> tuple[File, ...]:
     """Return every file of the node, configuration first."""
     files = [
         File(path="/etc/containerd/config.toml", text=documents.containerd_config(node), restarts=CONTAINERD),
-        File(
-            path=f"/etc/containerd/certs.d/{node.registry}/hosts.toml",
-            text=documents.registry_hosts(node.registry, tls=node.registry_tls),
-        ),
+        *_registry(node),
         File(path="/etc/crictl.yaml", text=documents.crictl_config()),
         File(path=data.SCRIPT, text=data.SCRIPT_TEXT, mode=0o755),
         File(path="/etc/systemd/system/kubelet.service", text=documents.KUBELET_UNIT, restarts=KUBELET),
@@ -59,6 +58,16 @@ def wanted(node: Node) -> tuple[File, ...]:
             text = documents.encryption_config(node.encryption_key)
             files.append(File(path=documents.ENCRYPTION, text=text, mode=0o600, secret=True))
     return tuple(files)
+
+
+def _registry(node: Node) -> Iterator[File]:
+    """Yield what containerd reads of the registry at each pull: the CA first."""
+    place = f"{CERTIFICATES}/{node.registry}"
+    ca = f"{place}/ca.crt" if node.ca_certificate and node.registry_tls else None
+    if ca:
+        yield File(path=ca, text=f"{str(node.ca_certificate).strip()}\n")
+    text = documents.registry_hosts(node.registry, tls=node.registry_tls, ca=ca)
+    yield File(path=f"{place}/hosts.toml", text=text)
 
 
 def prepare(node: Node, host: NodeHost, changes: Changes, *, member: bool) -> None:
@@ -85,7 +94,7 @@ def prepare(node: Node, host: NodeHost, changes: Changes, *, member: bool) -> No
         place(changes, paths.at(f"{name_service.DIRECTORY}/{name}"), text, mode=0o644)
     for download in node.downloads:
         reader = kubelet if download.path.endswith("/kubelet") else None
-        downloads.install(changes, download, paths, reader=reader)
+        downloads.install(changes, download, paths, ca=node.ca_certificate, reader=reader)
     # Pod networks look for the OS's CNI plugins here, and add their own.
     source, target = paths.at("/usr/lib/cni"), paths.at("/opt/cni/bin")
     for plugin in sorted(source.iterdir()) if source.is_dir() else ():

@@ -81,8 +81,9 @@ class Node:
     images: tuple[str, ...]  # pulled before a join, so that the node is Ready soon after
     downloads: tuple[Download, ...]
     encryption_key: str | None  # base64 of 32 bytes; control hosts only
-    registry_tls: bool = False
+    registry_tls: bool = True
     surveyed: bool = False  # every control host of the site was asked, and none belongs to a cluster
+    ca_certificate: str | None = None  # PEM, for registry and file server alone; None: the host's trust store
     later_images: tuple[str, ...] = ()  # pulled in the background from then on: what pods will run
     # By name: etcd, kube-apiserver, kube-controller-manager, kube-scheduler, coredns. kubeadm names what is not here.
     control_images: Mapping[str, str] = field(default_factory=dict)

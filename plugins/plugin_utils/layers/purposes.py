@@ -18,6 +18,7 @@ class PurposeRecord:
     colour: str  # in the topology picture
     routed: bool = False  # whether it has a router where the site file names none
     addressed: bool = True  # whether hosts have an address of their own on it
+    reads: bool = False  # whether the seed serves hosts that come from it
     cidr: Mapping[str, str] = field(default_factory=dict)  # by profile: the network of a site that writes none
     layer: str | None = None  # the first that uses it; None: every one
     ignored: str | None = None  # not used in this version: what happens instead
@@ -29,6 +30,7 @@ PURPOSES: dict[Purpose, PurposeRecord] = {
         interface="mgmt",
         colour="#1f5fa8",
         routed=True,
+        reads=True,
         cidr={"lab": "10.90.0.0/24"},
     ),
     "tunnel": PurposeRecord(
@@ -43,6 +45,7 @@ PURPOSES: dict[Purpose, PurposeRecord] = {
         colour="#9a6a3a",
         layer="ironic",
         routed=True,
+        reads=True,
         cidr={"lab": "10.90.3.0/24"},
     ),
     # Ends on management controllers, not on hosts.
@@ -67,6 +70,7 @@ PURPOSES: dict[Purpose, PurposeRecord] = {
         carries="pods' packets",
         interface="clus",
         colour="#0f8b8d",
+        reads=True,
         ignored="pods' packets cross the management network, and their MTU is that network's",
     ),
 }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlsplit
+
 from ..plan.types import Plan
 from .leaf import LeafSpec
 
@@ -9,4 +11,11 @@ from .leaf import LeafSpec
 def users(plan: Plan) -> tuple[LeafSpec, ...]:
     """Return the certificate of every user in the site."""
     edge = plan.edge
-    return (LeafSpec(user="edge", names=(*(endpoint.name for endpoint in edge.endpoints), edge.address)),)
+    found = [LeafSpec(user="edge", names=(*(endpoint.name for endpoint in edge.endpoints), edge.address))]
+    if plan.supply.seed:
+        seed = plan.hosts[plan.supply.seed]
+        called = [str(urlsplit(url).hostname) for url in (f"//{plan.supply.registry}", plan.supply.files_url)]
+        own = [port.address for port in seed.interfaces if port.address]
+        # The loopback: publishing and the seed's own questions come that way.
+        found.append(LeafSpec(user="seed", names=tuple(dict.fromkeys((*called, seed.fqdn, *own, "127.0.0.1")))))
+    return tuple(found)

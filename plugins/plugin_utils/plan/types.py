@@ -135,6 +135,7 @@ class HostSettings:
     packages_suites: tuple[str, ...]  # none: the host's release
     packages_components: tuple[str, ...]
     packages_key: str | None  # armored; None: Debian's own
+    packages_ca: str | None  # PEM; trusted for packages_url alone; None: the host's trust store
     hardening: bool
     disabled_units: tuple[str, ...]
     blocked_modules: tuple[str, ...]
@@ -148,10 +149,12 @@ class SupplyPlan:
     source: SupplySource
     registry: str  # "registry.lab.test:5000": every image reference starts with it
     registry_inside: str  # "127.0.0.1:5001": where the seed itself reaches its registry, and images are put in
-    registry_tls: bool  # whether it is spoken to by HTTPS; the seed's is plain, inside the site
-    files_url: str  # "http://registry.lab.test:8080": binaries and archives, by <artifact>/<version>/<file>
+    registry_tls: bool  # whether it is spoken to by HTTPS; the seed's always is
+    files_url: str  # "https://registry.lab.test:8080": binaries and archives, by <artifact>/<version>/<file>
     files_root: str  # "/srv/groundup": the same on the seed
     seed: str | None  # the host that serves both; None: an existing registry is used
+    readers: tuple[str, ...]  # networks the seed serves; others are refused
+    ca: str | None  # PEM; signed an existing registry and file tree, and is trusted for these alone
     packages: dict[DebianRelease, str]  # where the seed's package repositories are below files_url: "packages-13/13"
     images: dict[str, str]  # logical image name of the lock -> full reference
     chosen: tuple[str, ...] = ()  # artifacts and groups of the lock that only sites of such a choice need

@@ -13,6 +13,7 @@ from typing import Any
 import jinja2
 import pytest
 import yaml
+from ansible_collections.groundup.cloud.plugins.module_utils._base import tls
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.module_utils._host import interfaces, kernel, packages, units
@@ -192,12 +193,9 @@ def test_a_certificate_without_its_key_takes_no_place(tmp_path: Path, monkeypatc
     with pytest.raises(GroundupError, match="are no pair"):
         edge_node.converge(Changes(check=False), wanted)
     assert not (tmp_path / "edge.pem").exists()
-    edge_node._is_a_pair(pair(tmp_path / "good.pem", certificate, store.get("pki/edge-key")))
-
-
-def pair(path: Path, certificate: str, key: str) -> Path:
-    path.write_text(certificate + key)
-    return path
+    good = tmp_path / "good.pem"
+    good.write_text(tls.with_key(certificate, store.get("pki/edge-key")))
+    tls.check_pair(good, user="edge")
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import http.server
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,11 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.module_utils._host import apt, packages, sources, units
+from ansible_collections.groundup.cloud.plugins.module_utils._seed import configuration
 from ansible_collections.groundup.cloud.plugins.modules import seed_node
+from ansible_collections.groundup.cloud.tests.unit import tls
+
+OWN, OTHER = tls.pair(), tls.pair()
 
 
 class Services:
@@ -23,8 +26,13 @@ class Services:
         self.serves: str | None = None
         self.deaf = False  # takes nothing up, as an nginx that cannot bind its port
         self.broken = False
+        self.refuses = ""  # what nginx says of any configuration
 
     def run(self, argv: list[str], **_: object) -> str:
+        if argv[0] == "unshare":
+            if self.refuses:
+                raise GroundupError(self.refuses, where="nginx", why="refused", remedy="none")
+            return ""
         if argv[1] == "show":
             return f"ActiveState={'active' if argv[-1] in self.active else 'inactive'}\nUnitFileState=enabled\n"
         self.calls.append(" ".join(word for word in argv[1:] if word != "--"))
@@ -33,90 +41,93 @@ class Services:
         self.active.update(argv[argv.index("--") + 1 :])
         if not self.deaf and not self.broken:
             text = (self.etc / "files.conf").read_text() if (self.etc / "files.conf").exists() else ""
-            self.serves = text.partition(f"{seed_node.HEADER} ")[2].partition(";")[0] or None
+            self.serves = text.partition(f"{configuration.HEADER} ")[2].partition(";")[0] or None
         return ""
 
 
 @pytest.fixture
 def services(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Services:
     found = Services(tmp_path)
-    for module in (seed_node, units):
+    for module in (seed_node, configuration, units):
         monkeypatch.setattr(module, "run", found.run)
     monkeypatch.setattr(units, "MARKS", tmp_path / "marks")
     monkeypatch.setattr(packages, "installed", lambda *_: None)
     monkeypatch.setattr(apt, "OURS", tmp_path / "apt/apt.conf")
     monkeypatch.setattr(sources, "APT", tmp_path / "etc-apt")
-    for name, path in (("REGISTRY", "config.yml"), ("WEB", "files.conf"), ("DISTRIBUTIONS_PAGE", "default")):
-        monkeypatch.setattr(seed_node, name, tmp_path / path)
+    places = {"REGISTRY": "config.yml", "PEM": "seed.pem", "WEB": "files.conf", "DISTRIBUTIONS_PAGE": "default"}
+    for name, path in places.items():
+        monkeypatch.setattr(configuration if name in {"PEM", "WEB"} else seed_node, name, tmp_path / path)
     for name in ("RELOAD", "RESTART"):
         monkeypatch.setattr(seed_node, name, 0.0)
     return found
 
 
+Ports = tuple[int, int]
+
+
 @pytest.fixture
-def port(services: Services) -> Iterator[int]:
-    """A port on which both services answer."""
+def ports(services: Services, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ports]:
+    """The ports at which the registry answers, in plain HTTP, and the web server, with TLS."""
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             self.send_response(200 if services.active else 503)
             if services.serves:
-                self.send_header(seed_node.HEADER, services.serves)
+                self.send_header(configuration.HEADER, services.serves)
             self.end_headers()
 
         def log_message(self, format: str, *args: object) -> None: ...
 
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
-    thread.start()
-    yield server.server_port
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    registry, web = (http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) for _ in range(2))
+    OWN.shown_by(web, tmp_path_factory.mktemp("web"))
+    with tls.serving(registry) as inside, tls.serving(web) as outside:
+        yield inside, outside
 
 
-def converge(port: int, root: Path, *, check: bool = False, **other: Any) -> Changes:
+def converge(ports: Ports, root: Path, *, check: bool = False, **other: Any) -> Changes:
     changes = Changes(check=check)
     wanted = {
-        "packages": [], "registry_inside": f"127.0.0.1:{port}", "registry_port": port, "files_port": port,
-        "files_root": str(root / "srv"), "repositories": [], "packages_seed": None, "packages_url": None,
+        "packages": [], "registry_inside": f"127.0.0.1:{ports[0]}", "registry_port": ports[1], "files_port": ports[1],
+        "files_root": str(root / "srv"), "readers": ["10.0.0.0/24"], "certificate": OWN.certificate,
+        "private_key": OWN.key, "ca_certificate": OWN.certificate, "repositories": [], "packages_seed": None,
+        "packages_url": None,
     }  # fmt: skip
     seed_node.converge(changes, {**wanted, **other})
     return changes
 
 
-def test_a_second_run_changes_nothing_and_restarts_nothing(services: Services, port: int, tmp_path: Path) -> None:
+def test_a_second_run_changes_nothing_and_restarts_nothing(services: Services, ports: Ports, tmp_path: Path) -> None:
     (tmp_path / "default").write_text("the distribution's page\n")
-    first = converge(port, tmp_path)
+    first = converge(ports, tmp_path)
     assert services.calls == ["start docker-registry.service", "start nginx.service"]
     assert not (tmp_path / "default").exists()
     assert (tmp_path / "srv").is_dir()
-    assert len(first.diffs) == 3
+    assert len(first.diffs) == 4
     services.calls.clear()
-    assert converge(port, tmp_path).done == []
-    assert converge(port, tmp_path, check=True).done == []
+    assert converge(ports, tmp_path).done == []
+    assert converge(ports, tmp_path, check=True).done == []
     assert services.calls == []
 
 
 def test_the_registry_is_written_to_at_the_loopback_and_read_through_the_web_server(
-    services: Services, port: int, tmp_path: Path
+    services: Services, ports: Ports, tmp_path: Path
 ) -> None:
-    converge(port, tmp_path)
-    assert f"addr: 127.0.0.1:{port}\n" in (tmp_path / "config.yml").read_text()
+    converge(ports, tmp_path)
+    assert f"addr: 127.0.0.1:{ports[0]}\n" in (tmp_path / "config.yml").read_text()
     web = (tmp_path / "files.conf").read_text()
-    assert f"proxy_pass http://127.0.0.1:{port};" in web
+    assert f"proxy_pass http://127.0.0.1:{ports[0]};" in web
     assert "limit_except GET { deny all; }" in web
     assert f"root {tmp_path}/srv;" in web
     assert services.serves is not None
     assert services.serves in (tmp_path / "config.yml").read_text()
 
 
-def test_a_dry_run_says_every_change_and_makes_none(services: Services, port: int, tmp_path: Path) -> None:
-    predicted = converge(port, tmp_path, check=True)
+def test_a_dry_run_says_every_change_and_makes_none(services: Services, ports: Ports, tmp_path: Path) -> None:
+    predicted = converge(ports, tmp_path, check=True)
     assert not list(tmp_path.iterdir())
     assert services.calls == []
-    assert predicted.done == converge(port, tmp_path).done
-    other = converge(port, tmp_path, check=True, files_root=str(tmp_path / "elsewhere"))
+    assert predicted.done == converge(ports, tmp_path).done
+    other = converge(ports, tmp_path, check=True, files_root=str(tmp_path / "elsewhere"))
     assert other.done[0] == f"make {tmp_path}/elsewhere"
     assert [diff["after_header"] for diff in other.diffs] == [
         str(tmp_path / "config.yml"),
@@ -125,37 +136,39 @@ def test_a_dry_run_says_every_change_and_makes_none(services: Services, port: in
 
 
 def test_a_change_restarts_the_registry_and_reloads_the_web_server(
-    services: Services, port: int, tmp_path: Path
+    services: Services, ports: Ports, tmp_path: Path
 ) -> None:
-    converge(port, tmp_path)
+    converge(ports, tmp_path)
     services.calls.clear()
-    converge(port, tmp_path, files_root=str(tmp_path / "elsewhere"))
+    converge(ports, tmp_path, files_root=str(tmp_path / "elsewhere"))
     assert services.calls == ["restart docker-registry.service", "reload nginx.service"]
 
 
 def test_services_that_do_not_serve_by_their_configuration_are_restarted(
-    services: Services, port: int, tmp_path: Path
+    services: Services, ports: Ports, tmp_path: Path
 ) -> None:
-    converge(port, tmp_path)
+    converge(ports, tmp_path)
     services.calls.clear()
     services.serves, services.deaf = "another", True
-    assert converge(port, tmp_path, check=True).done == [
+    assert converge(ports, tmp_path, check=True).done == [
         "restart docker-registry.service and nginx.service, which do not serve by their configuration"
     ]
     assert services.calls == []
-    converge(port, tmp_path)
+    converge(ports, tmp_path)
     assert services.calls == ["restart docker-registry.service nginx.service"]
-    assert converge(port, tmp_path).done == []
+    assert converge(ports, tmp_path).done == []
 
 
-def test_services_that_do_not_serve_after_a_restart_are_an_error(services: Services, port: int, tmp_path: Path) -> None:
+def test_services_that_do_not_serve_after_a_restart_are_an_error(
+    services: Services, ports: Ports, tmp_path: Path
+) -> None:
     services.broken = True
-    with pytest.raises(GroundupError, match=f"not served by its configuration: http://127.0.0.1:{port}/v2/"):
-        converge(port, tmp_path)
+    with pytest.raises(GroundupError, match=f"not served by its configuration: http://127.0.0.1:{ports[0]}/v2/"):
+        converge(ports, tmp_path)
 
 
 def test_nothing_is_installed_before_the_repositories_of_packages_are_there_whole(
-    services: Services, port: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    services: Services, ports: Ports, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "os-release").write_text('VERSION_ID="13"\nVERSION_CODENAME=trixie\n')
     monkeypatch.setattr(sources, "OS_RELEASE", tmp_path / "os-release")
@@ -177,18 +190,68 @@ def test_nothing_is_installed_before_the_repositories_of_packages_are_there_whol
             {"place": place, "mark": ".whole", "content": "1", "release": "dists/trixie/InRelease", "signed": "signed"}
         ],
     }
-    predicted = converge(port, tmp_path, check=True, **given).done
+    predicted = converge(ports, tmp_path, check=True, **given).done
     assert f"receive {root}/{place}" in predicted
-    assert [lacks(port, tmp_path, **given), installs, services.calls] == [[place], [], []]
+    assert [lacks(tmp_path, **given), installs, services.calls] == [[place], [], []]
     (root / place).mkdir(parents=True)
     (root / place / ".whole").write_text("1")
-    converge(port, tmp_path, **given)
+    converge(ports, tmp_path, **given)
     assert installs == ["nginx-light"]
-    assert converge(port, tmp_path, **given).done == []
+    assert converge(ports, tmp_path, **given).done == []
 
 
-def lacks(port: int, root: Path, **given: Any) -> list[str]:
+def lacks(root: Path, **given: Any) -> list[str]:
     """Return what the module says the host lacks."""
-    wanted = {"files_root": str(root / "srv"), "registry_inside": f"127.0.0.1:{port}", "registry_port": port}
-    found: list[str] = seed_node.converge(Changes(check=False), {**wanted, "files_port": port, **given})["lacking"]
+    found: list[str] = seed_node.converge(Changes(check=False), {"files_root": str(root / "srv"), **given})["lacking"]
     return found
+
+
+def test_the_web_server_speaks_tls_only_and_serves_nobody_but_the_site(
+    services: Services, ports: Ports, tmp_path: Path
+) -> None:
+    converge(ports, tmp_path, readers=["10.0.0.0/24", "10.7.0.0/16"])
+    web = (tmp_path / "files.conf").read_text()
+    servers = web.split("server {")[1:]
+    assert len(servers) == 2
+    for server in servers:
+        assert [line.split()[1:] for line in server.splitlines() if "listen" in line] == [[str(ports[1]), "ssl;"]]
+        assert "ssl_protocols TLSv1.2 TLSv1.3;" in server
+        rules = [line.strip() for line in server.splitlines() if line.startswith(("    allow", "    deny"))]
+        assert rules == ["allow 127.0.0.0/8;", "allow 10.0.0.0/24;", "allow 10.7.0.0/16;", "deny all;"]
+    assert "autoindex" not in web
+    assert services.active
+
+
+def test_the_key_is_for_root_alone_and_shown_nowhere(services: Services, ports: Ports, tmp_path: Path) -> None:
+    done = converge(ports, tmp_path)
+    assert services.active
+    assert (tmp_path / "seed.pem").read_text() == OWN.certificate + OWN.key
+    assert (tmp_path / "seed.pem").stat().st_mode & 0o777 == 0o600
+    assert OWN.key.splitlines()[1] not in str(done)
+
+
+@pytest.mark.usefixtures("services")
+def test_a_key_of_another_certificate_takes_no_place(ports: Ports, tmp_path: Path) -> None:
+    with pytest.raises(GroundupError, match="certificate and key of seed are no pair"):
+        converge(ports, tmp_path, private_key=OTHER.key)
+    assert not (tmp_path / "seed.pem").exists()
+
+
+def test_what_nginx_refuses_takes_no_place_and_its_words_are_told(
+    services: Services, ports: Ports, tmp_path: Path
+) -> None:
+    converge(ports, tmp_path)
+    before, services.refuses = (tmp_path / "files.conf").read_text(), "nginx: [emerg] invalid parameter"
+    services.calls.clear()
+    with pytest.raises(GroundupError, match=r"nginx: \[emerg\] invalid parameter"):
+        converge(ports, tmp_path, readers=["10.1.0.0/16"])
+    assert (tmp_path / "files.conf").read_text() == before
+    assert "reload nginx.service" not in services.calls
+
+
+def test_another_certificate_is_taken_up(services: Services, ports: Ports, tmp_path: Path) -> None:
+    converge(ports, tmp_path)
+    services.calls.clear()
+    done = converge(ports, tmp_path, check=True, certificate=OTHER.certificate, private_key=OTHER.key).done
+    assert f"write {tmp_path}/seed.pem" in done
+    assert "reload nginx.service" in done

@@ -304,6 +304,27 @@ def test_a_host_without_a_time_service_gets_one_though_no_server_is_written(
     assert wanted == ["chrony"], "the host's own keeps the time"
 
 
+def test_a_mirrors_ca_is_trusted_for_it_alone_and_goes_with_it(
+    changes: Changes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sources, "APT", tmp_path)
+    monkeypatch.setattr(sources, "attempt", lambda argv: subprocess.CompletedProcess(argv, 0, "lists\n", ""))
+    url = "https://Mirror.example.org:8443/debian"
+    sources.packages_from(changes, sources.Mirror(url=url, ca="PEM\n"))
+    trust, ca = tmp_path / "apt.conf.d/90groundup-ca", tmp_path / "groundup-ca.crt"
+    assert trust.read_text().splitlines()[-1] == f'Acquire::https::mirror.example.org::CAInfo "{ca}";'
+    assert ca.read_text() == "PEM\n"
+    assert ca.stat().st_mode & 0o777 == 0o644, "apt reads it as an account of its own"
+    again = Changes(check=False)
+    sources.packages_from(again, sources.Mirror(url=url, ca="PEM"))
+    assert again.done == []
+    for mirror in (sources.Mirror(url=url), None):
+        sources.packages_from(changes, sources.Mirror(url=url, ca="PEM"))
+        sources.packages_from(changes, mirror)
+        assert not trust.exists()
+        assert not ca.exists()
+
+
 def test_a_host_of_another_site_or_of_lost_secrets_is_refused_before_anything_changes(
     changes: Changes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

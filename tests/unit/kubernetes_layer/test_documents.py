@@ -87,12 +87,24 @@ def test_containerd_reads_what_a_node_needs() -> None:
 
 
 def test_a_registry_with_tls_is_spoken_to_by_https_alone() -> None:
-    hosts = tomllib.loads(documents.registry_hosts("images.test:443", tls=True))
+    hosts = tomllib.loads(documents.registry_hosts("images.test:443", tls=True, ca=None))
     assert (hosts["server"], list(hosts["host"])) == ("https://images.test:443", ["https://images.test:443"])
+    assert "ca" not in str(hosts).replace("capabilities", "")
 
 
-def test_the_registry_is_spoken_to_in_plain_http_and_nowhere_else_is() -> None:
-    hosts = tomllib.loads(documents.registry_hosts("registry.test:5000", tls=False))
+def test_the_registrys_ca_is_trusted_for_it_alone() -> None:
+    node = dataclasses.replace(make_node(), ca_certificate="PEM")
+    files = {file.path: file for file in wanted(node)}
+    place = "/etc/containerd/certs.d/registry.test:5000"
+    assert (files[f"{place}/ca.crt"].text, files[f"{place}/ca.crt"].restarts) == ("PEM\n", None)
+    hosts = tomllib.loads(files[f"{place}/hosts.toml"].text)
+    assert hosts["server"] == "https://registry.test:5000"
+    assert [hosts["ca"], hosts["host"]["https://registry.test:5000"]["ca"]] == [f"{place}/ca.crt"] * 2
+    assert files[f"{place}/hosts.toml"].restarts is None, "containerd reads it at each pull"
+
+
+def test_a_registry_of_the_sites_own_may_speak_plain_http() -> None:
+    hosts = tomllib.loads(documents.registry_hosts("registry.test:5000", tls=False, ca=None))
     assert hosts["server"] == "http://registry.test:5000"
     assert list(hosts["host"]) == ["http://registry.test:5000"]
     assert "/etc/containerd/certs.d/registry.test:5000/hosts.toml" in [file.path for file in wanted(make_node())]

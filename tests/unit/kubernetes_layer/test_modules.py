@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import errno
+import functools
 import hashlib
+import http.server
 import json
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -15,10 +17,12 @@ import pytest
 import yaml
 from ansible.module_utils.testing import patch_module_args
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
+from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import host as edge
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.downloads import fetch
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.downloads import fetch, install
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Download, Paths
 from ansible_collections.groundup.cloud.plugins.modules import kubeadm_access, kubeadm_node, kubeadm_stale_members
+from ansible_collections.groundup.cloud.tests.unit import tls
 
 from .conftest import CLUSTER
 
@@ -149,3 +153,22 @@ def test_a_disk_that_is_full_while_a_program_arrives_is_no_fault_of_the_file_ser
     with pytest.raises(OSError, match="No space left on device"):
         fetch(download, target, sha256=hashlib.sha256(b"program").hexdigest())
     assert list(target.parent.iterdir()) == []
+
+
+def test_the_file_server_is_believed_by_its_ca_alone(tmp_path: Path) -> None:
+    own, other = tls.pair(), tls.pair()
+    (tmp_path / "kubelet").write_bytes(b"program")
+    digest = hashlib.sha256(b"program").hexdigest()
+    (tmp_path / "kubelet.sha256").write_text(f"{digest}  kubelet\n")
+    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(tmp_path))
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    own.shown_by(server, tmp_path)
+    with tls.serving(server) as port:
+        url = f"https://127.0.0.1:{port}/kubelet"
+        download = Download(url=url, sha256=None, path="/bin/kubelet", archive=False)
+        paths = Paths(root=tmp_path / "host")
+        for ca in (other.certificate, None):
+            with pytest.raises(GroundupError, match=r"cannot fetch .*CERTIFICATE_VERIFY_FAILED"):
+                install(Changes(check=False), download, paths, ca=ca)
+        install(Changes(check=False), download, paths, ca=own.certificate)
+    assert (tmp_path / "host/bin/kubelet").read_bytes() == b"program"

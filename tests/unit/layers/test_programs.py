@@ -15,7 +15,7 @@ DOWNLOADED = {"crictl", "kubeadm", "kubectl", "kubelet"}  # from the seed's file
 # Debian's essential packages, and what a host must have before its first run: systemd, openssh-server, sudo, python3.
 EVERY_DEBIAN = {
     "apt-get": "apt", "dpkg": "dpkg", "dpkg-query": "dpkg", "sshd": "openssh-server", "systemctl": "systemd",
-    "timedatectl": "systemd", "useradd": "passwd", "visudo": "sudo",
+    "timedatectl": "systemd", "unshare": "util-linux", "useradd": "passwd", "visudo": "sudo",
 }  # fmt: skip
 INSTALLED = {
     "haproxy": "haproxy", "ip": "iproute2", "keepalived": "keepalived", "modprobe": "kmod", "openssl": "openssl",

@@ -225,8 +225,21 @@ def test_a_certificate_that_nobody_could_use_is_refused(spec: dict[str, Any], sa
 
 def test_a_site_has_the_certificate_of_its_edge_with_the_public_names_and_the_virtual_ip(store: Store) -> None:
     plan = make_plan(load_site(LAB))
-    (edge,) = users(plan)
+    edge = next(spec for spec in users(plan) if spec.user == "edge")
     assert (edge.key_name, edge.usage) == ("pki/edge-key", "server")
     assert set(edge.names) == {"identity.lab.test", plan.edge.address}
     _, leaf = issue(store, edge)
     assert store.get(edge.key_name) not in repr(leaf) + repr(edge) + leaf.pem
+
+
+def test_the_seed_has_a_certificate_with_every_name_and_address_hosts_reach_it_by() -> None:
+    site = load_site(LAB)
+    (seed,) = (spec for spec in users(make_plan(site)) if spec.user == "seed")
+    assert set(seed.names) == {"registry.lab.test", "seed-1.lab.test", "10.90.0.8", "127.0.0.1"}
+    assert seed.usage == "server"
+
+
+def test_a_site_with_a_registry_of_its_own_makes_no_certificate_for_it() -> None:
+    plan = make_plan(load_site(LAB))
+    plan = replace(plan, supply=replace(plan.supply, seed=None))
+    assert [spec.user for spec in users(plan)] == ["edge"]

@@ -11,6 +11,7 @@ import ansible_collections.groundup.cloud.plugins.plugin_utils.plan as package
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
 
+CERTIFICATE = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
 DIGEST = "@sha256:" + "0" * 64
 
 # name, severity, example, changes, a key the finding points at
@@ -383,11 +384,20 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
     ),
     ("several-seeds", "error", "lab", {"machines/seed/count": 2}, "machines.seed"),
     ("files-url-not-the-seeds", "error", "lab", {"supply/files_url": "https://f.example.org"}, "supply.files_url"),
-    ("files-url-not-the-seeds", "error", "lab", {"supply/files_url": "http://f.example.org"}, "supply.files_url"),
-    ("seed-port-taken", "error", "lab", {"supply/files_url": "http://registry.lab.test:5000"}, "supply.files_url"),
-    ("seed-port-taken", "error", "lab", {"supply/files_url": "http://registry.lab.test:5001"}, "supply.files_url"),
-    ("seed-port-taken", "error", "lab", {"supply/files_url": "http://registry.lab.test:22"}, "supply.files_url"),
-    ("seed-port-taken", "error", "edge", {"supply/files_url": "http://registry.x.test:6443"}, "supply.files_url"),
+    ("files-url-not-the-seeds", "error", "lab", {"supply/files_url": "http://f.example.org:8080"}, "supply.files_url"),
+    ("ca-without-registry", "error", "lab", {"supply/ca": CERTIFICATE}, "supply.ca"),
+    ("packages-ca-unused", "error", "lab", {"hosts/packages_ca": CERTIFICATE}, "hosts.packages_ca"),
+    (
+        "packages-ca-unused",
+        "error",
+        "lab",
+        {"hosts/packages_ca": CERTIFICATE, "hosts/packages_url": "http://mirror.example.org/debian"},
+        "hosts.packages_url",
+    ),
+    ("seed-port-taken", "error", "lab", {"supply/files_url": "https://registry.lab.test:5000"}, "supply.files_url"),
+    ("seed-port-taken", "error", "lab", {"supply/files_url": "https://registry.lab.test:5001"}, "supply.files_url"),
+    ("seed-port-taken", "error", "lab", {"supply/files_url": "https://registry.lab.test:22"}, "supply.files_url"),
+    ("seed-port-taken", "error", "edge", {"supply/files_url": "https://registry.x.test:6443"}, "supply.files_url"),
     # what comes from outside
     ("needs-way-out", "warning", "lab", {"supply/source": "upstream"}, "supply.source"),
     # what preflight asks of machines

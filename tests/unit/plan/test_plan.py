@@ -52,6 +52,13 @@ def test_images_come_from_the_registry_under_kubeadms_names(plan_of: Callable[..
     assert images["openstack"] == "registry.lab.test:5000/groundup/openstack:2026.1"
 
 
+def test_the_seed_serves_with_tls_and_only_networks_of_the_site(plan_of: Callable[..., Plan]) -> None:
+    other = {"cluster": {"cidr": "10.91.0.0/24"}, "storage": {"cidr": "10.92.0.0/24"}}
+    supply = plan_of("lab", {f"networks/{name}": network for name, network in other.items()}).supply
+    assert supply.readers == ("10.90.0.0/24", "10.91.0.0/24")
+    assert (supply.registry_tls, supply.files_url) == (True, "https://registry.lab.test:8080")
+
+
 def test_a_registry_of_the_sites_own_needs_no_seed(plan_of: Callable[..., Plan], gone: object) -> None:
     plan = plan_of(
         "lab",
@@ -114,9 +121,9 @@ def test_a_machine_that_is_there_already_is_known_by_the_key_the_site_file_gives
     assert plan_of("lab").hosts["worker-1"].host_key is None
 
 
-def test_a_registry_of_the_sites_own_speaks_tls_and_the_seeds_does_not(plan_of: Callable[..., Plan]) -> None:
+def test_a_registry_of_the_sites_own_may_speak_plain_http_and_the_seeds_does_not(plan_of: Callable[..., Plan]) -> None:
     own = {"supply/registry": "images.example.org:443", "supply/files_url": "https://f.example.org"}
-    assert plan_of("lab").supply.registry_tls is False
+    assert plan_of("lab", {"supply/registry_tls": False}).supply.registry_tls is True
     assert plan_of("lab", own).supply.registry_tls is True
     assert plan_of("lab", {**own, "supply/registry_tls": False}).supply.registry_tls is False
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import re
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+from ansible_collections.groundup.cloud.tests.unit import tls
 
 MANIFEST = "application/vnd.oci.image.manifest.v1+json"
 INDEX = "application/vnd.oci.image.index.v1+json"
@@ -100,17 +102,18 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def running(*, showing: Registry | None = None) -> Iterator[Registry]:
-    """Give a registry that serves until the end of the block: its own, or what ``showing`` has, to be read only."""
+def running(
+    *, showing: Registry | None = None, pair: tls.Pair | None = None, directory: Path = Path()
+) -> Iterator[Registry]:
+    """Give a registry that serves until the end of the block: its own, or what ``showing`` has, to be read only.
+
+    It shows the certificate of ``pair``, which is written to ``directory``; without one it speaks plain HTTP.
+    """
     registry = Registry()
     if showing is not None:
         registry.read_only = True
         registry.blobs, registry.manifests, registry.kinds = showing.blobs, showing.manifests, showing.kinds
-    thread = threading.Thread(target=registry.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
-    thread.start()
-    try:
+    if pair:
+        pair.shown_by(registry, directory)
+    with tls.serving(registry):
         yield registry
-    finally:
-        registry.shutdown()
-        thread.join()
-        registry.server_close()

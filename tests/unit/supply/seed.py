@@ -8,8 +8,7 @@ import http.server
 import os
 import shutil
 import subprocess
-import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -18,6 +17,8 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.action import supply_publish
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock.model import Lock
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish.images import Way
+from ansible_collections.groundup.cloud.tests.unit import tls
 
 from .registry import Registry, running
 
@@ -29,27 +30,30 @@ class Seed:
         root: what the host serves.
         account: the home of the account that logs in.
         sent: artifacts whose archives reached the host.
-        ways: how often somebody went in to write to the registry.
+        pair: the certificate both show, and its key.
         questions: how often the host was asked to compare its files.
     """
 
     def __init__(
-        self, home: Path, registry: Registry, inside: Registry, url: str, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        self.root, self.registry, self.inside, self.url = home / "srv", registry, inside, url
+        self, home: Path, *, registry: Registry, inside: Registry, port: int, pair: tls.Pair,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:  # fmt: skip
+        self.root, self.registry, self.inside, self.port = home / "srv", registry, inside, port
+        self.pair = pair
         self.account, self._patch = home / "ops", monkeypatch
         monkeypatch.setattr(supply_publish.ActionModule, "_transfer_file", self.transfer)
-        monkeypatch.setattr(supply_publish.ActionModule, "_inside", self._way)
+        monkeypatch.setattr(supply_publish.ActionModule, "_way", self._way)
         monkeypatch.setattr(supply_publish.ActionModule, "_execute_module", self.execute)
         monkeypatch.setattr(supply_publish.ActionModule, "_low_level_execute_command", self.command)
         self.sent: list[str] = []
-        self.ways = self.questions = 0
+        self.questions = 0
 
     @contextlib.contextmanager
-    def _way(self, target: str) -> Iterator[str]:
-        assert target == "127.0.0.1:5001"
-        self.ways += 1
-        yield self.inside.address
+    def _way(self, arguments: Mapping[str, Any]) -> Iterator[Way]:
+        """Lead to both, whatever their names."""
+        files = f"127.0.0.1:{self.port}"
+        ca = arguments["ca_certificate"]
+        yield Way(writes=self.inside.address, reads=self.registry.address, files=files, ca=ca)
 
     def transfer(self, local: str, remote: str) -> None:
         """Copy, as Ansible's connection does."""
@@ -83,28 +87,30 @@ class Seed:
         action._connection = SimpleNamespace(_shell=shell)
         names = {kind: [n for n, e in lock.artifacts.items() if e.kind == kind] for kind in ("image", "files")}
         arguments = {
-            "site": "unit", "source": "build", "registry": self.registry.address, "files_url": self.url,
-            "registry_inside": "127.0.0.1:5001", "files_root": str(self.root), "images": names["image"],
-            "files": names["files"], "packages": [], "verify": verify,
+            "site": "unit", "source": "build", "registry": self.registry.address,
+            "files_url": "https://registry.unit.test:8080",
+            "registry_inside": "127.0.0.1:5001", "ca_certificate": self.pair.certificate,
+            "files_root": str(self.root), "images": names["image"], "files": names["files"], "packages": [],
+            "verify": verify,
         }  # fmt: skip
         result: dict[str, Any] = action._publish(arguments, {})
         return result
 
 
 @contextlib.contextmanager
-def serving(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Seed]:
-    """Give a seed in the directory ``home`` that serves nothing yet."""
+def serving(home: Path, monkeypatch: pytest.MonkeyPatch, *, days: float = 365) -> Iterator[Seed]:
+    """Give a seed in the directory ``home`` that serves nothing yet; its certificate ends in ``days`` days."""
     for name in ("srv", "ops"):
         (home / name).mkdir(parents=True)
     handler = functools.partial(_Quiet, directory=str(home / "srv"))
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
-    thread.start()
-    with running() as inside, running(showing=inside) as registry:
-        yield Seed(home, registry, inside, f"http://127.0.0.1:{server.server_port}", monkeypatch)
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    (own := tls.pair(days=days)).shown_by(server, home)
+    with (
+        tls.serving(server) as port,
+        running() as inside,
+        running(showing=inside, pair=own, directory=home) as registry,
+    ):
+        yield Seed(home, registry=registry, inside=inside, port=port, pair=own, monkeypatch=monkeypatch)
 
 
 class _Quiet(http.server.SimpleHTTPRequestHandler):

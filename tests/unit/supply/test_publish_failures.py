@@ -18,8 +18,9 @@ from ansible_collections.groundup.cloud.plugins.action import supply_publish
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.served import LAID_OUT
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock.model import Lock
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish import digests, tunnel
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish import digests
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish.images import registry_digest
+from ansible_collections.groundup.cloud.tests.unit import tls
 
 from .conftest import FakeBuilder
 from .seed import Seed
@@ -181,8 +182,8 @@ def test_a_registry_that_refuses_an_image_records_nothing(lock: Lock, seed: Seed
 
 def test_a_registry_that_does_not_answer_is_named_with_where_to_look() -> None:
     with pytest.raises(GroundupError, match="no registry answers") as caught:
-        supply_publish._wait_for("http://127.0.0.1:1/v2/", seconds=0)
-    assert caught.value.where == "http://127.0.0.1:1/v2/"
+        supply_publish._wait_for("https://127.0.0.1:1/v2/", ca=tls.pair().certificate, seconds=0)
+    assert caught.value.where == "https://127.0.0.1:1/v2/"
     assert "docker-registry" in caught.value.remedy
 
 
@@ -225,8 +226,7 @@ def other() -> Iterator[str]:
 
 def test_what_is_no_web_server_is_told_as_one_that_does_not_answer(other: str) -> None:
     with pytest.raises(GroundupError, match="no registry answers within"):
-        supply_publish._wait_for(f"http://{other}/v2/", seconds=0.1)
+        supply_publish._wait_for(f"https://{other}/v2/", ca=tls.pair().certificate, seconds=0.1)
     image = SimpleNamespace(image="groundup/memcached:1.6")
     with pytest.raises(GroundupError, match="does not answer as one"):
-        registry_digest(other, image, tls_verify=False)  # type: ignore[arg-type]  # all it reads of an artifact
-    assert not tunnel._answers(f"http://{other}/v2/")
+        registry_digest(f"http://{other}", image)  # type: ignore[arg-type]  # all it reads of an artifact

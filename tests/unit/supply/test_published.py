@@ -15,9 +15,10 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import Groun
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock.model import Lock
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish import digests, images
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish.digests import PublishedDigests
+from ansible_collections.groundup.cloud.tests.unit import tls
 
 from .conftest import FakeBuilder
-from .seed import Seed
+from .seed import Seed, serving
 from .test_oci import PROGRAM_IMAGE
 
 pytestmark = pytest.mark.root  # skopeo reads an archive as its owner, root
@@ -83,20 +84,37 @@ def test_an_artifact_made_again_under_its_version_is_told_by_its_new_digest(
     assert seed.sent == ["program"]
 
 
-def test_images_are_put_in_inside_only_and_when_all_is_there_nobody_goes_there(
-    fake: FakeBuilder, make_lock: MakeLock, seed: Seed
-) -> None:
+def test_images_are_put_in_inside_only_and_once(fake: FakeBuilder, make_lock: MakeLock, seed: Seed) -> None:
     del fake
     lock = make_lock(program={}, image=PROGRAM_IMAGE)
     first = seed.publish(lock)
     assert first["images"] == [f"{seed.registry.address}/test/program:1"]
     assert seed.inside.pushes() == 1
     assert {method for method, _ in seed.registry.requests} <= {"GET", "HEAD"}
-    assert seed.ways == 1
     seed.publish(lock)
     seed.publish(lock, check=True)
     seed.publish(lock, verify=True)
-    assert seed.ways == 1
+    assert seed.inside.pushes() == 1
+
+
+def test_a_seed_is_believed_by_the_sites_ca_alone(fake: FakeBuilder, make_lock: MakeLock, seed: Seed) -> None:
+    del fake
+    lock = make_lock(program={}, image=PROGRAM_IMAGE)
+    seed.publish(lock)
+    seed.pair = tls.pair()
+    assert seed.publish(lock, check=True)["msg"] == "nothing is served yet"
+
+
+@pytest.mark.usefixtures("fake")
+@pytest.mark.parametrize(("days", "warned"), [(29.6, ["the seed's certificate ends in 30 days"]), (31, [])])
+def test_verify_warns_of_a_certificate_that_no_run_renewed(
+    days: float, warned: list[str], make_lock: MakeLock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock = make_lock(program={})
+    with serving(tmp_path / "seed", monkeypatch, days=days) as old:
+        old.publish(lock)
+        said = old.publish(lock, verify=True).get("warnings", [])
+    assert [line.partition(":")[0] for line in said] == warned
 
 
 def test_every_file_is_compared_with_the_record_by_the_host_itself(

@@ -15,25 +15,28 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish.tunn
 
 from .registry import Registry, running
 
-# Forwards what -L says, one connection after the other, and writes down its process.
+# Forwards what each -L says, and writes down its process.
 FORWARDS = f"""#!{sys.executable}
 import os, socket, sys, threading
 open(os.path.join(os.path.dirname(sys.argv[0]), "pid"), "w").write(str(os.getpid()))
-here, port, there, target = sys.argv[sys.argv.index("-L") + 1].split(":")
 def copy(source, sink):
     while data := source.recv(65536):
         sink.sendall(data)
     sink.shutdown(socket.SHUT_WR)
-listener = socket.create_server((here, int(port)))
-while True:
-    near, _ = listener.accept()
-    try:
-        far = socket.create_connection((there, int(target)))
-    except OSError:
-        near.close()
-        continue
-    for pair in ((near, far), (far, near)):
-        threading.Thread(target=copy, args=pair, daemon=True).start()
+def forward(here, port, there, target):
+    listener = socket.create_server((here, int(port)))
+    while True:
+        near, _ = listener.accept()
+        try:
+            far = socket.create_connection((there, int(target)))
+        except OSError:
+            near.close()
+            continue
+        for pair in ((near, far), (far, near)):
+            threading.Thread(target=copy, args=pair, daemon=True).start()
+for flag, words in zip(sys.argv, sys.argv[1:]):
+    if flag == "-L":
+        threading.Thread(target=forward, args=words.split(":")).start()
 """
 REFUSES = "#!/bin/sh\necho 'seed-1: Permission denied (publickey).' >&2\nexit 255\n"
 
@@ -51,12 +54,14 @@ def program(path: Path, text: str) -> str:
     return str(path)
 
 
-def test_the_way_is_open_inside_the_block_only(tmp_path: Path, registry: Registry) -> None:
+def test_the_ways_are_open_inside_the_block_only(tmp_path: Path, registry: Registry) -> None:
     ssh = program(tmp_path / "ssh", FORWARDS)
-    with tunnel([ssh, "seed-1"], registry.address) as address:
-        assert address != registry.address
-        with urllib.request.urlopen(f"http://{address}/v2/") as answer:
-            assert answer.status == 200
+    with running() as other, tunnel([ssh, "seed-1"], registry.address, other.address) as addresses:
+        assert not {*addresses} & {registry.address, other.address}
+        for address in addresses:
+            with urllib.request.urlopen(f"http://{address}/v2/") as answer:
+                assert answer.status == 200
+        assert [server.requests for server in (registry, other)] == [[("GET", "/v2/")]] * 2
         process = Path("/proc") / (tmp_path / "pid").read_text()
         assert process.exists()
     assert not process.exists()
@@ -65,17 +70,17 @@ def test_the_way_is_open_inside_the_block_only(tmp_path: Path, registry: Registr
 def test_what_ssh_says_is_told(tmp_path: Path) -> None:
     ssh = program(tmp_path / "ssh", REFUSES)
     with (
-        pytest.raises(GroundupError, match=r"127.0.0.1:5001 of seed-1: seed-1: Permission denied") as caught,
+        pytest.raises(GroundupError, match=r"no tunnel to seed-1: seed-1: Permission denied") as caught,
         tunnel([ssh, "seed-1"], "127.0.0.1:5001"),
     ):
         raise AssertionError("there is no way")
-    assert "docker-registry" in caught.value.remedy
+    assert "TCP forwarding" in caught.value.remedy
 
 
-def test_a_registry_that_is_down_behind_it_is_named_and_no_process_stays(
+def test_an_ssh_that_forwards_nothing_is_named_and_no_process_stays(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ssh = program(tmp_path / "ssh", FORWARDS)
+    ssh = program(tmp_path / "ssh", "#!/bin/sh\nexec sleep 60\n")
     started: list[subprocess.Popen[bytes]] = []
     begin = subprocess.Popen
 
@@ -84,7 +89,7 @@ def test_a_registry_that_is_down_behind_it_is_named_and_no_process_stays(
         return started[-1]
 
     monkeypatch.setattr(subprocess, "Popen", remembered)
-    with pytest.raises(GroundupError, match="nothing listens there"), tunnel([ssh, "s"], "127.0.0.1:1", seconds=3):
+    with pytest.raises(GroundupError, match="ssh forwards nothing"), tunnel([ssh, "s"], "127.0.0.1:1", seconds=0.3):
         raise AssertionError("there is no way")
     assert [process.returncode is not None for process in started] == [True]
 

@@ -25,6 +25,12 @@ def check(context: PlanContext) -> Iterator[Finding]:
             why="the mirror would have no effect",
             remedy="write hosts.packages: mirror, or leave hosts.packages_url out",
         )
+    if written.packages_ca and not (written.packages_url or "").startswith("https://"):
+        yield error("packages-ca-unused", "hosts.packages_ca", "hosts.packages_url")(
+            what=f"a CA of a mirror is written, and no mirror with TLS: {written.packages_url}",
+            why="the CA would have no effect: what hosts fetch would not be protected by it",
+            remedy="write hosts.packages_url with https://, or leave hosts.packages_ca out",
+        )
     if source == "seed" and not context.plan.supply.seed:
         yield error("packages-without-seed", "hosts.packages", "supply.registry")(
             what="hosts are to take packages from the seed, and the site has none",

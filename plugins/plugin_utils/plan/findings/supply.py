@@ -11,7 +11,7 @@ from ..layout.context import PlanContext
 from ..platform.parts import FILES_PORT
 from ..types import Finding
 
-_SEEDS = re.compile(r"http://[^/:]+:[0-9]{1,5}")  # what a seed can listen on
+_SEEDS = re.compile(r"https://[^/:]+:[0-9]{1,5}")  # what a seed can listen on
 
 
 def check(context: PlanContext) -> Iterator[Finding]:
@@ -24,6 +24,12 @@ def check(context: PlanContext) -> Iterator[Finding]:
             what=f"images come from {written.registry}, and nothing says where files come from",
             why=f"nobody would serve {context.plan.supply.files_url}: no host gets kubeadm or the kubelet",
             remedy="write supply.files_url, by <artifact>/<version>/<file>; or leave supply.registry out",
+        )
+    if written.ca and not written.registry:
+        yield error("ca-without-registry", "supply.ca", "supply.registry")(
+            what="a CA of a registry is written, and no registry",
+            why="the seed's certificate is the site CA's: every host would look for another",
+            remedy="leave supply.ca out, or write supply.registry and supply.files_url",
         )
     if written.source == "registry" and not written.registry:
         yield error("registry-missing", "supply.registry", "supply.source")(
@@ -55,12 +61,12 @@ def check(context: PlanContext) -> Iterator[Finding]:
 
 def _ports(context: PlanContext, files_url: str) -> Iterator[Finding]:
     """Yield what keeps the seed's web server from serving files as written."""
-    remedy = f"leave it out, or write one such as http://registry.{context.site.domain}:{FILES_PORT}"
+    remedy = f"leave it out, or write one such as https://registry.{context.site.domain}:{FILES_PORT}"
     supply = context.plan.supply
     if not _SEEDS.fullmatch(files_url):
         yield error("files-url-not-the-seeds", "supply.files_url")(
             what=f"the seed is to serve files as {files_url}",
-            why="it speaks plain HTTP on a port the URL must name",
+            why="it speaks HTTPS on a port the URL must name",
             remedy=remedy,
         )
     elif int(_port(files_url)) in (int(_port(supply.registry)), int(_port(supply.registry_inside))):

@@ -57,6 +57,13 @@ Armored = Annotated[
         pattern=r"^-----BEGIN PGP PUBLIC KEY BLOCK-----\n[\n -~]+\n-----END PGP PUBLIC KEY BLOCK-----\n?$",
     ),
 ]
+Certificate = Annotated[
+    str,
+    Field(
+        max_length=65536,
+        pattern=r"^(-----BEGIN CERTIFICATE-----\n([A-Za-z0-9+/=]+\n)+-----END CERTIFICATE-----\n?)+$",
+    ),
+]
 
 
 class Access(Model):
@@ -111,6 +118,11 @@ class Hosts(Model):
     packages_key: Armored | None = Field(
         None, description="OpenPGP public key packages_url is signed with, armored. Default: Debian's own keys."
     )
+    packages_ca: Certificate | None = Field(
+        None,
+        description="Certificate (PEM) of the CA that packages_url's server has its own from, trusted for it alone. "
+        "Default: the host's trust store.",
+    )
     hardening: bool = Field(True, description="Whether hosts get the rules of the host guide, section Hardening.")
     disabled_units: list[Text] | None = Field(
         None, description="systemd units no host runs. Default, with hardening: those of the host guide."
@@ -144,12 +156,17 @@ class Supply(Model):
     )
     registry_tls: bool = Field(
         True,
-        description="Whether `registry` speaks TLS, with a certificate the hosts trust. The seed's does not.",
+        description="Whether `registry` speaks TLS, with a certificate of `ca` or one the hosts trust.",
     )
     files_url: Url | None = Field(
         None,
         description="URL of the file tree, by <artifact>/<version>/<file>. "
-        "Default: http://registry.<domain>:8080 on the seed; needed beside `registry`.",
+        "Default: https://registry.<domain>:8080 on the seed; needed beside `registry`.",
+    )
+    ca: Certificate | None = Field(
+        None,
+        description="Certificate (PEM) of the CA that the servers of `registry` and files_url have theirs from, "
+        "trusted for these alone. Default: the host's trust store.",
     )
     images: dict[str, Reference] = Field(
         default_factory=dict, description="References of single images, in place of the matrix'."

@@ -46,6 +46,7 @@ def host_settings(layout: Layout, edge_plan: EdgePlan, supply_plan: SupplyPlan) 
         packages_suites=tuple(written.packages_suites),
         packages_components=tuple(written.packages_components),
         packages_key=written.packages_key,
+        packages_ca=written.packages_ca,
         hardening=written.hardening,
         disabled_units=tuple(units if written.disabled_units is None else written.disabled_units),
         blocked_modules=tuple(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ipaddress import IPv4Network
 
 from ...layers.ports import PORTS
+from ...layers.purposes import PURPOSES
 from ...layers.storage import BACKENDS
 from ...services import RECORDS, needs, of_kind
 from ..layout.addresses import nth_of
@@ -52,10 +53,12 @@ def supply(layout: Layout) -> SupplyPlan:
         source=site.supply.source,
         registry=registry,
         registry_inside=REGISTRY_INSIDE,
-        registry_tls=bool(site.supply.registry) and site.supply.registry_tls,
-        files_url=site.supply.files_url or f"http://registry.{site.domain}:{FILES_PORT}",
+        registry_tls=site.supply.registry_tls or not site.supply.registry,
+        files_url=site.supply.files_url or f"https://registry.{site.domain}:{FILES_PORT}",
         files_root=FILES_ROOT,
         seed=seed,
+        readers=tuple(network.cidr for network in layout.networks.values() if PURPOSES[network.purpose].reads),
+        ca=site.supply.ca,
         packages={release: f"packages-{release}/{release}" for release in releases},
         images={**found, **site.supply.images},
         chosen=(*((chosen,) if chosen else ()), *(f"packages-{release}" for release in releases)),

@@ -78,7 +78,7 @@ def image(symptom: Symptom) -> Diagnosis | None:
         return Diagnosis(
             rule="registry-down", layer="image", object=f"registry {registry}",
             what=f"{registry} does not serve {symptom.image}: {down}",
-            next=f"curl --fail http://{registry}/v2/ (from the node {symptom.node})", patience=90.0,
+            next=f"curl --fail https://{registry}/v2/ (from the node {symptom.node})", patience=90.0,
         )  # fmt: skip
     return Diagnosis(
         rule="image-missing", layer="image", object=f"image {symptom.image}",

@@ -4,16 +4,25 @@ from __future__ import annotations
 
 import functools
 import http.client
+import socket
+import ssl
 import urllib.error
 import urllib.request
 from email.message import Message
 
+from ....module_utils._base.tls import client_context
 
-def ask(url: str, *, method: str = "GET", accept: str = "*/*", timeout: float = 60) -> tuple[int, Message, bytes]:
-    """Return status, headers and content of the answer. Raises OSError when there is none, or half of one."""
+
+def ask(
+    url: str, *, method: str = "GET", accept: str = "*/*", timeout: float = 60, ca: str | None = None
+) -> tuple[int, Message, bytes]:
+    """Return status, headers and content of the answer. Raises OSError when there is none, or half of one.
+
+    ``ca`` (PEM) is what the seed's certificate is signed with; None: one that this machine trusts.
+    """
     request = urllib.request.Request(url, headers={"Accept": accept}, method=method)  # noqa: S310 - callers build it
     try:
-        with _direct().open(request, timeout=timeout) as answer:
+        with _direct(ca).open(request, timeout=timeout) as answer:
             return answer.status, answer.headers, answer.read()
     except urllib.error.HTTPError as error:
         return error.code, error.headers, b""
@@ -21,6 +30,17 @@ def ask(url: str, *, method: str = "GET", accept: str = "*/*", timeout: float = 
         raise ConnectionError(repr(error)) from error
 
 
+def end_of_certificate(address: str, *, ca: str) -> float:
+    """Return when the certificate that ``address:port`` shows ends, in seconds of the epoch. Raises OSError."""
+    host, _, port = address.partition(":")
+    with (
+        socket.create_connection((host, int(port)), timeout=20) as raw,
+        client_context(ca=ca).wrap_socket(raw, server_hostname=host) as connection,
+    ):
+        return ssl.cert_time_to_seconds(str((connection.getpeercert() or {})["notAfter"]))
+
+
 @functools.cache  # it reads the machine's certificates, which takes longer than a request
-def _direct() -> urllib.request.OpenerDirector:
-    return urllib.request.build_opener(urllib.request.ProxyHandler({}))
+def _direct(ca: str | None) -> urllib.request.OpenerDirector:
+    context = client_context(ca=ca) if ca else ssl.create_default_context()
+    return urllib.request.build_opener(urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=context))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 from ....module_utils._base.run import run
@@ -16,6 +15,16 @@ from .http import ask
 
 _ACCEPT = "application/vnd.oci.image.manifest.v1+json"
 PUSH_TIMEOUT = 1800.0  # seconds for one image, of some hundred megabytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Way:
+    """How the controller reaches a seed: through ssh, so that it need not be among those the seed serves."""
+
+    writes: str  # address:port of the registry itself, in plain HTTP
+    reads: str  # address:port of the registry as the site reads it, with TLS
+    files: str  # address:port of the file tree, with TLS
+    ca: str  # PEM; signed the certificate of both
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,49 +44,48 @@ def push(
     tls_verify: bool = False,
     progress: Progress = no_progress,
     dry_run: bool = False,
-    inside: AbstractContextManager[str] | None = None,
+    way: Way | None = None,
 ) -> list[PushedImage]:
     """Put images into a registry, each only when it lacks that digest.
 
     Args:
-        registry: ``address:port``; an address, because the controller need not resolve the site's names.
+        registry: ``address:port``.
         images: artifacts of kind ``image``.
         tls_verify: False for a registry that speaks plain HTTP.
         progress: called with a line per image, and while one takes long.
         dry_run: only say what would be pushed.
-        inside: gives the address that takes images, in plain HTTP, where ``registry`` itself takes none. Entered only
-            when something is to be pushed.
+        way: how to reach a registry that the controller need not reach by its name, and that takes no images itself.
 
     Raises GroundupError when the registry does not answer or refuses an image.
     """
 
+    url, ca = (f"https://{way.reads}", way.ca) if way else (f"{'https' if tls_verify else 'http'}://{registry}", None)
+
     def look(image: Artifact) -> PushedImage:
         reference, wanted = f"{registry}/{image.image}", manifest_digest(image.path)
-        there = registry_digest(registry, image, tls_verify=tls_verify) == wanted
+        there = registry_digest(url, image, ca=ca) == wanted
         return PushedImage(name=image.name, reference=reference, digest=wanted, changed=not there)
 
-    def send(address: str, number: int, image: Artifact) -> None:
+    def send(number: int, image: Artifact) -> None:
         what = f"[publish {number}/{len(images)}] {registry}/{image.image}"
         progress(what)
         if not dry_run:
             with reminder(progress, f"{what}, {image.path.stat().st_size / 2**20:.0f} MiB"):
-                _push(image, f"{address}/{image.image}", tls_verify=tls_verify and inside is None)
+                _push(image, f"{way.writes if way else registry}/{image.image}", tls_verify=tls_verify and not way)
 
     with ThreadPoolExecutor(2) as pool:
         found = list(pool.map(look, images))
         lacking = [(number, image) for number, image in enumerate(images, 1) if found[number - 1].changed]
-        if lacking:
-            with nullcontext(registry) if inside is None or dry_run else inside as address:
-                list(pool.map(lambda one: send(address, *one), lacking))
+        list(pool.map(lambda one: send(*one), lacking))
     return found
 
 
-def registry_digest(registry: str, image: Artifact, *, tls_verify: bool) -> str | None:
-    """Return the digest a registry holds under the image's tag, None when it has no such tag."""
+def registry_digest(registry: str, image: Artifact, *, ca: str | None = None) -> str | None:
+    """Return the digest that the registry at a URL holds under the image's tag, None when it has no such tag."""
     repository, _, tag = str(image.image).rpartition(":")
-    url = f"{'https' if tls_verify else 'http'}://{registry}/v2/{repository}/manifests/{tag}"
+    url = f"{registry}/v2/{repository}/manifests/{tag}"
     try:
-        status, headers, _ = ask(url, method="HEAD", accept=_ACCEPT, timeout=20)
+        status, headers, _ = ask(url, method="HEAD", accept=_ACCEPT, timeout=20, ca=ca)
     except OSError as error:
         raise _no_registry(registry, str(error)) from error
     if status not in (200, 404):

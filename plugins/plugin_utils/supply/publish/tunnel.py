@@ -1,4 +1,4 @@
-"""An ssh tunnel to a seed's registry, which takes images at the seed's loopback only."""
+"""An ssh tunnel to a seed: its registry takes images at its loopback only, and it serves nobody but the site."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
 from ...errors import GroundupError
-from .http import ask
 
 # Before all that was asked for: of several values ssh takes the first. A connection kept for others would outlive us.
 _OURS = (
@@ -44,41 +43,43 @@ def ssh_command(option: Callable[[str], Any], *, transport: str) -> list[str]:
 
 
 @contextmanager
-def tunnel(ssh: Sequence[str], target: str, *, seconds: float = 60) -> Iterator[str]:
-    """Yield an ``address:port`` here that leads to ``target`` of the host that the command ``ssh`` reaches.
+def tunnel(ssh: Sequence[str], *targets: str, seconds: float = 60) -> Iterator[tuple[str, ...]]:
+    """Yield for each of ``targets`` an ``address:port`` here that leads to it, on the host that ``ssh`` reaches.
 
-    Raises GroundupError when it does not reach it, or when no registry answers there within ``seconds``.
+    Raises GroundupError when it does not reach it within ``seconds``. Whether anything answers there is another matter.
     """
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        here = f"127.0.0.1:{listener.getsockname()[1]}"
+    with ExitStack() as stack:
+        listeners = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in targets]
+        here = tuple(f"127.0.0.1:{listener.getsockname()[1]}" for listener in listeners)
+    forwards = [word for pair in zip(here, targets, strict=True) for word in ("-L", ":".join(pair))]
     # setpriv: it dies with this process, whatever ends it.
-    command = ["setpriv", "--pdeathsig", "TERM", ssh[0], *_OURS, "-L", f"{here}:{target}", *ssh[1:]]
+    command = ["setpriv", "--pdeathsig", "TERM", ssh[0], *_OURS, *forwards, *ssh[1:]]
     with tempfile.TemporaryFile() as output:
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
         try:
             deadline = time.monotonic() + seconds
-            while not _answers(f"http://{here}/v2/"):
+            while not all(_listens(address) for address in here):
                 if process.poll() is not None or time.monotonic() > deadline:
                     output.seek(0)
-                    raise _no_way(ssh[-1], target, output.read().decode(errors="replace").strip())
-                time.sleep(0.1)
+                    raise _no_way(ssh[-1], output.read().decode(errors="replace").strip())
+                time.sleep(0.05)
             yield here
         finally:
             process.terminate()
             process.wait()
 
 
-def _answers(url: str) -> bool:
-    with suppress(OSError):
-        return bool(ask(url, timeout=5))
+def _listens(address: str) -> bool:
+    host, _, port = address.partition(":")
+    with suppress(OSError), socket.create_connection((host, int(port)), timeout=5):
+        return True
     return False
 
 
-def _no_way(host: str, target: str, fault: str) -> GroundupError:
+def _no_way(host: str, fault: str) -> GroundupError:
     return GroundupError(
-        f"no registry answers at {target} of {host}: {fault or 'nothing listens there'}",
+        f"no tunnel to {host}: {fault or 'ssh forwards nothing'}",
         where=f"{host}, through ssh",
-        why="images cannot be put into the site's registry; it takes them at its own loopback only",
-        remedy="on the seed: systemctl status docker-registry; its sshd must allow TCP forwarding",
+        why="the site's registry takes images at its own loopback only",
+        remedy="its sshd must allow TCP forwarding; see journalctl -u ssh on the seed",
     )

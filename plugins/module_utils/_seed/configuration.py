@@ -1,0 +1,103 @@
+"""Configuration of a seed's services: its registry, and the web server that shows it and the file tree to the site."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from .._base import files
+from .._base.run import run
+
+PEM = Path("/etc/nginx/groundup.pem")
+WEB = Path("/etc/nginx/conf.d/groundup.conf")
+HEADER = "X-Groundup-Configuration"
+
+REGISTRY_TEXT = """\
+version: 0.1
+log:
+  level: warn
+storage:
+  filesystem:
+    rootdirectory: /var/lib/docker-registry
+  cache:
+    blobdescriptor: inmemory
+http:
+  addr: %(registry_inside)s
+  relativeurls: true
+  headers:
+    %(header)s: [%(digest)s]
+"""
+
+# The header is in no answer to who is refused, but in that to who asks for nothing.
+SERVER_TEXT = """\
+    ssl_certificate %(pem)s;
+    ssl_certificate_key %(pem)s;
+    ssl_protocols TLSv1.2 TLSv1.3;
+    ssl_session_cache shared:groundup:1m;
+%(allowed)s
+    deny all;
+    add_header %(header)s %(digest)s;
+    access_log off;
+"""
+WEB_TEXT = """\
+server {
+    listen %(files_port)s ssl;
+%(server)s    root %(files_root)s;
+    location = / {
+        try_files /dev/null =204;
+    }
+    default_type application/octet-stream;
+    sendfile on;
+    tcp_nopush on;
+}
+
+# The registry as the site sees it: to be read. What nodes run as root is put in at the seed's loopback, by ssh.
+server {
+    listen %(registry_port)s ssl;
+%(server)s    location / {
+        return 404;
+    }
+    location /v2/ {
+        limit_except GET { deny all; }  # GET is HEAD too
+        proxy_hide_header %(header)s;  # the registry's: this is the web server's answer
+        proxy_pass http://%(registry_inside)s;
+        proxy_http_version 1.1;
+        proxy_set_header Host $http_host;
+        proxy_set_header Connection "";
+        proxy_max_temp_file_size 0;  # layers are passed on, not written a second time
+        proxy_read_timeout 300s;
+    }
+}
+"""
+
+
+def registry(wanted: Mapping[str, Any], *, digest: str) -> str:
+    """Return docker-registry's configuration; it sends ``digest`` with every answer."""
+    return _text(REGISTRY_TEXT, wanted, digest=digest)
+
+
+def web(wanted: Mapping[str, Any], *, digest: str) -> str:
+    """Return nginx's configuration; it sends ``digest`` with every answer to a reader."""
+    allowed = "\n".join(f"    allow {network};" for network in ("127.0.0.0/8", *wanted["readers"]))
+    server = _text(SERVER_TEXT, {"pem": PEM, "allowed": allowed}, digest=digest)
+    return files.HEADER + _text(WEB_TEXT, {**wanted, "server": server}, digest=digest)
+
+
+def nginx_takes(path: Path) -> None:
+    """Have nginx check ``path`` in the place of ours, among all it reads, in a mount namespace where it is there."""
+    with tempfile.TemporaryDirectory() as directory:
+        shutil.copytree(WEB.parent, directory, dirs_exist_ok=True, ignore_dangling_symlinks=True)
+        shutil.copy(path, Path(directory) / WEB.name)
+        there = 'mount --bind "$0" "$1" && exec nginx -t -q'
+        run(
+            ["unshare", "--mount", "sh", "-c", there, directory, str(WEB.parent)],
+            why="nginx refuses the seed's new configuration; the old one is still in use",
+            remedy=f"correct what nginx names; {WEB} is written from the site file, other files are the host's own",
+        )
+
+
+def _text(template: str, wanted: Mapping[str, Any], *, digest: str) -> str:
+    return template % {**wanted, "digest": digest, "header": HEADER}
