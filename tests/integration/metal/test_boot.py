@@ -21,23 +21,31 @@ def verify(directory: Path, systemctl: str, *arguments: str) -> subprocess.Compl
 
 
 def ready(directory: Path, *arguments: str, options: dict[str, object]) -> subprocess.CompletedProcess[str]:
-    """Ask this machine whether it is ready."""
+    """Ask this machine, as a worker the site cannot spare, whether it is ready."""
+    host = {"ansible_connection": "local", "ansible_python_interpreter": "{{ ansible_playbook_python }}"}
+    inventory = {
+        "all": {
+            "hosts": {"worker-1": host | {"groundup_host": {"group": "worker"}}},
+            "children": {"absent": {}},
+            "vars": {"groundup_dry_run": False, "groundup_site": {"max_unavailable": {"worker": 0}}},
+        }
+    }
     play = {
-        "hosts": "localhost",
-        "connection": "local",
+        "hosts": "all",
         "gather_facts": False,
         "tasks": [{"groundup.cloud.machine_ready": {"login": "root@localhost", "remedy": "none"} | options}],
     }
-    (directory / "play.yml").write_text(json.dumps([play]))
+    (directory / "hosts.yml").write_text(json.dumps(inventory))
+    (directory / "play.yml").write_text(json.dumps([play, {"import_playbook": "groundup.cloud.set_aside"}]))
     path = f"{directory / 'bin'}:{os.environ['PATH']}"
-    return run("ansible-playbook", "-i", "localhost,", "play.yml", *arguments, cwd=directory, PATH=path)
+    return run("ansible-playbook", "-i", "hosts.yml", "play.yml", *arguments, cwd=directory, PATH=path)
 
 
 @pytest.mark.parametrize(
     ("systemctl", "status", "said"),
     [
-        ("exec sleep 600", 2, ["the boot of localhost has not ended within 2 s", "see systemctl list-jobs there"]),
-        ("echo degraded; exit 1", 2, ["localhost is degraded, not running", "see systemctl --failed there"]),
+        ("exec sleep 600", 2, ["the boot of worker-1 has not ended within 2 s", "see systemctl list-jobs there"]),
+        ("echo degraded; exit 1", 2, ["worker-1 is degraded, not running", "see systemctl --failed there"]),
         ("echo running", 0, ["failed=0"]),
     ],
     ids=["hangs", "degraded", "running"],
