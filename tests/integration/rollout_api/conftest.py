@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -12,15 +13,17 @@ from typing import Any
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.helm.client import Helm
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Api
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.types import resource_path
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import ReleasePlan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.process import Processes
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.engine import Rollout
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.options import Options
 
 from .control_plane import ControlPlane, programs
-from .puppet import Puppet
+from .puppet import NODE, Puppet
 
 CHARTS = Path(__file__).parent / "charts"
+LEAVING = itertools.count(11)  # numbers of nodes that leave: each test has one of its own
 SECRET = "s3cr3t-value-of-the-store"  # made for the tests, to be searched for
 
 
@@ -94,11 +97,19 @@ def control_plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlP
 
 
 @pytest.fixture
-def site(control_plane: ControlPlane, tmp_path: Path) -> Iterator[Site]:
+def node() -> str:
+    """Name of the node of the test's pods: one for all tests, but where it leaves."""
+    return NODE
+
+
+@pytest.fixture
+def site(control_plane: ControlPlane, tmp_path: Path, node: str) -> Iterator[Site]:
     """A fresh namespace with a puppet that runs every pod."""
     namespace = f"test-{secrets.token_hex(4)}"
     api = Api(control_plane.kubeconfig)
     body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}
     api.request("POST", "/api/v1/namespaces", body=body)
-    with Puppet(api, namespace, tmp_path) as puppet:
+    with Puppet(api, namespace, tmp_path, node=node) as puppet:
         yield Site(control_plane, namespace, api, puppet)
+    if node != NODE:
+        api.delete(resource_path("v1", "nodes", name=node))

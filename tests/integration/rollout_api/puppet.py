@@ -82,10 +82,10 @@ def is_left_alone(pod: Object) -> None:
 
 
 class Puppet:
-    """Plays the nodes of one namespace. ``rules``: behaviour by component label; other pods run."""
+    """Plays the node of one namespace. ``rules``: behaviour by component label; other pods run."""
 
-    def __init__(self, api: Api, namespace: str, directory: Path) -> None:
-        self.api, self.namespace = api, namespace
+    def __init__(self, api: Api, namespace: str, directory: Path, *, node: str = NODE) -> None:
+        self.api, self.namespace, self.name = api, namespace, node
         self.rules: dict[str, Behaviour] = {}
         self.logs: dict[str, str] = {}  # by container name
         self._seen: dict[str, str] = {}
@@ -109,9 +109,9 @@ class Puppet:
 
     def node(self, *, ready: bool, full: bool = False) -> None:
         """Set the state of the only node."""
-        path = resource_path("v1", "nodes", name=NODE)
+        path = resource_path("v1", "nodes", name=self.name)
         if self.api.find(path) is None:
-            body = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": NODE}}
+            body = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": self.name}}
             self.api.request("POST", resource_path("v1", "nodes"), body=body)
         conditions = [
             {"type": "Ready", "status": "True" if ready else "Unknown"},
@@ -158,7 +158,7 @@ class Puppet:
             return
         if not pod["spec"].get("nodeName"):
             binding = {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": meta["name"]}}
-            target = {"apiVersion": "v1", "kind": "Node", "name": NODE}
+            target = {"apiVersion": "v1", "kind": "Node", "name": self.name}
             self.api.request("POST", f"{base}/{meta['name']}/binding", body={**binding, "target": target})
         self.patch(f"{base}/{meta['name']}/status", {"status": status})
         self._seen[meta["uid"]] = repr(status)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.wait import wait_until
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
@@ -11,8 +9,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.kube import removal
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.types import resource_path
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.workloads import is_ready
 
-from .conftest import Site
-from .puppet import NODE
+from .conftest import LEAVING, Site
 
 PATIENCE = 30.0
 SPEC = {"tolerations": [{"operator": "Exists"}], "containers": [{"name": "c", "image": "i"}]}
@@ -21,7 +18,7 @@ SPEC = {"tolerations": [{"operator": "Exists"}], "containers": [{"name": "c", "i
 def pod(site: Site, name: str) -> None:
     """Make a pod on the node that no controller made: one of a controller would come back to the puppet's only node."""
     metadata = {"name": name, "namespace": site.namespace, "labels": {"app": name}}
-    body = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {"nodeName": NODE, **SPEC}}
+    body = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {"nodeName": site.puppet.name, **SPEC}}
     pods = resource_path("v1", "pods", namespace=site.namespace)
     site.api.request("POST", pods, body=body)
     # A budget does not protect a pod that has not started.
@@ -44,7 +41,9 @@ def agent(site: Site) -> None:
 def pods_of(site: Site) -> list[str]:
     """Return the apps of this test's pods on the node."""
     found = site.api.get(resource_path("v1", "pods", namespace=site.namespace))["items"]
-    return sorted(item["metadata"]["labels"]["app"] for item in found if item["spec"].get("nodeName") == NODE)
+    return sorted(
+        item["metadata"]["labels"]["app"] for item in found if item["spec"].get("nodeName") == site.puppet.name
+    )
 
 
 def own(site: Site, leaving: removal.Leaving) -> list[str]:
@@ -53,22 +52,21 @@ def own(site: Site, leaving: removal.Leaving) -> list[str]:
     return sorted(name.removeprefix(prefix) for name in leaving.pods if name.startswith(prefix))
 
 
-@pytest.fixture(autouse=True)
-def _a_node_again(site: Site) -> Any:
-    yield
-    site.puppet.node(ready=True)
-    site.puppet.patch(resource_path("v1", "nodes", name=NODE), {"spec": {"unschedulable": None}})
+@pytest.fixture
+def node() -> str:
+    """A node of the test's own: other tests left pods on theirs."""
+    return f"worker-{next(LEAVING)}"
 
 
 def test_pods_are_evicted_and_those_of_the_node_itself_stay(site: Site) -> None:
     agent(site)
     pod(site, "web")
-    leaving = removal.survey(site.api, NODE)
+    leaving = removal.survey(site.api, site.puppet.name)
     assert (own(site, leaving), leaving.ready, leaving.control, leaving.address) == (["web"], True, False, "127.0.0.1")
     removal.drain(site.api, leaving, timeout=PATIENCE, say=print)
-    assert own(site, removal.survey(site.api, NODE)) == []
-    assert pods_of(site) == ["agent"]
-    assert site.api.get(resource_path("v1", "nodes", name=NODE))["spec"]["unschedulable"] is True
+    assert own(site, removal.survey(site.api, site.puppet.name)) == []
+    assert set(pods_of(site)) == {"agent"}  # one for each node of the cluster: the puppet takes them all
+    assert site.api.get(resource_path("v1", "nodes", name=site.puppet.name))["spec"]["unschedulable"] is True
 
 
 def test_a_budget_is_respected_and_the_pod_it_keeps_is_named(site: Site) -> None:
@@ -82,16 +80,16 @@ def test_a_budget_is_respected_and_the_pod_it_keeps_is_named(site: Site) -> None
     budgets = resource_path("policy/v1", "poddisruptionbudgets", namespace=site.namespace)
     site.api.request("POST", budgets, body=budget)
     said: list[str] = []
-    leaving = removal.survey(site.api, NODE)
+    leaving = removal.survey(site.api, site.puppet.name)
     with pytest.raises(GroundupError, match=r"still on .* after 3 s") as caught:
         removal.drain(site.api, leaving, timeout=3.0, say=said.append)
     assert f"{site.namespace}/kept: Cannot evict pod" in caught.value.what
     assert said == [line for line in said if line.startswith(f"{site.namespace}/kept: ")]
     assert len(said) == 1, "it is said once"
-    assert own(site, removal.survey(site.api, NODE)) == ["kept"]
+    assert own(site, removal.survey(site.api, site.puppet.name)) == ["kept"]
     site.api.delete(f"{budgets}/b")
     removal.drain(site.api, leaving, timeout=PATIENCE, say=print)
-    assert own(site, removal.survey(site.api, NODE)) == []
+    assert own(site, removal.survey(site.api, site.puppet.name)) == []
 
 
 def test_data_on_the_nodes_disk_and_pods_nobody_makes_again_need_consent(site: Site) -> None:
@@ -108,7 +106,11 @@ def test_data_on_the_nodes_disk_and_pods_nobody_makes_again_need_consent(site: S
             "nodeAffinity": {
                 "required": {
                     "nodeSelectorTerms": [
-                        {"matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "In", "values": [NODE]}]}
+                        {
+                            "matchExpressions": [
+                                {"key": "kubernetes.io/hostname", "operator": "In", "values": [site.puppet.name]}
+                            ]
+                        }
                     ]
                 }
             },
@@ -116,7 +118,7 @@ def test_data_on_the_nodes_disk_and_pods_nobody_makes_again_need_consent(site: S
     }
     site.api.request("POST", removal.VOLUMES, body=volume)
     pod(site, "bare")
-    leaving = removal.survey(site.api, NODE)
+    leaving = removal.survey(site.api, site.puppet.name)
     with pytest.raises(GroundupError) as caught:
         removal.refuse(leaving, [])
     assert f"{site.namespace}/mysql-data-0" in caught.value.what
@@ -125,13 +127,15 @@ def test_data_on_the_nodes_disk_and_pods_nobody_makes_again_need_consent(site: S
     removal.refuse(leaving, ["local-volumes", "bare-pods", "last-node"])
     removal.drain(site.api, leaving, timeout=PATIENCE, say=print)
     assert f"volume claim {site.namespace}/mysql-data-0" in removal.delete(site.api, leaving)
-    assert [line for line in removal.remains(site.api, NODE, timeout=PATIENCE) if site.namespace in line] == []
+    assert [
+        line for line in removal.remains(site.api, site.puppet.name, timeout=PATIENCE) if site.namespace in line
+    ] == []
 
 
 def test_a_node_that_is_down_does_not_hold_the_removal(site: Site) -> None:
     pod(site, "lost")
     site.puppet.node(ready=False)
-    leaving = removal.survey(site.api, NODE)
+    leaving = removal.survey(site.api, site.puppet.name)
     removal.drain(site.api, leaving, timeout=0.0, say=print)
-    assert removal.delete(site.api, leaving)[0] == f"Node {NODE}"
-    assert removal.survey(site.api, NODE).found is False
+    assert removal.delete(site.api, leaving)[0] == f"Node {site.puppet.name}"
+    assert removal.survey(site.api, site.puppet.name).found is False

@@ -12,8 +12,7 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.types import resource_path
 from ansible_collections.groundup.cloud.tests.integration.commands import run
 
-from .conftest import Site
-from .puppet import NODE
+from .conftest import LEAVING, Site
 
 SITE = """\
 plugin: groundup.cloud.site
@@ -27,28 +26,31 @@ machines:
   control: {count: 1, provisioner: existing}
   worker: {names: [WORKERS], provisioner: existing}
 """
-NODE_PATH = resource_path("v1", "nodes", name=NODE)
 
 
 def remove(
-    directory: Path, site: Site, *arguments: str, workers: str = NODE, text: str = SITE
+    directory: Path, site: Site, *arguments: str, workers: str = "", text: str = SITE
 ) -> subprocess.CompletedProcess[str]:
     """Run the verb for a site whose cluster is the test's."""
     state = directory / "state/unit"
     state.mkdir(parents=True, exist_ok=True)
     shutil.copy(site.control_plane.kubeconfig, state / "kubeconfig")
-    (directory / "site.yml").write_text(text.replace("WORKERS", workers))
+    (directory / "site.yml").write_text(text.replace("WORKERS", workers or site.puppet.name))
     return run(
         "ansible-playbook", "-i", directory / "site.yml", "groundup.cloud.remove", *arguments,
         GROUNDUP_STATE=directory / "state",
     )  # fmt: skip
 
 
+@pytest.fixture
+def node() -> str:
+    """A node of the test's own: other tests left pods on theirs."""
+    return f"worker-{next(LEAVING)}"
+
+
 @pytest.fixture(autouse=True)
-def _down(site: Site) -> object:
+def _down(site: Site) -> None:
     site.puppet.node(ready=False)
-    yield
-    site.puppet.node(ready=True)
 
 
 def test_a_machine_must_be_named(site: Site, tmp_path: Path) -> None:
@@ -58,9 +60,9 @@ def test_a_machine_must_be_named(site: Site, tmp_path: Path) -> None:
 
 
 def test_a_dry_run_says_what_leaves_and_changes_nothing(site: Site, tmp_path: Path) -> None:
-    done = remove(tmp_path, site, "-e", f"remove_machine={NODE}", "--check")
-    assert f"delete Node {NODE}" in done.stdout, done.stdout + done.stderr
-    assert "unschedulable" not in site.api.get(NODE_PATH)["spec"]
+    done = remove(tmp_path, site, "-e", f"remove_machine={site.puppet.name}", "--check")
+    assert f"delete Node {site.puppet.name}" in done.stdout, done.stdout + done.stderr
+    assert "unschedulable" not in site.api.get(resource_path("v1", "nodes", name=site.puppet.name))["spec"]
 
 
 @pytest.fixture
@@ -88,12 +90,12 @@ def test_no_control_host_leaves_before_etcd_was_asked(site: Site, tmp_path: Path
     assert "unschedulable" not in node["spec"]
 
 
-@pytest.mark.parametrize("workers", [NODE, "worker-7"], ids=["in the site file", "no longer in it"])
+@pytest.mark.parametrize("workers", ["", "worker-7"], ids=["in the site file", "no longer in it"])
 def test_a_dead_worker_leaves_and_what_remains_on_it_is_said(site: Site, tmp_path: Path, workers: str) -> None:
-    done = remove(tmp_path, site, "-e", f"remove_machine={NODE}", workers=workers)
+    done = remove(tmp_path, site, "-e", f"remove_machine={site.puppet.name}", workers=workers)
     said = " ".join((done.stdout + done.stderr).split())
-    assert site.api.find(NODE_PATH) is None, done.stdout + done.stderr
-    assert f"{NODE} cannot be reached: its kubelet, certificates and volumes remain on it" in said
+    assert site.api.find(resource_path("v1", "nodes", name=site.puppet.name)) is None, done.stdout + done.stderr
+    assert f"{site.puppet.name} cannot be reached: its kubelet, certificates and volumes remain on it" in said
     assert "Verify that the cluster has nothing left of it" in said
     # The control host of this site is down, too: its edge is the next step.
     assert "TASK [groundup.cloud.edge : Converge HAProxy and the virtual IP]" in done.stdout
