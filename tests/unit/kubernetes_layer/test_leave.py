@@ -62,6 +62,14 @@ def test_a_member_stays_when_the_others_would_have_no_quorum(
     assert cluster.done == []
 
 
+def test_a_living_member_that_has_the_address_of_a_dead_host_stays() -> None:
+    """A dead control host was replaced under another name, with its address."""
+    cluster = Cluster(member("control-1"), member("control-2"), member("control-4", address=ADDRESSES["control-3"]))
+    assert leave(cluster, "control-3") == []
+    unstarted = Cluster(member("control-1"), member("control-2"), member("control-3", started=False))
+    assert leave(unstarted, "control-3") == ["remove the etcd member of control-3"]
+
+
 @pytest.fixture
 def stopped(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The services that were turned off."""
@@ -105,3 +113,17 @@ def test_a_node_of_another_cluster_is_left_alone(paths: Paths, stopped: list[str
         reset(FakeHost(paths), Changes(check=False), expected_ca="0" * 64)
     assert stopped == []
     assert (paths.pki / "ca.crt").exists()
+
+
+def test_nothing_is_removed_below_a_volume_that_kubeadm_could_not_unmount(paths: Paths, stopped: list[str]) -> None:
+    mounted = "/var/lib/kubelet/pods/1/volumes/kubernetes.io~csi/pv/mount"
+    for path in (f"{mounted}/data", "/proc/self/mountinfo", "/etc/kubernetes/kubelet.conf"):
+        paths.at(path).parent.mkdir(parents=True, exist_ok=True)
+        paths.at(path).write_text(f"36 35 98:0 / {mounted} rw,noatime - ext4 /dev/rbd0 rw\n")
+    with pytest.raises(GroundupError, match=r"(?s)/pv/mount of .* is still mounted.*then run this again"):
+        reset(FakeHost(paths), Changes(check=False), expected_ca=None)
+    assert paths.at(f"{mounted}/data").exists()
+    assert stopped[-2] == "kubelet.service"
+    paths.at("/proc/self/mountinfo").write_text("36 35 98:0 / /var/lib/kubelet rw - ext4 /dev/sdb rw\n")
+    reset(FakeHost(paths), Changes(check=False), expected_ca=None)
+    assert not paths.kubelet.exists()
