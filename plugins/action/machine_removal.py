@@ -52,14 +52,18 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
         removal.refuse(leaving, given["force"])
         if given["step"] == "check":
             return foretold(leaving, given)
-        if busy := run_lease.hold(api):
-            self._display.warning(busy)
+        self._hold(api)
         if given["step"] == "drain":
             removal.drain(api, leaving, timeout=given["timeout"], say=self._display.display)
+            self._hold(api)  # it may have taken longer than the lease lasts, and etcd is next
             return {"changed": bool(leaving.pods), "changes": [f"evict {pod}" for pod in leaving.pods]}
         done = removal.delete(api, leaving)
         run_lease.release(api)
         return {"changed": bool(done), "changes": [f"delete {line}" for line in done]}
+
+    def _hold(self, api: Api) -> None:
+        if busy := run_lease.hold(api):
+            self._display.warning(busy)
 
 
 def foretold(leaving: Leaving, given: dict[str, Any]) -> dict[str, Any]:

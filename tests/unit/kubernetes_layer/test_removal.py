@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.action.machine_removal import ARGUMENTS, foretold
+from ansible_collections.groundup.cloud.plugins.action import machine_removal
+from ansible_collections.groundup.cloud.plugins.action.machine_removal import ARGUMENTS, ActionModule, foretold
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube import removal, run_lease
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.removal import (
     Leaving,
     Volume,
@@ -140,3 +143,16 @@ def test_etcd_is_asked_for_a_host_that_nobody_else_knows_any_more() -> None:
     assert (found["control"], found["contact"], found["changes"]) == (True, "control-1", [])
     assert foretold(gone, given(control=["control-1"], roles=["compute"]))["control"] is False
     assert foretold(WORKER, given(control=["control-1"]))["control"] is False
+
+
+def test_the_run_still_holds_its_lease_when_a_long_drain_has_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another run may have begun meanwhile, and the member of etcd is removed next."""
+    done: list[str] = []
+    monkeypatch.setattr(run_lease, "hold", lambda _: done.append("hold"))
+    monkeypatch.setattr(removal, "survey", lambda *_: WORKER)
+    monkeypatch.setattr(removal, "drain", lambda *_, **__: done.append("drain"))
+    monkeypatch.setattr(machine_removal, "Api", lambda _: None)
+    action: Any = ActionModule.__new__(ActionModule)
+    action._display = SimpleNamespace(display=print)
+    assert action._step(given(site="unit", name="worker-1", step="drain"))["changes"] == ["evict openstack/web"]
+    assert done == ["hold", "drain", "hold"]
