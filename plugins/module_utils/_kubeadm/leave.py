@@ -10,7 +10,7 @@ from .._base.errors import GroundupError
 from .._base.files import read
 from .._base.run import run
 from .._host import units
-from . import data, timer
+from . import data, half_made, timer
 from .etcd import Etcd, EtcdMember
 from .files import KUBELET
 from .host import NodeHost
@@ -125,13 +125,18 @@ def _refuse_mounts(host: NodeHost) -> None:
 
 def _there(path: Path) -> bool:
     """Say whether there is anything to remove: a mount stays, empty."""
-    return any(path.iterdir()) if path.is_mount() else path.exists() or path.is_symlink()
+    return bool(_inside(path)) if path.is_mount() else path.exists() or path.is_symlink()
+
+
+def _inside(mount: Path) -> list[Path]:
+    """Return what is to be removed from a mount: what was set aside before a reset is for the operator alone."""
+    return [path for path in mount.iterdir() if not path.name.endswith(half_made.SUFFIX)]
 
 
 def _remove(path: Path) -> None:
     """Remove ``path``; of a directory that is a mount, its content."""
     if path.is_mount():
-        for inside in path.iterdir():
+        for inside in _inside(path):
             _remove(inside)
     elif path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)

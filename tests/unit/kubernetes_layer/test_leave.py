@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -127,3 +128,18 @@ def test_nothing_is_removed_below_a_volume_that_kubeadm_could_not_unmount(paths:
     paths.at("/proc/self/mountinfo").write_text("36 35 98:0 / /var/lib/kubelet rw - ext4 /dev/sdb rw\n")
     reset(FakeHost(paths), Changes(check=False), expected_ca=None)
     assert not paths.kubelet.exists()
+
+
+def test_what_was_set_aside_on_the_disk_of_etcd_is_not_removed(
+    paths: Paths, stopped: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Path, "is_mount", lambda path: path == paths.etcd)
+    kept = paths.etcd / "member.20261122T080000Z.before-reset"
+    for path in (kept, paths.etcd / "member"):
+        path.mkdir(parents=True)
+    for removed in ([f"remove {paths.etcd}"], []):
+        changes = Changes(check=False)
+        reset(FakeHost(paths), changes, expected_ca=None)
+        assert changes.done == removed
+        assert list(paths.etcd.iterdir()) == [kept]
+    assert stopped
