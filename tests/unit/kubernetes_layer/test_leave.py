@@ -11,6 +11,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import
 from ansible_collections.groundup.cloud.plugins.module_utils._host import units
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.leave import leave_etcd, reset
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Paths
+from ansible_collections.groundup.cloud.plugins.modules import kubeadm_leave
 
 from .conftest import FakeHost, certificate, pem
 from .test_stale_members import ADDRESSES, Cluster, clock, member
@@ -114,6 +115,13 @@ def test_a_node_of_another_cluster_is_left_alone(paths: Paths, stopped: list[str
         reset(FakeHost(paths), Changes(check=False), expected_ca="0" * 64)
     assert stopped == []
     assert (paths.pki / "ca.crt").exists()
+
+
+def test_a_node_is_not_reset_on_the_word_of_nobody(paths: Paths, stopped: list[str]) -> None:
+    options = {"name": "worker-1", "member": None, "address": "", "expected_ca": None, "site": None}
+    with pytest.raises(GroundupError, match="is not reset: nobody said which cluster"):
+        kubeadm_leave.leave(FakeHost(paths), options, Changes(check=False))
+    assert stopped == []
 
 
 def test_nothing_is_removed_below_a_volume_that_kubeadm_could_not_unmount(paths: Paths, stopped: list[str]) -> None:
