@@ -13,13 +13,14 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import 
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.removal import Leaving
 
 CODES = ["local-volumes", "bare-pods", "last-node", "control-count"]
-ARGUMENTS = {
+ARGUMENTS: dict[str, dict[str, Any]] = {
     "site": {"type": "str", "required": True},
     "name": {"type": "str", "required": True},
     "step": {"type": "str", "required": True, "choices": ["check", "drain", "delete", "verify"]},
     "force": {"type": "list", "elements": "str", "default": [], "choices": CODES},
     "roles": {"type": "list", "elements": "str", "default": []},
     "control": {"type": "list", "elements": "str", "default": []},
+    "addresses": {"type": "list", "elements": "str", "default": []},
     "timeout": {"type": "int", "default": 600},
 }
 GONE = 120.0  # seconds the cluster has to forget the pods of a node that was down
@@ -50,18 +51,22 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
         leaving = removal.survey(api, name)
         removal.refuse(leaving, given["force"])
         if given["step"] == "check":
-            return _foretold(leaving, given)
-        if busy := run_lease.hold(api):
-            self._display.warning(busy)
+            return foretold(leaving, given)
+        self._hold(api)
         if given["step"] == "drain":
             removal.drain(api, leaving, timeout=given["timeout"], say=self._display.display)
+            self._hold(api)  # it may have taken longer than the lease lasts, and etcd is next
             return {"changed": bool(leaving.pods), "changes": [f"evict {pod}" for pod in leaving.pods]}
         done = removal.delete(api, leaving)
         run_lease.release(api)
         return {"changed": bool(done), "changes": [f"delete {line}" for line in done]}
 
+    def _hold(self, api: Api) -> None:
+        if busy := run_lease.hold(api):
+            self._display.warning(busy)
 
-def _foretold(leaving: Leaving, given: dict[str, Any]) -> dict[str, Any]:
+
+def foretold(leaving: Leaving, given: dict[str, Any]) -> dict[str, Any]:
     """Return what a removal does. Raises GroundupError for a machine that is not to be removed by this verb."""
     name, roles = leaving.name, given["roles"]
     if "seed" in roles:
@@ -71,7 +76,7 @@ def _foretold(leaving: Leaving, given: dict[str, Any]) -> dict[str, Any]:
             why="every host fetches images and packages from it",
             remedy="make another machine the seed first: take the role from this one and run the layers",
         )
-    contact = next((host for host in given["control"] if host in leaving.control_left), "")
+    contact = next((host for host in leaving.control_left if host in given["control"]), "")
     if leaving.control and not contact:
         raise GroundupError(
             f"no control host of the site file stays in the cluster beside {name}",
@@ -83,12 +88,13 @@ def _foretold(leaving: Leaving, given: dict[str, Any]) -> dict[str, Any]:
     lines = [f"evict {pod}" for pod in leaving.pods]
     lines += [f"remove the etcd member of {name}"] if leaving.control or "control" in roles else []
     lines += [f"delete Node {name}"] if leaving.found else []
-    lines += [f"delete volume claim {one.namespace}/{one.claim}, whose data are on it" for one in leaving.volumes]
+    lines += [f"delete {'volume claim ' if one.claim else ''}{one}, whose data are on it" for one in leaving.volumes]
     return {
         "changed": bool(lines),
         "changes": lines,
-        "control": leaving.control or "control" in roles,
-        "address": leaving.address,
+        # Without a Node and out of the site file nobody knows what it was: etcd does.
+        "control": leaving.control or "control" in roles or not (leaving.found or roles),
+        "address": "" if leaving.address in given["addresses"] else leaving.address,
         "contact": contact or next((host for host in given["control"] if host != name), ""),
     }
 

@@ -71,6 +71,13 @@ from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.leave impo
 def leave(host: NodeHost, given: dict[str, Any], changes: Changes) -> dict[str, Any]:
     """Do what the options say and return the module's result. Raises GroundupError, OSError."""
     if not given["member"]:
+        if not given["expected_ca"]:
+            raise GroundupError(
+                f"{host.name} is not reset: nobody said which cluster it may belong to",
+                where="options expected_ca and site of kubeadm_leave; cluster.json and kubeconfig of the site",
+                why="it may be a node of a cluster that is not this site's",
+                remedy="give the site, and restore its state directory if it is lost",
+            )
         reset(host, changes, expected_ca=given["expected_ca"])
         return changes.result()
     try:

@@ -45,6 +45,11 @@ options:
     type: list
     elements: str
     default: []
+  addresses:
+    description: Addresses of the other machines of the site file. One of them is not its own any more.
+    type: list
+    elements: str
+    default: []
   timeout:
     description: Seconds its pods have to leave it.
     type: int
@@ -74,15 +79,15 @@ changes:
   elements: str
   returned: success
 control:
-  description: Whether it is a control host.
+  description: Whether etcd may have a member of it. It is a control host, or neither cluster nor site file know it.
   type: bool
   returned: success, step V(check)
 address:
-  description: Its address as the cluster knows it.
+  description: Its address as the cluster knows it. Empty when another machine has it now.
   type: str
   returned: success, step V(check)
 contact:
-  description: A control host of the site that stays.
+  description: A control host of the site that stays, a Ready one first.
   type: str
   returned: success, step V(check)
 """

@@ -157,7 +157,7 @@ def _reset(node: Node, host: NodeHost, changes: Changes, found: ObservedState, *
     # Nobody depends on these data, but data are not thrown away on the strength of an argument. Those of a member that
     # joined are a copy, which kubeadm removes with the member.
     etcd = found.etcd_data and (initialise or "etcd" not in found.manifests)
-    kept = half_made.set_aside(paths, etcd=etcd, host=node.name)
+    kept = half_made.set_aside(paths, etcd=etcd, emptied=not initialise, host=node.name)
     changes.warnings.append(f"{node.name} was half made and is reset; set aside: {', '.join(map(str, kept))}")
     config = paths.site / "reset.yaml"
     write_file(config, documents.reset_config(node, leave_etcd=initialise).encode(), mode=0o600)

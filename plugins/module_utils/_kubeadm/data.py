@@ -24,7 +24,8 @@ SCRIPT_TEXT = f"""\
 lacks=
 while read -r kind path; do
   case $kind in
-    mounted) mountpoint -q "$path" || lacks="not mounted" ;;
+    # As `keep` tells a mount: `mountpoint` knows no subvolume of btrfs that came with the one above it.
+    mounted) [ "$(stat -c %d "$path")" != "$(stat -c %d "$path/..")" ] || lacks="not mounted" ;;
     *) [ -e "$path" ] || lacks="missing: is its disk mounted?" ;;
   esac
   [ -z "$lacks" ] || {{ echo "the kubelet is not started without its data: $path is $lacks" >&2; exit 1; }}

@@ -50,10 +50,11 @@ def ended(paths: Paths) -> None:
     (paths.site / FILE).unlink(missing_ok=True)
 
 
-def set_aside(paths: Paths, *, etcd: bool, host: str, now: datetime | None = None) -> tuple[Path, ...]:
+def set_aside(paths: Paths, *, etcd: bool, emptied: bool, host: str, now: datetime | None = None) -> tuple[Path, ...]:
     """Keep kubeadm's directory, and with ``etcd`` the data, beside their places under a time stamp; return where.
 
-    Nothing is overwritten. Raises GroundupError when too much was set aside before, OSError.
+    ``emptied``: whether the reset empties etcd's data directory. Nothing is overwritten. Raises GroundupError when too
+    much was set aside before, or data would have to be kept in an emptied directory; OSError.
     """
     stamp = (now or datetime.now(UTC)).strftime("%Y%m%dT%H%M%SZ")
     places = [paths.kubernetes, *([_data(paths)] if etcd else [])]
@@ -65,9 +66,10 @@ def set_aside(paths: Paths, *, etcd: bool, host: str, now: datetime | None = Non
                 why="each keeps its disk space, and none is deleted by a run",
                 remedy="find out why the node is never made (journalctl -u kubelet), then delete those you do not need",
             )
-    if not etcd and (inside := kept_of(paths.etcd / "member")):
+    stays = paths.etcd not in places
+    if emptied and stays and (inside := [*kept_of(paths.etcd / "member"), *places[1:]]):
         raise GroundupError(
-            f"{host} is not reset while data of etcd that were set aside before are in its data directory",
+            f"{host} is not reset while data of etcd that are to be kept are in its data directory",
             where=f"host {host}, {', '.join(map(str, inside))}",
             why="kubeadm reset empties that directory",
             remedy="move them to another place, or delete those you do not need, then run this again",

@@ -7,9 +7,10 @@ from pathlib import Path
 
 from .._base.changes import Changes
 from .._base.errors import GroundupError
+from .._base.files import read
 from .._base.run import run
 from .._host import units
-from . import data, timer
+from . import data, half_made, timer
 from .etcd import Etcd, EtcdMember
 from .files import KUBELET
 from .host import NodeHost
@@ -49,7 +50,8 @@ def leave_etcd(name: str, address: str, *, etcd: Etcd, contact: str, changes: Ch
     Raises GroundupError when the members that stay would have no quorum; NodeApiError when etcd does not answer.
     """
     members = etcd.members()
-    leaving = [member for member in members if member.name == name or address in member.addresses]
+    # By its address only one that never started: another name there is a machine that has the address now.
+    leaving = [m for m in members if m.name == name or (not m.name and address in m.addresses)]
     if not leaving:
         return
     _keep_quorum(name, members, leaving, etcd=etcd, contact=contact)
@@ -98,6 +100,8 @@ def reset(host: NodeHost, changes: Changes, *, expected_ca: str | None) -> None:
         argv = [str(kubeadm), "reset", "--force", "--cri-socket", CRI_SOCKET, "--ignore-preflight-errors", "all", *skip]
         host.run(argv, timeout=RESET_TIMEOUT, why="its pods end, and what the kubelet mounted is unmounted")
     units.off(changes, [KUBELET, f"{timer.NAME}.timer"])
+    if not changes.check:
+        _refuse_mounts(host)
     for path in map(host.paths.at, FILES):
         if _there(path) and changes.add(f"remove {path}"):
             _remove(path)
@@ -106,15 +110,33 @@ def reset(host: NodeHost, changes: Changes, *, expected_ca: str | None) -> None:
             run(["ip", "link", "delete", interface], why="pods of a later cluster would get its addresses")
 
 
+def _refuse_mounts(host: NodeHost) -> None:
+    """Refuse to remove what volumes are mounted below: kubeadm goes on when one cannot be unmounted."""
+    mountinfo = read(host.paths.at("/proc/self/mountinfo")) or ""
+    places = [line.split()[4] for line in mountinfo.splitlines()]
+    if mounted := [place for place in places if any(place.startswith(f"{path}/") for path in FILES)]:
+        raise GroundupError(
+            f"{', '.join(mounted)} of {host.name} is still mounted",
+            where=f"host {host.name}; its node is reset, and no file was removed",
+            why="what is on that volume would be removed with the directory it is mounted in",
+            remedy="unmount it (fuser -vm names who uses it) or restart the host, then run this again",
+        )
+
+
 def _there(path: Path) -> bool:
     """Say whether there is anything to remove: a mount stays, empty."""
-    return any(path.iterdir()) if path.is_mount() else path.exists() or path.is_symlink()
+    return bool(_inside(path)) if path.is_mount() else path.exists() or path.is_symlink()
+
+
+def _inside(mount: Path) -> list[Path]:
+    """Return what is to be removed from a mount: what was set aside before a reset is for the operator alone."""
+    return [path for path in mount.iterdir() if not path.name.endswith(half_made.SUFFIX)]
 
 
 def _remove(path: Path) -> None:
     """Remove ``path``; of a directory that is a mount, its content."""
     if path.is_mount():
-        for inside in path.iterdir():
+        for inside in _inside(path):
             _remove(inside)
     elif path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)

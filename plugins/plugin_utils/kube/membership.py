@@ -50,7 +50,7 @@ def _refuse_uncertain(answers: Sequence[Mapping[str, Any]], first: str) -> None:
     why = "a second cluster beside one that exists would take its name, its address and, in time, its hosts"
     for one in answers:
         name = _name(one)
-        if one.get("unreachable") or one.get("failed"):
+        if "membership" not in one:  # unreachable, or failed; `failed_when` takes the word for that away
             raise GroundupError(
                 f"no cluster is initialised: {name} did not say whether it belongs to one",
                 where=f"host {name}: {one.get('msg', 'no answer')}",

@@ -17,8 +17,9 @@ from .workloads import conditions, is_ready
 
 NODES = resource_path("v1", "nodes")
 _MERGE = "application/merge-patch+json"
+CONTROL = "node-role.kubernetes.io/control-plane"
 CONTROL_LABELS = {
-    "node-role.kubernetes.io/control-plane": "",
+    CONTROL: "",
     "node.kubernetes.io/exclude-from-external-load-balancers": "",
 }
 # Which labels and taints are the site's: those it wrote last. One it drops is taken off, others' are left alone.

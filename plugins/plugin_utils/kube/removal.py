@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from ...module_utils._base.wait import wait_until
 from ..errors import GroundupError
 from .client import Api, ApiError
-from .nodes import CONTROL_LABELS, NODES
+from .nodes import CONTROL, NODES
 from .types import Object, resource_path
 from .workloads import is_ready
 
@@ -30,7 +30,11 @@ class Volume:
 
     name: str
     namespace: str
-    claim: str
+    claim: str  # bound to this volume; empty when there is none, or one of that name is bound to another
+    uid: str = ""  # of the claim
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.claim}" if self.claim else f"volume {self.name}, which no claim uses"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,9 +45,9 @@ class Leaving:
     found: bool  # whether the cluster has a Node of that name
     ready: bool
     control: bool
-    address: str
+    address: str  # empty when another Node has it: it is that machine's now
     others: tuple[str, ...]  # Ready nodes that take pods
-    control_left: tuple[str, ...]  # control hosts beside it
+    control_left: tuple[str, ...]  # control hosts beside it, Ready ones first
     pods: tuple[str, ...]  # namespace/name
     bare: tuple[str, ...]  # those of them that no controller makes again
     volumes: tuple[Volume, ...]
@@ -62,18 +66,19 @@ def survey(api: Api, name: str) -> Leaving:
     nodes = {node["metadata"]["name"]: node for node in api.get(NODES)["items"]}
     node = nodes.pop(name, None)
     pods = _pods(api, name)
-    addresses = ((node or {}).get("status") or {}).get("addresses") or ()
+    address = _address(node or {})
+    control_left = [other for other, item in nodes.items() if _is_control(item)]
     return Leaving(
         name=name,
         found=node is not None,
         ready=node is not None and is_ready(node),
         control=node is not None and _is_control(node),
-        address=next((str(entry["address"]) for entry in addresses if entry["type"] == "InternalIP"), ""),
+        address="" if address in map(_address, nodes.values()) else address,
         others=tuple(other for other, item in nodes.items() if is_ready(item) and _takes_pods(item)),
-        control_left=tuple(other for other, item in nodes.items() if _is_control(item)),
+        control_left=tuple(sorted(control_left, key=lambda other: not is_ready(nodes[other]))),
         pods=tuple(map(_key, pods)),
         bare=tuple(_key(pod) for pod in pods if not pod["metadata"].get("ownerReferences")),
-        volumes=tuple(_volume(item) for item in api.get(VOLUMES)["items"] if name in _hosts(item)),
+        volumes=tuple(_volume(api, item) for item in api.get(VOLUMES)["items"] if name in _hosts(item)),
     )
 
 
@@ -88,7 +93,7 @@ def reasons(leaving: Leaving) -> list[Reason]:
         text += "they survive no loss" if left < SMALLEST else f"they survive no more losses than {left - 1} would"
         found.append(Reason(code="control-count", text=text))
     if leaving.volumes:
-        listing = ", ".join(f"{one.namespace}/{one.claim}" for one in leaving.volumes)
+        listing = ", ".join(map(str, leaving.volumes))
         found.append(Reason(code="local-volumes", text=f"their data are on its disk and are lost with it: {listing}"))
     if leaving.bare:
         found.append(Reason(code="bare-pods", text=f"no controller makes them again: {', '.join(leaving.bare)}"))
@@ -163,9 +168,11 @@ def delete(api: Api, leaving: Leaving) -> list[str]:
         api.delete(f"{NODES}/{leaving.name}")
         done.append(f"Node {leaving.name}")
     for volume in leaving.volumes:
-        api.delete(resource_path("v1", "persistentvolumeclaims", namespace=volume.namespace, name=volume.claim))
+        if volume.claim:
+            claim = resource_path("v1", "persistentvolumeclaims", namespace=volume.namespace, name=volume.claim)
+            api.delete(claim, body={"preconditions": {"uid": volume.uid}})
         api.delete(f"{VOLUMES}/{volume.name}")
-        done.append(f"volume claim {volume.namespace}/{volume.claim}")
+        done.append(f"volume claim {volume}" if volume.claim else str(volume))
     return done
 
 
@@ -220,7 +227,12 @@ def _key(pod: Object) -> str:
 
 
 def _is_control(node: Object) -> bool:
-    return not CONTROL_LABELS.keys().isdisjoint(node["metadata"].get("labels") or {})
+    return CONTROL in (node["metadata"].get("labels") or {})
+
+
+def _address(node: Object) -> str:
+    addresses = (node.get("status") or {}).get("addresses") or ()
+    return next((str(entry["address"]) for entry in addresses if entry["type"] == "InternalIP"), "")
 
 
 def _takes_pods(node: Object) -> bool:
@@ -236,8 +248,13 @@ def _hosts(volume: Object) -> Sequence[str]:
     return [value for rule in rules if rule.get("operator") == "In" for value in rule.get("values") or ()]
 
 
-def _volume(item: Object) -> Volume:
-    claim = item["spec"].get("claimRef") or {}
-    return Volume(
-        name=str(item["metadata"]["name"]), namespace=str(claim.get("namespace", "")), claim=str(claim.get("name", ""))
-    )
+def _volume(api: Api, item: Object) -> Volume:
+    """Return the volume with its own claim: one made anew under the same name has its data elsewhere."""
+    name, of = str(item["metadata"]["name"]), item["spec"].get("claimRef") or {}
+    namespace, claim = str(of.get("namespace", "")), str(of.get("name", ""))
+    found = None
+    if claim:
+        found = api.find(resource_path("v1", "persistentvolumeclaims", namespace=namespace, name=claim))
+    if not found or found["spec"].get("volumeName") != name:
+        return Volume(name=name, namespace=namespace, claim="")
+    return Volume(name=name, namespace=namespace, claim=claim, uid=str(found["metadata"]["uid"]))

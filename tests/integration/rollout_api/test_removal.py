@@ -117,6 +117,19 @@ def test_data_on_the_nodes_disk_and_pods_nobody_makes_again_need_consent(site: S
         },
     }
     site.api.request("POST", removal.VOLUMES, body=volume)
+    claim = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": "mysql-data-0", "namespace": site.namespace},
+        "spec": {
+            "accessModes": ["ReadWriteOnce"],
+            "storageClassName": "",
+            "volumeName": name,
+            "resources": {"requests": {"storage": "1Gi"}},
+        },
+    }
+    claims = resource_path("v1", "persistentvolumeclaims", namespace=site.namespace)
+    site.api.request("POST", claims, body=claim)
     pod(site, "bare")
     leaving = removal.survey(site.api, site.puppet.name)
     with pytest.raises(GroundupError) as caught:

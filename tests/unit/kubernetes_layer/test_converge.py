@@ -160,13 +160,14 @@ def test_what_was_set_aside_before_is_never_overwritten_and_does_not_fill_the_di
     for second in range(half_made.MOST):
         write(paths, "/etc/kubernetes/admin.conf", str(second))
         write(paths, "/var/lib/etcd/member/wal/0", str(second))
-        half_made.set_aside(paths, etcd=True, host="control-1", now=datetime(2026, 11, 22, 8, 0, second, tzinfo=UTC))
+        now = datetime(2026, 11, 22, 8, 0, second, tzinfo=UTC)
+        half_made.set_aside(paths, etcd=True, emptied=False, host="control-1", now=now)
     kept = sorted(paths.root.glob("var/lib/etcd.*.before-reset"))
     assert kept[0].name == "etcd.20261122T080000Z.before-reset"
     assert [(path / "member/wal/0").read_text() for path in kept] == ["0", "1", "2", "3", "4"]
     write(paths, "/var/lib/etcd/member/wal/0", "5")
     with pytest.raises(GroundupError, match=r"(?s)control-1 was reset 5 times before.*kubernetes\.20261122T080000Z"):
-        half_made.set_aside(paths, etcd=True, host="control-1")
+        half_made.set_aside(paths, etcd=True, emptied=False, host="control-1")
     assert paths.at("/var/lib/etcd/member/wal/0").read_text() == "5"
 
 
@@ -178,12 +179,26 @@ def test_etcd_data_on_a_disk_of_their_own_are_set_aside_there_and_outlive_a_rese
     write(paths, "/etc/kubernetes/admin.conf")
     write(paths, "/var/lib/etcd/lost+found/x")
     write(paths, "/var/lib/etcd/member/wal/0", "data")
-    _, data = half_made.set_aside(paths, etcd=True, host="control-1")
+    _, data = half_made.set_aside(paths, etcd=True, emptied=False, host="control-1")
     assert data.parent == paths.etcd
     assert (data / "wal/0").read_text() == "data"
     assert not observe(paths).etcd_data
     with pytest.raises(GroundupError, match=r"(?s)control-1 is not reset while data.*member\.2.*before-reset"):
-        half_made.set_aside(paths, etcd=False, host="control-1")
+        half_made.set_aside(paths, etcd=False, emptied=True, host="control-1")
+
+
+def test_data_of_a_host_that_joins_are_not_set_aside_where_kubeadm_empties_the_disk(
+    host: FakeHost, paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Data without their manifest: nobody knows whose copy they are."""
+    monkeypatch.setattr(Path, "is_mount", lambda path: path == paths.etcd)
+    write(paths, "/etc/kubernetes/pki/ca.crt", CA)
+    write(paths, "/var/lib/etcd/member/wal/0", "data")
+    begin(paths, verb="join")
+    with pytest.raises(GroundupError, match=r"(?s)is not reset while data of etcd.*kubeadm reset empties"):
+        run(make_node(), host, join=JOIN)
+    assert host.verbs() == []
+    assert paths.at("/var/lib/etcd/member/wal/0").read_text() == "data"
 
 
 def test_a_disk_too_full_for_what_is_set_aside_ends_in_a_clear_word_and_resets_nothing(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -17,10 +18,11 @@ from .conftest import FakeHost, Seen, begin, certificate, finish, make_node, pem
 CA = pem(certificate())
 
 
-def starts(paths: Paths) -> tuple[int, str]:
+def starts(paths: Paths, *, path: str = os.environ["PATH"]) -> tuple[int, str]:
     """Run what the kubelet's unit runs before the kubelet, and return its exit code and what it says."""
     text = data.SCRIPT_TEXT.replace("/etc/kubernetes/site", str(paths.site))
-    done = subprocess.run(["/bin/sh", "-s"], input=text, capture_output=True, text=True, check=False)
+    env = {"PATH": path}
+    done = subprocess.run(["/bin/sh", "-s"], input=text, capture_output=True, text=True, check=False, env=env)
     return done.returncode, done.stderr
 
 
@@ -72,6 +74,18 @@ def test_a_member_whose_disk_is_not_mounted_is_refused(
     code, said = starts(paths)
     assert code == 1
     assert f"{paths.etcd} is not mounted" in said
+
+
+def test_the_unit_and_a_run_mean_the_same_by_a_mount(paths: Paths, tmp_path: Path) -> None:
+    """A subvolume of btrfs is one to a run, and none to `mountpoint`: the kubelet would never start again."""
+    write(paths, "/usr/bin/mountpoint", "#!/bin/sh\nexit 1\n")
+    paths.at("/usr/bin/mountpoint").chmod(0o755)
+    write(paths, f"/etc/kubernetes/site/{data.FILE}", "mounted /proc\n")
+    assert Path("/proc").is_mount()
+    assert starts(paths, path=f"{paths.at('/usr/bin')}:{os.environ['PATH']}") == (0, "")
+    write(paths, f"/etc/kubernetes/site/{data.FILE}", f"mounted {tmp_path}\n")
+    assert not tmp_path.is_mount()
+    assert starts(paths)[0] == 1
 
 
 def test_what_a_former_member_had_does_not_hold_a_new_one_back(paths: Paths) -> None:

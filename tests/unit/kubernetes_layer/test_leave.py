@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import
 from ansible_collections.groundup.cloud.plugins.module_utils._host import units
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.leave import leave_etcd, reset
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Paths
+from ansible_collections.groundup.cloud.plugins.modules import kubeadm_leave
 
 from .conftest import FakeHost, certificate, pem
 from .test_stale_members import ADDRESSES, Cluster, clock, member
@@ -62,6 +64,14 @@ def test_a_member_stays_when_the_others_would_have_no_quorum(
     assert cluster.done == []
 
 
+def test_a_living_member_that_has_the_address_of_a_dead_host_stays() -> None:
+    """A dead control host was replaced under another name, with its address."""
+    cluster = Cluster(member("control-1"), member("control-2"), member("control-4", address=ADDRESSES["control-3"]))
+    assert leave(cluster, "control-3") == []
+    unstarted = Cluster(member("control-1"), member("control-2"), member("control-3", started=False))
+    assert leave(unstarted, "control-3") == ["remove the etcd member of control-3"]
+
+
 @pytest.fixture
 def stopped(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The services that were turned off."""
@@ -105,3 +115,39 @@ def test_a_node_of_another_cluster_is_left_alone(paths: Paths, stopped: list[str
         reset(FakeHost(paths), Changes(check=False), expected_ca="0" * 64)
     assert stopped == []
     assert (paths.pki / "ca.crt").exists()
+
+
+def test_a_node_is_not_reset_on_the_word_of_nobody(paths: Paths, stopped: list[str]) -> None:
+    options = {"name": "worker-1", "member": None, "address": "", "expected_ca": None, "site": None}
+    with pytest.raises(GroundupError, match="is not reset: nobody said which cluster"):
+        kubeadm_leave.leave(FakeHost(paths), options, Changes(check=False))
+    assert stopped == []
+
+
+def test_nothing_is_removed_below_a_volume_that_kubeadm_could_not_unmount(paths: Paths, stopped: list[str]) -> None:
+    mounted = "/var/lib/kubelet/pods/1/volumes/kubernetes.io~csi/pv/mount"
+    for path in (f"{mounted}/data", "/proc/self/mountinfo", "/etc/kubernetes/kubelet.conf"):
+        paths.at(path).parent.mkdir(parents=True, exist_ok=True)
+        paths.at(path).write_text(f"36 35 98:0 / {mounted} rw,noatime - ext4 /dev/rbd0 rw\n")
+    with pytest.raises(GroundupError, match=r"(?s)/pv/mount of .* is still mounted.*then run this again"):
+        reset(FakeHost(paths), Changes(check=False), expected_ca=None)
+    assert paths.at(f"{mounted}/data").exists()
+    assert stopped[-2] == "kubelet.service"
+    paths.at("/proc/self/mountinfo").write_text("36 35 98:0 / /var/lib/kubelet rw - ext4 /dev/sdb rw\n")
+    reset(FakeHost(paths), Changes(check=False), expected_ca=None)
+    assert not paths.kubelet.exists()
+
+
+def test_what_was_set_aside_on_the_disk_of_etcd_is_not_removed(
+    paths: Paths, stopped: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Path, "is_mount", lambda path: path == paths.etcd)
+    kept = paths.etcd / "member.20261122T080000Z.before-reset"
+    for path in (kept, paths.etcd / "member"):
+        path.mkdir(parents=True)
+    for removed in ([f"remove {paths.etcd}"], []):
+        changes = Changes(check=False)
+        reset(FakeHost(paths), changes, expected_ca=None)
+        assert changes.done == removed
+        assert list(paths.etcd.iterdir()) == [kept]
+    assert stopped

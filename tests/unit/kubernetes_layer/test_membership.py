@@ -23,7 +23,13 @@ def says(number: int, *, ca: str | None = None, **other: Any) -> dict[str, Any]:
 
 
 SILENT = {"item": "control-3", "unreachable": True, "msg": "Connection timed out"}
-BROKEN = {"item": "control-3", "failed": True, "msg": "control-3 has leftovers of Kubernetes"}
+# As a task with `failed_when: false` returns it.
+BROKEN = {
+    "item": "control-3",
+    "failed": False,
+    "failed_when_result": False,
+    "msg": "control-3 has leftovers of Kubernetes",
+}
 
 
 def test_blank_control_hosts_that_all_answer_have_no_cluster() -> None:
@@ -53,6 +59,11 @@ def test_no_cluster_is_made_while_a_control_host_may_have_one(silent: dict[str, 
     with pytest.raises(GroundupError, match=r"(?s)control-3 did not say whether.*where:  host control-3: ") as refusal:
         decide([says(1), says(2), silent], first="control-1", known=None)
     assert silent["msg"] in str(refusal.value)
+
+
+def test_the_first_host_too_has_to_say_what_it_is() -> None:
+    with pytest.raises(GroundupError, match="control-1 did not say whether"):
+        decide([BROKEN | {"item": "control-1"}, says(2), says(3)], first="control-1", known=None)
 
 
 @pytest.mark.parametrize(("data", "said"), [(True, "has data of etcd"), (False, "has a join that did not end")])
