@@ -129,11 +129,13 @@ passed:
   elements: str
   returned: always
 facts:
-  description: What tells machines apart, and by network the interface with the planned address.
+  description: What tells machines apart, whether this one serves in the site already, and by network the interface with
+    the planned address.
   type: dict
   returned: always
   sample:
     hostname: worker-1
+    serves: false
     machine_id: 0123456789abcdef0123456789abcdef
     macs: ["52:54:00:12:34:56"]
     interfaces: {management: ens3}

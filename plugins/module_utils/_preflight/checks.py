@@ -78,12 +78,13 @@ def run(machine: Machine, wanted: Wanted) -> dict[str, Any]:
 
 
 def facts(machine: Machine, wanted: Wanted) -> dict[str, Any]:
-    """Return what tells machines apart, and the interface of each planned address."""
+    """Return what tells machines apart, whether this one serves, and the interface of each planned address."""
     try:
         found = machine.links()
     except OSError:  # the check of addresses says so
         found = {}
     return {
+        "serves": machine.serves(wanted),
         "machine_id": machine.read("/etc/machine-id").strip(),
         "hostname": machine.read("/proc/sys/kernel/hostname").strip(),
         "macs": sorted({link.mac for name, link in found.items() if link.mac and name != "lo"}),

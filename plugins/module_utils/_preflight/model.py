@@ -104,6 +104,10 @@ class Machine:
         """Say whether a run of ours wrote to this host before: what serves there is its own then."""
         return any(self.has(path) for path in _OURS)
 
+    def serves(self, wanted: Wanted) -> bool:
+        """Say whether the host is at work in its site: a node has joined, any other has its configuration."""
+        return self.site == wanted.site and (not wanted.node or self.has("/etc/kubernetes/kubelet.conf"))
+
     @property
     def site(self) -> str:
         """Return the site this host belongs to, nothing when it belongs to none yet."""

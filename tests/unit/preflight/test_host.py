@@ -31,6 +31,7 @@ def test_a_plain_debian_passes_every_check_and_tells_its_interface(host: Host) -
     assert result["faults"] == []
     assert result["passed"] == list(CHECKS)
     assert result["facts"] == {
+        "serves": False,
         "machine_id": "0123456789abcdef0123456789abcdef",
         "hostname": "debian",
         "macs": ["52:54:00:00:00:01"],
@@ -326,6 +327,16 @@ def test_a_host_that_serves_already_raises_no_false_alarm(host: Host) -> None:
         "table inet x {\n\tchain input {\n\t\ttype filter hook input priority 0; policy drop;\n\t}\n}\n"
     )
     assert faults(host, wanted(space={"/var/lib/containerd": 10**6})) == []
+    assert run(host, wanted())["facts"]["serves"]
+
+
+def test_a_node_serves_only_once_it_has_joined(host: Host) -> None:
+    host.write("/etc/groundup/site", "unit ssh-ed25519 AAAA\n")
+    assert not run(host, wanted())["facts"]["serves"]
+    assert run(host, wanted(node=False))["facts"]["serves"]
+    host.write("/etc/kubernetes/kubelet.conf")
+    assert run(host, wanted())["facts"]["serves"]
+    assert not run(host, wanted(site="other"))["facts"]["serves"]
 
 
 def test_a_check_that_cannot_look_says_so_and_hides_no_other(host: Host) -> None:
