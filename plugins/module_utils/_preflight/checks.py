@@ -57,6 +57,9 @@ CHECKS: dict[str, Check] = {
 }
 
 
+_NOBODYS = {"00:00:00:00:00:00", "00:00:00:00"}  # of loopback and tunnels
+
+
 def run(machine: Machine, wanted: Wanted) -> dict[str, Any]:
     """Return the faults of the host, errors first, which checks found none, and what the report compares."""
     faults: list[Fault] = []
@@ -83,11 +86,15 @@ def facts(machine: Machine, wanted: Wanted) -> dict[str, Any]:
         found = machine.links()
     except OSError:  # the check of addresses says so
         found = {}
+    # Of bridges and tunnels systemd makes addresses from the machine-id: two machines with one id share them.
+    hardware = [name for name in found if machine.has(f"/sys/class/net/{name}/device")]
     return {
         "serves": machine.serves(wanted),
         "machine_id": machine.read("/etc/machine-id").strip(),
         "hostname": machine.read("/proc/sys/kernel/hostname").strip(),
-        "macs": sorted({link.mac for name, link in found.items() if link.mac and name != "lo"}),
+        "macs": sorted(
+            {link.mac for name, link in found.items() if link.mac and name in (hardware or found)} - _NOBODYS
+        ),
         "interfaces": {
             planned["network"]: name
             for planned in wanted.interfaces

@@ -69,7 +69,7 @@ class Machine:
     echo: type[Echo] = Echo
     connects: Callable[[str, int], str] = connects
     said: Callable[[Sequence[str]], str | None] = _said  # what a program prints; None: there is none
-    now: Callable[[], float] = time.time
+    now: float = field(default_factory=time.time)  # when the module began: other checks wait for answers
 
     def path(self, name: str) -> Path:
         """Return the path of ``name``, which is absolute on the host."""
