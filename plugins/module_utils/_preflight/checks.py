@@ -28,11 +28,12 @@ CHECKS: dict[str, Check] = {
         (network.addresses,),
     ),
     "mtu": Check(
-        "packets of the planned size, not to be cut, reach the next two hosts and three control hosts on each network",
+        "packets of the planned size, not to be cut, reach the next two hosts and three control hosts on each network; "
+        "a warning on a host that serves and reaches others",
         (network.frames,),
     ),
     "hardware": Check(
-        "cores, memory, network ports and system disk of its hardware profile; a warning but for profile region",
+        "cores, memory, network ports and system disk of its hardware profile; an error on new hosts of region",
         (capacity.hardware,),
     ),
     "space": Check("room where the layers write, and inodes", (capacity.space,)),
@@ -53,7 +54,10 @@ CHECKS: dict[str, Check] = {
     "cgroup": Check("control groups of version 2 with cpu, cpuset, io, memory and pids", (kernel.control_groups,)),
     "runtime": Check("no other Kubernetes and no other container runtime on a node", (foreign.clusters,)),
     "cloud-init": Check("`manage_etc_hosts` is off, and `preserve_hostname` on (a warning)", (foreign.cloud_init,)),
-    "packages": Check("no package is half installed, no run of dpkg was interrupted", (packages.check,)),
+    "packages": Check(
+        "no package is half installed, no run of dpkg was interrupted; after a run of ours a warning",
+        (packages.check,),
+    ),
 }
 
 

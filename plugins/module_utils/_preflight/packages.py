@@ -12,7 +12,7 @@ _STATES = re.compile(r"^Package: (\S+)\n(?:\S.*\n| .*\n)*?Status: \S+ (\S+) (\S+
 _WHOLE = ("installed", "config-files", "not-installed")
 
 
-def check(machine: Machine, _wanted: Wanted) -> Iterator[Fault]:
+def check(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
     """Yield packages that are half installed, and updates dpkg has not written down."""
     if not machine.has("/usr/bin/dpkg"):
         return  # no Debian: `system` says so
@@ -28,7 +28,7 @@ def check(machine: Machine, _wanted: Wanted) -> Iterator[Fault]:
         )  # fmt: skip
         return  # its packages are half installed, for now
     # What a killed run of ours left, the next one finishes.
-    severity = "warning" if machine.known else "error"
+    severity = "warning" if machine.known and machine.site in ("", wanted.site) else "error"
     if broken:
         more = f" and {len(broken) - 3} more" if len(broken) > 3 else ""
         yield Fault(

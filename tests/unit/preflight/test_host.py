@@ -362,6 +362,8 @@ def test_a_half_installed_package_is_named(host: Host) -> None:
     assert faults(host) == [("packages", "error", "dpkg was interrupted")]
     host.write("/etc/groundup/site", "unit x\n")
     assert faults(host) == [("packages", "warning", "dpkg was interrupted")], "a killed run of ours: the next goes on"
+    host.write("/etc/groundup/site", "other x\n")
+    assert ("packages", "error", "dpkg was interrupted") in faults(host)
 
 
 def test_an_apt_at_work_leaves_nothing_half_installed(host: Host) -> None:
