@@ -123,11 +123,6 @@ faults:
       what: swap is on
       where: /dev/sda2
       remedy: "turn it off: swapoff -a, and take it out of /etc/fstab"
-passed:
-  description: Checks that found nothing.
-  type: list
-  elements: str
-  returned: always
 facts:
   description: What tells machines apart, whether this one serves in the site already, and by network the interface with
     the planned address.

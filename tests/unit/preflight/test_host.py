@@ -9,7 +9,7 @@ import time
 from typing import Any
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.module_utils._preflight.checks import CHECKS, run
+from ansible_collections.groundup.cloud.plugins.module_utils._preflight.checks import run
 from ansible_collections.groundup.cloud.plugins.module_utils._preflight.links import Link
 from ansible_collections.groundup.cloud.plugins.module_utils._preflight.model import Machine, Wanted
 
@@ -31,7 +31,6 @@ def faults(host: Host, plan: Wanted | None = None) -> list[tuple[str, str, str]]
 def test_a_plain_debian_passes_every_check_and_tells_its_interface(host: Host) -> None:
     result = run(host, wanted())
     assert result["faults"] == []
-    assert result["passed"] == list(CHECKS)
     assert result["facts"] == {
         "serves": False,
         "machine_id": "0123456789abcdef0123456789abcdef",
