@@ -18,9 +18,10 @@ def taken(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
     listening = _sockets(machine)
     busy = {port: listening[port] for port in wanted.listens if port in listening}
     holders = _holders(machine, {inode for inodes in busy.values() for inode in inodes})
+    still = _sockets(machine)  # a program that ended meanwhile is not to be taken for the kernel
     for port, inodes in busy.items():
         programs = wanted.listens[port]
-        for inode in sorted(inodes):
+        for inode in sorted(inodes & (holders.keys() | still.get(port, set()))):
             program, process = holders.get(inode, (KERNEL, ""))  # root sees every process
             if program not in programs or not (machine.known or program in _LOGIN):
                 own = "the site's own" if program in programs else " or ".join(programs)
