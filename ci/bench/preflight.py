@@ -42,8 +42,8 @@ for word; do host=$address; address=$word; done
 case $host in *7)
   fault='{"check": "swap", "severity": "warning", "what": "swap is on", "where": "/dev/sda2", "remedy": "turn it off"}'
 esac
-printf '{"changed": false, "faults": [%s], "passed": ["system"], ' "$fault"
-printf '"facts": {"machine_id": "%s", "hostname": "", "macs": [], "interfaces": {"management": "ens3"}}}\n' "$host"
+printf '{"changed": false, "faults": [%s], "facts": {"serves": false, ' "$fault"
+printf '"machine_id": "%s", "hostname": "", "macs": [], "interfaces": {"management": "ens3"}}}\n' "$host"
 """
 
 

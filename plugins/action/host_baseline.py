@@ -1,4 +1,4 @@
-"""Action of module groundup.cloud.host_baseline: a host that fails is set aside."""
+"""Action of modules groundup.cloud.host_baseline and host_info: a host that fails is set aside."""
 
 from __future__ import annotations
 

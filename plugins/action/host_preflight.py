@@ -155,7 +155,8 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
     def _unreached(self) -> dict[str, Any]:
         fault = faults.fault_of(self._name, f"{self._address}, port {self._port}", self._tried)
         key = self._key.plain() if self._key and fault.kind == "host-key-unknown" else None
-        said: dict[str, Any] = {"contact": {"login": None, "placed": False, "fault": fault.plain(), "host_key": key}}
+        placed = self._said(site_login(self._variables)) in faults.BEFORE_PYTHON  # it let the site's key in
+        said: dict[str, Any] = {"contact": {"login": None, "placed": placed, "fault": fault.plain(), "host_key": key}}
         if self._predicts():
             said["add_host"] = {"host_name": self._name, "groups": [ABSENT]}
         elif fault.kind == "unreachable":  # it is down: the run may go on without it

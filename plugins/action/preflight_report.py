@@ -7,7 +7,12 @@ from typing import Any
 
 from ansible.plugins.action import ActionBase
 from ansible_collections.groundup.cloud.plugins.plugin_utils.contact.host_keys import shown
-from ansible_collections.groundup.cloud.plugins.plugin_utils.preflight_report import lines, summary, table
+from ansible_collections.groundup.cloud.plugins.plugin_utils.preflight_report import (
+    lines,
+    spared,
+    summary,
+    table,
+)
 from ansible_collections.groundup.cloud.plugins.plugin_utils.verbs import dry_run
 
 ARGUMENTS = {
@@ -17,12 +22,12 @@ ARGUMENTS = {
 
 
 class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
-    """Prints the table; fails when it has an error."""
+    """Prints the table; fails when it has an error, unless the run may go on without the hosts that have it."""
 
     _requires_connection = False
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Return the lines of the table."""
+        """Return the lines of the table, and the hosts to set aside."""
         result: dict[str, Any] = super().run(tmp, task_vars)
         _, arguments = self.validate_argument_spec(ARGUMENTS)
         variables = task_vars or {}
@@ -41,7 +46,16 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
         }
         if unknown:
             self._display.display(f"\n{shown(unknown)}")
-        result |= {"changed": False, "lines": [asdict(one) for one in seen], "msg": said}
-        if any(one.severity == "error" for one in seen):
+        limits = variables["groundup_site"]["max_unavailable"]
+        away = spared(seen, found, (host for host in found if int(limits[hostvars[host]["groundup_host"]["group"]])))
+        result |= {
+            "changed": False,
+            "lines": [asdict(one) for one in seen],
+            "aside": [asdict(one) for one in away],
+            "msg": said,
+        }
+        if away:
+            result["warnings"] = [f"{one.host} is set aside in layer {one.layer}: {one.reason}" for one in away]
+        elif any(one.severity == "error" for one in seen):
             result |= {"failed": True, "msg": f"{said}. Nothing was changed on any host: correct this, then run again"}
         return result

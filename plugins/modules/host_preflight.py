@@ -123,17 +123,14 @@ faults:
       what: swap is on
       where: /dev/sda2
       remedy: "turn it off: swapoff -a, and take it out of /etc/fstab"
-passed:
-  description: Checks that found nothing.
-  type: list
-  elements: str
-  returned: always
 facts:
-  description: What tells machines apart, and by network the interface with the planned address.
+  description: What tells machines apart, whether this one serves in the site already, and by network the interface with
+    the planned address.
   type: dict
   returned: always
   sample:
     hostname: worker-1
+    serves: false
     machine_id: 0123456789abcdef0123456789abcdef
     macs: ["52:54:00:12:34:56"]
     interfaces: {management: ens3}

@@ -6,7 +6,9 @@ version_added: 0.1.0
 description:
   - Prints one table of the results of M(groundup.cloud.host_preflight), a line a fault, with the hosts that have it.
   - Compares hosts with each other - one machine under several names, one machine-id or name on several machines.
-  - Fails when a line is an error. In a dry run a host that cannot be reached is a warning.
+  - Fails when a line is an error, unless all hosts that have one serve already and are of groups with a limit
+    (C(max_unavailable)) above 0 - these are returned, to be set aside. In a dry run a host that cannot be reached is a
+    warning.
 options:
   hosts:
     description: Hosts to judge.
@@ -46,4 +48,10 @@ lines:
       what: swap is on
       remedy: "turn it off: swapoff -a, and take it out of /etc/fstab"
       hosts: {worker-1: /dev/sda2, worker-2: /dev/vda3}
+aside:
+  description: Hosts the run goes on without, each with host, layer, reason and remedy.
+  type: list
+  elements: dict
+  returned: always
+  sample: []
 """

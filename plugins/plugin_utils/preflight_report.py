@@ -6,8 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from .layers import aside
 from .plan.output.report import columns
 
+COMPARED = "names"  # the check that only all hosts together show: whose fault it is nobody knows
 _NAMED, _PLACES = 8, 3  # hosts of a line that are named, and those whose own values are shown
 _ORDER = ("error", "warning")
 _NEW_IDENTITY = "rm -f /etc/machine-id /var/lib/dbus/machine-id; systemd-machine-id-setup; then restart"
@@ -43,6 +45,33 @@ def lines(found: Mapping[str, Mapping[str, Any]], *, predicts: bool = False) -> 
     return sorted(made, key=lambda one: (_ORDER.index(one.severity), -len(one.hosts), one.check))
 
 
+def spared(found: Sequence[Line], results: Mapping[str, Mapping[str, Any]], able: Iterable[str]) -> list[aside.Aside]:
+    """Return the hosts a run goes on without; none when an error stops it.
+
+    Only a host of ``able`` (the site has a limit for it) that serves already: a new one is put right first.
+    """
+    errors: dict[str, list[Line]] = {}
+    for line in found:
+        if line.severity == "error":
+            for host in line.hosts:
+                errors.setdefault(host, []).append(line)
+    able = set(able)
+    if not all(
+        host in able and _serves(results[host]) and all(line.check != COMPARED for line in own)
+        for host, own in errors.items()
+    ):
+        return []
+    return [
+        aside.Aside(
+            host=host,
+            layer="contact",
+            reason="; ".join(f"{line.what} ({line.hosts[host]})" for line in own),
+            remedy="; ".join(dict.fromkeys(line.remedy for line in own)),
+        )
+        for host, own in errors.items()
+    ]
+
+
 def table(found: Sequence[Line], *, hosts: int) -> str:
     """Return the lines as a table."""
     rows = [
@@ -60,6 +89,11 @@ def summary(found: Sequence[Line], *, hosts: int) -> str:
     said += [f"{len(warned)} with warnings"] if warned else []
     ready = hosts - len(wrong) - len(warned)
     return f"{hosts} host{'s' if hosts != 1 else ''}: {', '.join([*said, f'{ready} without a fault'])}"
+
+
+def _serves(result: Mapping[str, Any]) -> bool:
+    """Say whether a host serves already: by its own word, else because the site's key opens it."""
+    return bool(result["facts"]["serves"] if "facts" in result else (result.get("contact") or {}).get("placed"))
 
 
 def _faults(host: str, result: Mapping[str, Any], *, predicts: bool) -> Iterable[Mapping[str, str]]:
@@ -92,7 +126,7 @@ def _collisions(facts: Mapping[str, Mapping[str, Any]]) -> Iterable[Line]:
         same = set.intersection(*(set(facts[host]["macs"]) for host in hosts))
         macs = f"machine-id {identity}" + (f", {min(same)}" if same else "")
         yield Line(
-            check="names",
+            check=COMPARED,
             severity="error",
             what="several names lead to one machine" if same else "several machines have one machine-id",
             remedy="correct their addresses in the site file" if same else f"on all but one: {_NEW_IDENTITY}",
@@ -101,7 +135,7 @@ def _collisions(facts: Mapping[str, Mapping[str, Any]]) -> Iterable[Line]:
     for name, hosts in _shared(facts, "hostname").items():
         if name not in _UNNAMED:
             yield Line(
-                check="names",
+                check=COMPARED,
                 severity="warning",
                 what=f"several machines call themselves {name}",
                 remedy="see that each address leads to the machine you mean; the host layer gives each its own name",
@@ -114,7 +148,7 @@ def _collisions(facts: Mapping[str, Mapping[str, Any]]) -> Iterable[Line]:
     }
     if crossed:
         yield Line(
-            check="names",
+            check=COMPARED,
             severity="warning",
             what="a machine has the name of another one of this site",
             remedy="see that the site file has the right addresses; the host layer renames the machine",

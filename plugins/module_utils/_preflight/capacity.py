@@ -16,7 +16,9 @@ _SERVING_GIB = 1  # that must be free on a host that serves: what it needs is wr
 
 def hardware(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
     """Yield what the machine has less of than its hardware profile says (requirement A2)."""
-    has, severity = wanted.hardware, "error" if wanted.hardware_required else "warning"
+    has = wanted.hardware
+    # What broke on a host that serves is no reason to leave it, or the whole site, alone.
+    severity = "error" if wanted.hardware_required and not machine.serves(wanted) else "warning"
     if not has:
         return
     name = has["name"]

@@ -28,11 +28,12 @@ CHECKS: dict[str, Check] = {
         (network.addresses,),
     ),
     "mtu": Check(
-        "packets of the planned size, not to be cut, reach the next two hosts and three control hosts on each network",
+        "packets of the planned size, not to be cut, reach the next two hosts and three control hosts on each network; "
+        "a warning on a host that serves and reaches others",
         (network.frames,),
     ),
     "hardware": Check(
-        "cores, memory, network ports and system disk of its hardware profile; a warning but for profile region",
+        "cores, memory, network ports and system disk of its hardware profile; an error on new hosts of region",
         (capacity.hardware,),
     ),
     "space": Check("room where the layers write, and inodes", (capacity.space,)),
@@ -53,12 +54,18 @@ CHECKS: dict[str, Check] = {
     "cgroup": Check("control groups of version 2 with cpu, cpuset, io, memory and pids", (kernel.control_groups,)),
     "runtime": Check("no other Kubernetes and no other container runtime on a node", (foreign.clusters,)),
     "cloud-init": Check("`manage_etc_hosts` is off, and `preserve_hostname` on (a warning)", (foreign.cloud_init,)),
-    "packages": Check("no package is half installed, no run of dpkg was interrupted", (packages.check,)),
+    "packages": Check(
+        "no package is half installed, no run of dpkg was interrupted; after a run of ours a warning",
+        (packages.check,),
+    ),
 }
 
 
+_NOBODYS = {"00:00:00:00:00:00", "00:00:00:00"}  # of loopback and tunnels
+
+
 def run(machine: Machine, wanted: Wanted) -> dict[str, Any]:
-    """Return the faults of the host, errors first, which checks found none, and what the report compares."""
+    """Return the faults of the host, errors first, and what the report compares."""
     faults: list[Fault] = []
     for name, check in CHECKS.items():
         try:
@@ -69,24 +76,27 @@ def run(machine: Machine, wanted: Wanted) -> dict[str, Any]:
                 Fault(name, "warning", "could not be checked", str(error), "look by hand, or tell the developers")
             )
     faults.sort(key=lambda fault: fault.severity != "error")
-    told = {fault.check for fault in faults}
     return {
         "faults": [vars(fault) for fault in faults],
-        "passed": [name for name in CHECKS if name not in told],
         "facts": facts(machine, wanted),
     }
 
 
 def facts(machine: Machine, wanted: Wanted) -> dict[str, Any]:
-    """Return what tells machines apart, and the interface of each planned address."""
+    """Return what tells machines apart, whether this one serves, and the interface of each planned address."""
     try:
         found = machine.links()
     except OSError:  # the check of addresses says so
         found = {}
+    # Of bridges and tunnels systemd makes addresses from the machine-id: two machines with one id share them.
+    hardware = [name for name in found if machine.has(f"/sys/class/net/{name}/device")]
     return {
+        "serves": machine.serves(wanted),
         "machine_id": machine.read("/etc/machine-id").strip(),
         "hostname": machine.read("/proc/sys/kernel/hostname").strip(),
-        "macs": sorted({link.mac for name, link in found.items() if link.mac and name != "lo"}),
+        "macs": sorted(
+            {link.mac for name, link in found.items() if link.mac and name in (hardware or found)} - _NOBODYS
+        ),
         "interfaces": {
             planned["network"]: name
             for planned in wanted.interfaces

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from .model import Fault, Machine, Wanted
 
-# A file or directory that only its owner makes -> what it is.
+# A file or directory that only its owner makes -> what it is; of each kind the first that is there is named.
 _CLUSTERS = {
     "/var/lib/rancher/k3s": "k3s",
     "/etc/rancher/rke2": "RKE2",
@@ -40,20 +40,12 @@ def clusters(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
     """Yield Kubernetes and container runtimes that are not this site's."""
     if machine.site == wanted.site or not wanted.node:
         return
-    for path, what in _CLUSTERS.items():
-        if machine.has(path):
-            yield Fault(
-                "runtime", "error", f"{what} is on the host", path,
-                "remove it with its data: two kubelets on one host stop each other's pods",
-            )  # fmt: skip
-            break
-    for path, what in _RUNTIMES.items():
-        if machine.has(path):
-            yield Fault(
-                "runtime", "error", f"{what} is on the host", path,
-                "remove it: it writes the same nftables rules and runs a containerd of its own",
-            )  # fmt: skip
-            break
+    for kind, remedy in (
+        (_CLUSTERS, "remove it with its data: two kubelets on one host stop each other's pods"),
+        (_RUNTIMES, "remove it: it writes the same nftables rules and runs a containerd of its own"),
+    ):
+        if path := next(filter(machine.has, kind), None):
+            yield Fault("runtime", "error", f"{kind[path]} is on the host", path, remedy)
     if not machine.known and machine.has(_CONTAINERS):
         yield Fault(
             "runtime", "warning", "containerd has run here before", _CONTAINERS,

@@ -69,7 +69,7 @@ class Machine:
     echo: type[Echo] = Echo
     connects: Callable[[str, int], str] = connects
     said: Callable[[Sequence[str]], str | None] = _said  # what a program prints; None: there is none
-    now: Callable[[], float] = time.time
+    now: float = field(default_factory=time.time)  # when the module began: other checks wait for answers
 
     def path(self, name: str) -> Path:
         """Return the path of ``name``, which is absolute on the host."""
@@ -103,6 +103,10 @@ class Machine:
     def known(self) -> bool:
         """Say whether a run of ours wrote to this host before: what serves there is its own then."""
         return any(self.has(path) for path in _OURS)
+
+    def serves(self, wanted: Wanted) -> bool:
+        """Say whether the host is at work in its site: a node has joined, any other has its configuration."""
+        return self.site == wanted.site and (not wanted.node or self.has("/etc/kubernetes/kubelet.conf"))
 
     @property
     def site(self) -> str:

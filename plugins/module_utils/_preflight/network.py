@@ -7,8 +7,7 @@ from collections.abc import Iterator
 
 from .links import holder
 from .model import Fault, Machine, Wanted
-
-_SMALL = 64  # bytes: a packet that every wire carries
+from .probe import SMALL
 
 
 def addresses(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
@@ -54,11 +53,10 @@ def frames(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
         name = holder(found, address) if address else None
         if not others or name is None or found[name].mtu < planned["mtu"]:
             continue  # nobody to ask, or said already
-        severity = "warning" if network in wanted.unused_networks else "error"
         try:
             echo = machine.echo(address)
             lost = echo.lost(others, size=planned["mtu"])
-            silent = echo.lost(lost, size=_SMALL) if lost else {}
+            silent = echo.lost(lost, size=SMALL) if lost else {}
         except OSError as error:
             yield Fault(
                 "mtu", "warning", f"the MTU of {network} is not proven: no packet can be sent", str(error),
@@ -67,6 +65,9 @@ def frames(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
             continue
         cut = {host: why for host, why in lost.items() if host not in silent}
         if cut:
+            # Of a host that serves and reaches others, the fault is on their side: it must not be set aside for it.
+            spared = machine.serves(wanted) and len(cut) < len(others) - len(silent)
+            severity = "warning" if spared or network in wanted.unused_networks else "error"
             yield Fault(
                 "mtu", severity, f"packets of {planned['mtu']} bytes are lost on {network}, small ones are not",
                 ", ".join(f"{host}: {why}" for host, why in sorted(cut.items(), key=_numeric)),

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 from .model import Fault, Machine, Wanted
+from .probe import SMALL
 
 KERNEL = "the kernel"  # tunnels of a pod network belong to no process
 _LOGIN = ("sshd", "systemd")  # sshd, and who listens for it, are there before the site
@@ -17,9 +18,10 @@ def taken(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
     listening = _sockets(machine)
     busy = {port: listening[port] for port in wanted.listens if port in listening}
     holders = _holders(machine, {inode for inodes in busy.values() for inode in inodes})
+    still = _sockets(machine)  # a program that ended meanwhile is not to be taken for the kernel
     for port, inodes in busy.items():
         programs = wanted.listens[port]
-        for inode in sorted(inodes):
+        for inode in sorted(inodes & (holders.keys() | still.get(port, set()))):
             program, process = holders.get(inode, (KERNEL, ""))  # root sees every process
             if program not in programs or not (machine.known or program in _LOGIN):
                 own = "the site's own" if program in programs else " or ".join(programs)
@@ -107,9 +109,12 @@ def reachable(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
     """Yield ports of control hosts that neither accept nor refuse a connection: something on the way eats it."""
     own = {address for link in machine.links().values() for address in link.addresses}
     others = {host: ports for host, ports in wanted.reaches.items() if host not in own}
-    silent = {host for host, _ in _filtered(machine, [(host, ports[0]) for host, ports in others.items()])}
-    tried = [(host, port) for host, ports in others.items() if host not in silent for port in ports[1:]]
-    eaten = [f"{host}:{port}" for host, port in _filtered(machine, tried)]
+    silent = _filtered(machine, [(host, port) for host, ports in others.items() for port in ports])
+    # A host that answers nothing, no echo either, is down: it has a line of its own.
+    mute = [host for host, ports in others.items() if all((host, port) in silent for port in ports)]
+    down = machine.echo("0.0.0.0").lost(mute, size=SMALL) if mute else {}  # noqa: S104 - from any address
+    # sshd is the controller's business.
+    eaten = [f"{host}:{port}" for host, port in silent if host not in down and port != others[host][0]]
     if eaten:
         yield Fault(
             "firewall", "error", "a packet filter keeps this host from ports of control hosts", ", ".join(eaten),

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 _ECHO_REQUEST, _ECHO_REPLY = 8, 0
 _IP_HEADER, _ICMP_HEADER = 20, 8  # bytes
 _MTU_DISCOVER, _PROBE = 10, 3  # IP_MTU_DISCOVER, IP_PMTUDISC_PROBE: do not fragment, whatever is known of the path
+SMALL = 64  # bytes: a packet that every wire carries
 ROUNDS, WAIT = 3, 1.0  # tries, seconds each: one lost packet is no fault
 
 
@@ -42,6 +43,8 @@ class Echo:
                         break
                     data, (host, _) = raw.recvfrom(65535)
                     start = (data[0] & 15) * 4
+                    if len(data) < start + _ICMP_HEADER:
+                        continue
                     kind, _, _, whose, _ = struct.unpack_from("!BBHHH", data, start)
                     if kind == _ECHO_REPLY and whose == identity and len(data) >= size:
                         waiting.pop(host, None)
@@ -51,9 +54,12 @@ class Echo:
 
 
 def connects(host: str, port: int) -> str:
-    """Return what became of a connection: open, closed (the host itself said so) or filtered."""
+    """Return what became of a connection: open, closed (the host itself said so) or filtered.
+
+    In four seconds the kernel asks three times: one lost packet is no fault.
+    """
     try:
-        with socket.create_connection((host, port), timeout=2):
+        with socket.create_connection((host, port), timeout=4):
             return "open"
     except ConnectionRefusedError:
         return "closed"

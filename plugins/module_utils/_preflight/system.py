@@ -21,7 +21,10 @@ def release(machine: Machine) -> dict[str, str]:
     for line in text.splitlines():
         name, sign, value = line.partition("=")
         if sign and not name.startswith("#"):
-            found[name] = (shlex.split(value) or [""])[0]
+            try:
+                found[name] = (shlex.split(value) or [""])[0]
+            except ValueError:  # an open quotation mark
+                found[name] = value
     return found
 
 

@@ -114,6 +114,26 @@ def test_a_site_key_put_there_by_hand_still_gets_its_sudo(
     assert again.startswith("exit 0"), again
 
 
+def test_a_worker_whose_sudo_broke_does_not_stop_the_site_and_a_new_one_does(
+    operator: Operator, machine: Start
+) -> None:
+    one, two = machine(1), machine(2)
+    for each in (one, two):
+        each.admit(operator.public_key)
+    one.run(PASSWORDLESS)
+    operator.write_site(node_1=one.host_key, node_2=two.host_key)
+    site = operator.home / "site.yml"
+    site.write_text(site.read_text().replace("names: [node-2]", "max_unavailable: 1, names: [node-2]"))
+    option = f"--private-key={operator.key}"
+    assert (new := operator.play(option)).startswith("exit 2"), new
+    two.run(PASSWORDLESS)
+    assert (first := operator.play(option)).startswith("exit 0"), first
+    two.run("rm /etc/sudoers.d/ops /etc/sudoers.d/groundup")
+    serving = operator.play(option)
+    assert serving.startswith("exit 4"), serving
+    assert "The run went to its end without: node-2" in serving
+
+
 def test_keys_nobody_confirmed_are_shown_and_taken_with_consent_alone(operator: Operator, machine: Start) -> None:
     one, two = machine(1), machine(2)
     for each in (one, two):

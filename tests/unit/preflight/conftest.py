@@ -69,7 +69,7 @@ class Host(Machine):
             echo=Answers,
             connects=lambda at, port: "filtered" if (at, port) in self.filtered else "closed",
             said=lambda argv: self.programs.get(argv[0]),
-            now=lambda: NOW,
+            now=NOW,
         )
         for name, text in PLAIN.items():
             self.write(name, text)

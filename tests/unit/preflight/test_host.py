@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import platform
 import sys
+import time
 from typing import Any
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.module_utils._preflight.checks import CHECKS, run
-from ansible_collections.groundup.cloud.plugins.module_utils._preflight.model import Wanted
+from ansible_collections.groundup.cloud.plugins.module_utils._preflight.checks import run
+from ansible_collections.groundup.cloud.plugins.module_utils._preflight.links import Link
+from ansible_collections.groundup.cloud.plugins.module_utils._preflight.model import Machine, Wanted
 
 from .conftest import NOW, PLAIN, SYSTEMS, Host, wanted
 
@@ -29,8 +31,8 @@ def faults(host: Host, plan: Wanted | None = None) -> list[tuple[str, str, str]]
 def test_a_plain_debian_passes_every_check_and_tells_its_interface(host: Host) -> None:
     result = run(host, wanted())
     assert result["faults"] == []
-    assert result["passed"] == list(CHECKS)
     assert result["facts"] == {
+        "serves": False,
         "machine_id": "0123456789abcdef0123456789abcdef",
         "hostname": "debian",
         "macs": ["52:54:00:00:00:01"],
@@ -62,6 +64,19 @@ def test_what_is_no_system_of_the_table_is_named(host: Host, monkeypatch: pytest
         ("system", "error", f"modules run by Python {version}, older than Debian 13's own"),
         ("system", "warning", "the kernel is older than Debian 13's own, 99.1"),
     ]
+
+
+def test_an_open_quotation_mark_hides_no_release(host: Host) -> None:
+    host.write("/etc/os-release", 'ID=debian\nVERSION_ID="13"\nNAME=Joe\'s\n')
+    assert faults(host) == []
+
+
+def test_machines_are_told_apart_by_their_hardware(host: Host) -> None:
+    host.found["cni0"] = Link(mtu=1500, up=True, mac="3a:00:00:00:00:99", addresses={})
+    host.found["sit0"] = Link(mtu=1480, up=False, mac="00:00:00:00", addresses={})
+    assert run(host, wanted())["facts"]["macs"] == ["3a:00:00:00:00:99", "52:54:00:00:00:01"], "a container"
+    host.write("/sys/class/net/ens3/device/uevent")
+    assert run(host, wanted())["facts"]["macs"] == ["52:54:00:00:00:01"]
 
 
 def test_debian_11_is_refused_though_it_is_debian(host: Host) -> None:
@@ -114,6 +129,15 @@ def test_lost_packets_of_full_size_are_an_error_only_where_small_ones_arrive(hos
     assert found[0]["what"] == "packets of 1500 bytes are lost on management, small ones are not"
 
 
+def test_a_host_that_serves_is_not_blamed_for_the_wire_of_another(host: Host) -> None:
+    host.write("/etc/groundup/site", "unit x\n")
+    host.write("/etc/kubernetes/kubelet.conf")
+    host.lost = {1500: {"10.0.0.5": "no answer"}}
+    assert [one[1] for one in faults(host)] == ["warning"]
+    host.lost = {1500: dict.fromkeys(("10.0.0.5", "10.0.0.2"), "no answer"), 64: {"10.0.0.2": "no answer"}}
+    assert [one[1] for one in faults(host)] == ["error", "warning"], "all who answer at all"
+
+
 def test_a_smaller_machine_than_its_profile_is_an_error_where_the_site_needs_it(host: Host) -> None:
     large = {"name": "large", "cores": 8, "memory_gb": 64, "nic_gbps": 10, "nvme": False}
     host.write("/sys/class/net/ens3/speed", "1000\n")
@@ -123,6 +147,9 @@ def test_a_smaller_machine_than_its_profile_is_an_error_where_the_site_needs_it(
         ("hardware", "warning", "a network port of 1 of the 10 Gbit/s of large"),
     ]
     assert {one[1] for one in faults(host, wanted(hardware=large))} == {"warning"}
+    host.write("/etc/groundup/site", "unit x\n")
+    serves = faults(host, wanted(hardware=large, hardware_required=True, node=False))
+    assert {one[1] for one in serves} == {"warning"}, "a memory module broke"
     host.write("/sys/class/net/ens3/speed", "-1\n")
     assert "network port" not in str(faults(host, wanted(hardware=large))), "a virtual port has no speed"
 
@@ -195,7 +222,12 @@ def test_a_port_of_a_control_host_that_answers_nothing_is_filtered(host: Host) -
     (fault,) = run(host, wanted())["faults"]
     assert (fault["check"], fault["severity"], fault["where"]) == ("firewall", "error", "10.0.0.2:6444")
     host.filtered.add(("10.0.0.2", 22))
-    assert faults(host) == [], "that host is down: it has a line of its own"
+    assert [one[0] for one in faults(host)] == ["firewall"], "it answers an echo: a filter keeps all ports"
+    host.lost = {size: {"10.0.0.2": "no answer"} for size in (64, 1500)}
+    assert [one[0] for one in faults(host)] == ["mtu"], "that host is down: it has a line of its own"
+    host.lost = {}
+    host.filtered = {("10.0.0.2", 22)}
+    assert faults(host) == [], "hosts need no login to each other"
     host.found["ens3"].addresses["10.0.0.2"] = 24
     host.filtered = {("10.0.0.2", 6444)}
     assert faults(host) == [], "it is this host"
@@ -208,14 +240,27 @@ def test_a_clock_that_is_not_the_controllers(host: Host, skew: int, severity: st
 
 
 def test_a_time_service_that_will_not_start_is_named(host: Host) -> None:
-    host.write("/usr/sbin/chronyd")
+    host.write("/usr/lib/systemd/system/chrony.service")
     assert faults(host) == [("clock", "error", "the time service chrony.service is installed and disabled")]
     host.write("/etc/systemd/system/multi-user.target.wants/chrony.service")
     assert faults(host) == []
-    host.write("/usr/lib/systemd/systemd-timesyncd")
+    host.write("/usr/lib/systemd/system/systemd-timesyncd.service")
     assert faults(host) == [], "another one that is off is as it should be"
     host.write("/etc/systemd/system/sysinit.target.wants/systemd-timesyncd.service")
     assert [one[1] for one in faults(host)] == ["warning"]
+
+
+def test_openntpd_is_no_ntpsec_that_is_off(host: Host) -> None:
+    host.write("/usr/sbin/ntpd")
+    host.write("/usr/lib/systemd/system/openntpd.service")
+    host.write("/etc/systemd/system/multi-user.target.wants/openntpd.service")
+    assert faults(host) == []
+
+
+def test_the_clock_is_read_before_other_checks_wait_for_answers() -> None:
+    machine = Machine()
+    time.sleep(0.01)
+    assert machine.now < time.time()
 
 
 def test_swap_keeps_a_node_from_starting_unless_the_kubelet_bears_it(host: Host) -> None:
@@ -314,6 +359,20 @@ def test_a_half_installed_package_is_named(host: Host) -> None:
     host.write("/var/lib/dpkg/status", "")
     host.write("/var/lib/dpkg/updates/0001", "")
     assert faults(host) == [("packages", "error", "dpkg was interrupted")]
+    host.write("/etc/groundup/site", "unit x\n")
+    assert faults(host) == [("packages", "warning", "dpkg was interrupted")], "a killed run of ours: the next goes on"
+    host.write("/etc/groundup/site", "other x\n")
+    assert ("packages", "error", "dpkg was interrupted") in faults(host)
+
+
+def test_an_apt_at_work_leaves_nothing_half_installed(host: Host) -> None:
+    host.write("/var/lib/dpkg/status", "Package: a\nStatus: install ok unpacked\nVersion: 1\n\n")
+    host.write("/var/lib/dpkg/lock-frontend")
+    assert faults(host) == [("packages", "error", "packages are half installed")]
+    state = host.path("/var/lib/dpkg/lock-frontend").stat()
+    place = f"{os.major(state.st_dev):02x}:{os.minor(state.st_dev):02x}:{state.st_ino}"
+    host.write("/proc/locks", f"1: POSIX  ADVISORY  WRITE 812 {place} 0 EOF\n")
+    assert faults(host) == [("packages", "warning", "apt or dpkg is at work on the host")]
 
 
 def test_a_host_that_serves_already_raises_no_false_alarm(host: Host) -> None:
@@ -326,6 +385,16 @@ def test_a_host_that_serves_already_raises_no_false_alarm(host: Host) -> None:
         "table inet x {\n\tchain input {\n\t\ttype filter hook input priority 0; policy drop;\n\t}\n}\n"
     )
     assert faults(host, wanted(space={"/var/lib/containerd": 10**6})) == []
+    assert run(host, wanted())["facts"]["serves"]
+
+
+def test_a_node_serves_only_once_it_has_joined(host: Host) -> None:
+    host.write("/etc/groundup/site", "unit ssh-ed25519 AAAA\n")
+    assert not run(host, wanted())["facts"]["serves"]
+    assert run(host, wanted(node=False))["facts"]["serves"]
+    host.write("/etc/kubernetes/kubelet.conf")
+    assert run(host, wanted())["facts"]["serves"]
+    assert not run(host, wanted(site="other"))["facts"]["serves"]
 
 
 def test_a_check_that_cannot_look_says_so_and_hides_no_other(host: Host) -> None:

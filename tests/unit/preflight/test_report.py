@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.groundup.cloud.plugins.plugin_utils.preflight_report import lines, summary, table
+from ansible_collections.groundup.cloud.plugins.plugin_utils.preflight_report import (
+    lines,
+    spared,
+    summary,
+    table,
+)
 
 SWAP = {
     "check": "swap", "severity": "error", "what": "swap is on", "where": "/dev/sda2", "remedy": "turn it off",
@@ -17,8 +22,13 @@ SMALL = {
 
 def result(number: int, *faults: dict[str, str], **facts: Any) -> dict[str, Any]:
     """Return what the module says of host ``number``."""
-    own = {"machine_id": f"{number:032x}", "hostname": f"worker-{number}", "macs": [f"52:54:00:00:00:{number:02x}"]}
-    return {"faults": list(faults), "passed": [], "facts": own | facts}
+    own: dict[str, Any] = {
+        "machine_id": f"{number:032x}",
+        "hostname": f"worker-{number}",
+        "macs": [f"52:54:00:00:00:{number:02x}"],
+    }
+    own |= {"serves": False}
+    return {"faults": list(faults), "facts": own | facts}
 
 
 def test_hosts_with_the_same_fault_share_a_line_and_errors_come_first() -> None:
@@ -93,3 +103,23 @@ def test_a_name_on_two_machines_or_on_the_wrong_one_is_a_warning() -> None:
     assert [(one.severity, list(one.hosts)) for one in found] == [("warning", ["worker-1"])]
     installer = {"hostname": "debian"}
     assert lines({"worker-1": result(1, **installer), "worker-2": result(2, **installer)}) == []
+
+
+def test_a_worker_that_serves_is_spared_and_a_new_or_needed_host_is_not() -> None:
+    serving = {
+        "worker-1": result(1, SWAP, SMALL, serves=True),
+        "worker-2": {"failed": True, "msg": "MODULE FAILURE", "contact": {"placed": True}},
+        "worker-3": result(3, SMALL),
+    }
+    away = spared(lines(serving), serving, ["worker-1", "worker-2"])
+    assert sorted((one.host, one.reason, one.remedy) for one in away) == [
+        ("worker-1", "swap is on (/dev/sda2)", "turn it off"),
+        ("worker-2", "could not be examined (MODULE FAILURE)", "see the error above; -vvv shows all of it"),
+    ]
+    assert spared(lines(serving), serving, ["worker-2"]) == [], "a control host"
+    new = serving | {"worker-3": result(3, SWAP)}
+    assert spared(lines(new), new, list(new)) == []
+    unknown = serving | {"worker-3": {"contact": {"placed": False, "fault": {"what": "", "where": "", "remedy": ""}}}}
+    assert spared(lines(unknown), unknown, list(unknown)) == []
+    one = {name: result(1, serves=True) for name in ("worker-1", "worker-2")}
+    assert spared(lines(one), one, list(one)) == [], "nobody knows which of them it is"
