@@ -14,10 +14,11 @@ from . import expiry
 from .client import Api, ApiError
 from .nodes import SeenNodes, wait_ready
 from .probe import NAMESPACE, PODS, probe, state_of
-from .types import Object
+from .types import Object, resource_path
 from .workloads import is_ready
 
 EXPIRY_FAILS = 7  # days
+_DNS = resource_path("apps/v1", "deployments", namespace=NAMESPACE, name="coredns")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,18 +116,24 @@ def _certificate(api: Api) -> int:
 
 
 def _dns(api: Api, *, timeout: float) -> Object:
-    """Return a CoreDNS pod that serves."""
+    """Return a CoreDNS pod that serves, and goes on to: a first run replaces those kubeadm made."""
     pods: list[Object] = []
 
-    def none_ready() -> bool:
-        pods[:] = api.get(PODS, labelSelector="k8s-app=kube-dns")["items"]
-        return not any(map(is_ready, pods))
+    def unsettled() -> bool:
+        deployment = api.get(_DNS)  # before its pods: once it has settled, none that is ready is about to go
+        status = deployment.get("status", {})
+        settled = status.get("observedGeneration") == deployment["metadata"]["generation"] and (
+            status.get("updatedReplicas") == status.get("replicas")
+        )
+        found = api.get(PODS, labelSelector="k8s-app=kube-dns")["items"]
+        pods[:] = [pod for pod in found if not pod["metadata"].get("deletionTimestamp")]
+        return not settled or not any(map(is_ready, pods))
 
-    if wait_until(none_ready, timeout=timeout):
+    if wait_until(unsettled, timeout=timeout):
         raise GroundupError(
-            f"no CoreDNS pod is Ready: {', '.join(map(state_of, pods)) or 'there is none'}",
+            f"CoreDNS does not serve: {', '.join(map(state_of, pods)) or 'it has no pod'}",
             where=f"Deployment {NAMESPACE}/coredns",
-            why="no pod finds a Service by name without it",
+            why="no pod finds a Service by name without it, and pods on their way out are not counted",
             remedy=f"kubectl -n {NAMESPACE} describe pods -l k8s-app=kube-dns",
         )
     return next(filter(is_ready, pods))

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.kube import probe
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube import probe, verify
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import ApiError
 
 TARGET = {"metadata": {"name": "coredns-1"}, "status": {"podIP": "10.1.0.5"}, "spec": {"nodeName": "control-1"}}
@@ -89,6 +89,34 @@ def test_a_probe_another_run_waits_for_stays_and_one_from_long_ago_goes() -> Non
     with pytest.raises(GroundupError):
         probe.probe(cluster, TARGET, dns_domain="cluster.local", image="i", timeout=31.0)  # type: ignore[arg-type]
     assert list(cluster.made) == [f"{pods}/of-another-run"]
+
+
+class Replacing:
+    """An API server whose Deployment of CoreDNS is being replaced, and has settled when asked ``steps`` times."""
+
+    def __init__(self, steps: int) -> None:
+        self.steps = steps
+
+    def get(self, path: str, **_query: str) -> dict[str, Any]:
+        if path.endswith("/coredns"):
+            self.steps -= 1
+            updated = 2 if self.steps <= 0 else 1
+            return {
+                "metadata": {"generation": 2},
+                "status": {"observedGeneration": 2, "replicas": 2, "updatedReplicas": updated},
+            }
+        ready = {"conditions": [{"type": "Ready", "status": "True"}]}
+        leaving = {"name": "old", "deletionTimestamp": stamp(0)}
+        return {"items": [{"metadata": leaving, "status": ready}, {"metadata": {"name": "new"}, "status": ready}]}
+
+
+def test_the_probe_asks_a_pod_that_stays() -> None:
+    """One that is about to go answers no longer when the probe calls it: No route to host."""
+    cluster = Replacing(steps=2)
+    pod = verify._dns(cluster, timeout=5.0)  # type: ignore[arg-type]
+    assert (pod["metadata"]["name"], cluster.steps) == ("new", 0)
+    with pytest.raises(GroundupError, match="CoreDNS does not serve: new"):
+        verify._dns(Replacing(steps=100), timeout=0.0)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("timeout", "patience"), [(120.0, "90"), (20.0, "10")])
