@@ -17,12 +17,13 @@ from urllib.parse import quote
 SHORTEST = 6  # shorter values would hide half of any text; nothing the store generates is shorter than 8
 SHORTEST_BASE64 = 8  # characters of base64 that still mean one value and not chance
 _LINE = 24  # a line of a multi-line value shorter than this is no secret by itself: the markers of a PEM file
+_PUBLIC = ("-----", "Comment: ")  # how lines of a key begin that its public part has, too: PEM, armor of OpenPGP
 
 
 def forms(value: str) -> frozenset[str]:
     """Return every string whose presence in a text gives ``value`` away."""
     whole = {value, json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1], quote(value, safe="")}
-    lines = {line for line in value.splitlines() if len(line) >= _LINE and not line.startswith("-----")}
+    lines = {line for line in value.splitlines() if len(line) >= _LINE and not line.startswith(_PUBLIC)}
     found = {form for form in whole | (lines if "\n" in value else set()) if len(form) >= SHORTEST}
     for text in [value] if "\n" not in value else sorted(lines):
         found.update(_base64_forms(text.encode()))

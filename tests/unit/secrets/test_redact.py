@@ -6,8 +6,10 @@ import base64
 import json
 from urllib.parse import quote
 
+import pysequoia
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import Redactor, find_values
+from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets.names import openpgp_key
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -46,6 +48,14 @@ def test_a_password_is_found_and_hidden_wherever_it_stands(text: str) -> None:
 def test_a_private_key_is_found_and_hidden_also_by_one_of_its_lines(text: str) -> None:
     assert find_values({"pki/ca-key": KEY}, text) == ("pki/ca-key",)
     assert find_values({"pki/ca-key": KEY}, Redactor({"pki/ca-key": KEY}).text(text)) == ()
+
+
+def test_what_an_openpgp_key_shares_with_its_public_part_gives_nothing_away() -> None:
+    key = openpgp_key()
+    public = str(pysequoia.Tsk.from_bytes(key.encode()).extract_certificate())
+    assert "Comment: " in public
+    assert find_values({"k": key}, public) == ()
+    assert all(find_values({"k": key}, line) for line in key.splitlines()[4:-3])
 
 
 def test_what_is_hidden_is_named_also_deep_inside_a_value() -> None:
