@@ -86,6 +86,8 @@ class Puppet:
 
     def __init__(self, api: Api, namespace: str, directory: Path, *, node: str = NODE) -> None:
         self.api, self.namespace, self.name = api, namespace, node
+        # Logs are served at the first. No two nodes have one address: a machine that leaves is known by its own.
+        self.address = "127.0.0.1" if node == NODE else f"127.0.1.{node.rpartition('-')[2]}"
         self.rules: dict[str, Behaviour] = {}
         self.logs: dict[str, str] = {}  # by container name
         self._seen: dict[str, str] = {}
@@ -118,7 +120,7 @@ class Puppet:
             {"type": "DiskPressure", "status": "True" if full else "False"},
         ]
         status = {
-            "conditions": conditions, "addresses": [{"type": "InternalIP", "address": "127.0.0.1"}],
+            "conditions": conditions, "addresses": [{"type": "InternalIP", "address": self.address}],
             "daemonEndpoints": {"kubeletEndpoint": {"Port": self._server.server_port}},
         }  # fmt: skip
         self.patch(f"{path}/status", {"status": status})
