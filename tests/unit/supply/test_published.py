@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -57,6 +58,19 @@ def test_what_is_published_is_recorded_by_digest_and_a_second_time_nothing_chang
     (state / "published.json").unlink()
     assert seed.publish(lock)["changed"], "a record that is gone is written again"
     assert digests.load("unit") == record
+
+
+def test_the_web_server_can_read_what_accounts_with_a_strict_umask_sent(
+    fake: FakeBuilder, make_lock: MakeLock, seed: Seed
+) -> None:
+    del fake
+    former = os.umask(0o077)
+    try:
+        seed.publish(make_lock(program={}))
+    finally:
+        os.umask(former)
+    found = [seed.root / "program", *(seed.root / "program").rglob("*")]
+    assert [str(path) for path in found if path.stat().st_mode & 0o004 == 0] == []
 
 
 def test_an_artifact_made_again_under_its_version_is_told_by_its_new_digest(
