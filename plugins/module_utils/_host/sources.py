@@ -145,9 +145,10 @@ def packages_from(changes: Changes, source: Mirror | Seed | None) -> bool:
 def _only(changes: Changes, mirror: Mirror | None) -> bool:
     ours, key = APT / "sources.list.d" / NAME, APT / KEY
     if mirror is None:
-        if files.remove(changes, ours):
+        if ours.exists():  # and goes last: a run that is killed in between leaves no host without a source
             for aside in sorted([*APT.glob(f"*{ASIDE}"), *ours.parent.glob(f"*{ASIDE}")]):
                 _rename(changes, aside, aside.with_name(aside.name.removesuffix(ASIDE)))
+            files.remove(changes, ours)
         for path in (APT / TRUST, APT / CA, key):
             files.remove(changes, path)
         return False
