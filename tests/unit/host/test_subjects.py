@@ -237,8 +237,19 @@ def test_the_sites_mirror_is_the_only_source_and_the_hosts_own_come_back(
     assert again.done == []
     lists.clear()
     assert sources.packages_from(again, mirror), "a run killed before it fetched the lists is made good"
+    rename = sources._rename
+
+    def killed(changes: Changes, old: Path, new: Path) -> None:
+        if new.name == "debian.sources":
+            raise KeyboardInterrupt
+        rename(changes, old, new)
+
+    monkeypatch.setattr(sources, "_rename", killed)
+    with pytest.raises(KeyboardInterrupt):
+        sources.packages_from(changes, None)
+    monkeypatch.setattr(sources, "_rename", rename)
     sources.packages_from(changes, None)
-    assert active() == ["debian.sources", "sources.list"]
+    assert active() == ["debian.sources", "sources.list"], "also after a run that was killed in between"
 
 
 @pytest.fixture
@@ -294,10 +305,18 @@ def test_a_host_without_a_time_service_gets_one_though_no_server_is_written(
 ) -> None:
     wanted: list[str] = []
     monkeypatch.setattr(packages, "installed", lambda _, names: wanted.extend(names))
-    for name in ("CHRONYD", "TIMESYNCD"):
+    for name in ("CHRONYD", "TIMESYNCD", "NTPD"):
         monkeypatch.setattr(clock, name, tmp_path / name)
     clock.servers(changes, [])
     assert wanted == ["chrony"]
+    (tmp_path / "NTPD").touch()
+    clock.servers(changes, ["ntp.lab.test"])
+    assert wanted == ["chrony"], "chrony would take its place"
+    assert "hosts.ntp_servers does not reach it: write ntp.lab.test" in changes.warnings[0]
+    active = {"ActiveState": "active", "ConditionResult": "yes", "ConditionTimestampMonotonic": "1"}
+    monkeypatch.setattr(clock, "properties", lambda *_: active)
+    monkeypatch.setattr(clock, "attempt", lambda _: SimpleNamespace(stdout="yes\n"))
+    assert clock.state() == {"service": "ntpsec.service", "synchronised": True, "why": "ntpsec.service is active"}
     (tmp_path / "TIMESYNCD").touch()
     monkeypatch.setattr(clock, "TIMESYNCD_SERVERS", tmp_path / "servers")
     clock.servers(changes, [])
