@@ -284,6 +284,22 @@ def test_what_we_install_comes_from_the_seed_alone_and_the_hosts_own_sources_sta
     assert not list((debian / "ours").iterdir())
 
 
+def test_what_a_host_lets_its_own_sources_do_does_not_hold_for_the_seeds(
+    changes: Changes, debian: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours = {
+        "APT::Get::AllowUnauthenticated": "true", "Acquire::AllowInsecureRepositories": "true",
+        "Acquire::https::Verify-Peer": "false", "Acquire::https::Verify-Host": "false",
+        "Acquire::http::Proxy-Auto-Detect": "/usr/bin/apt-proxy-detect",
+    }  # fmt: skip
+    (debian / "host.conf").write_text("".join(f'{name} "{value}";\n' for name, value in ours.items()))
+    monkeypatch.setenv("APT_CONFIG", str(debian / "host.conf"))
+    sources.packages_from(changes, sources.Seed(url="https://seed:8080", places={"12": "p/12"}, key="KEY", ca="CA"))
+    argv = ["apt-config", "-c", str(debian / "ours/apt.conf"), "dump"]
+    said = subprocess.run(argv, capture_output=True, text=True, check=True).stdout
+    assert [name for name, value in ours.items() if f'{name} "{value}";' in said] == []
+
+
 @pytest.mark.usefixtures("debian")
 def test_the_layers_of_seed_and_host_write_the_same_on_the_seed(changes: Changes) -> None:
     own: dict[str, Any] = {"url": "file:/srv/groundup", "places": {"12": "packages-12/12"}, "key": "KEY"}
