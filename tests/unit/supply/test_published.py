@@ -10,9 +10,11 @@ from typing import Any
 
 import pytest
 from ansible.errors import AnsibleLookupError
+from ansible_collections.groundup.cloud.plugins.action import supply_publish
 from ansible_collections.groundup.cloud.plugins.lookup import published as lookup
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.layers import FIRST_CONTACT
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock.model import Lock
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish import digests, images
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish.digests import PublishedDigests
@@ -172,6 +174,17 @@ def test_a_prediction_knows_no_digest_of_what_is_not_made_yet(
     foreseen = seed.publish(changed, check=True)
     assert foreseen["published"]["images"] == {}
     assert list(foreseen["published"]["files"]) == ["other/1/file"]
+
+
+def test_a_prediction_asks_no_seed_whose_only_login_is_a_password(
+    fake: FakeBuilder, make_lock: MakeLock, seed: Seed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    del fake
+    lock = make_lock(program={}, image=PROGRAM_IMAGE)
+    supply.ensure(None, lock=lock)
+    monkeypatch.setattr(supply_publish.ActionModule, "_way", lambda *_: pytest.fail("ssh would be refused"))
+    foreseen = seed.publish(lock, check=True, password="of sudo, too", groups=[FIRST_CONTACT])
+    assert (foreseen["changed"], foreseen["images"], foreseen["files"]) == (True, ["image"], ["program"])
 
 
 def test_only_names_of_the_sites_registry_get_a_digest() -> None:
