@@ -1,22 +1,7 @@
-"""Action of module groundup.cloud.host_info: a host that fails is set aside."""
+"""Action of module groundup.cloud.host_info: a host that fails is set aside, as in `host_baseline`."""
 
 from __future__ import annotations
 
-from typing import Any
+from ansible_collections.groundup.cloud.plugins.action.host_baseline import ActionModule
 
-from ansible.plugins.action import ActionBase
-from ansible_collections.groundup.cloud.plugins.plugin_utils.hosts import spared
-
-
-class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
-    """Runs the module on the host."""
-
-    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Return the module's result."""
-        result: dict[str, Any] = super().run(tmp, task_vars)
-        return result | spared(
-            lambda: self._execute_module(task_vars=task_vars),
-            task_vars or {},
-            layer="host",
-            spare=not self._task.check_mode,
-        )
+__all__ = ["ActionModule"]
