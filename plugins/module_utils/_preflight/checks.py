@@ -53,7 +53,11 @@ CHECKS: dict[str, Check] = {
     "cgroup": Check("control groups of version 2 with cpu, cpuset, io, memory and pids", (kernel.control_groups,)),
     "runtime": Check("no other Kubernetes and no other container runtime on a node", (foreign.clusters,)),
     "cloud-init": Check("`manage_etc_hosts` is off, and `preserve_hostname` on (a warning)", (foreign.cloud_init,)),
-    "packages": Check("no package is half installed, no run of dpkg was interrupted", (packages.check,)),
+    "packages": Check(
+        "no package is half installed, no run of dpkg was interrupted; a warning on a host of the site, whose run "
+        "completes what it needs",
+        (packages.check,),
+    ),
 }
 
 

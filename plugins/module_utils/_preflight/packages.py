@@ -12,9 +12,13 @@ _WHOLE = ("installed", "config-files", "not-installed")
 
 
 def check(machine: Machine, _wanted: Wanted) -> Iterator[Fault]:
-    """Yield packages that are half installed, and updates dpkg has not written down."""
+    """Yield packages that are half installed, and updates dpkg has not written down.
+
+    A run of ours that lost the host while it installed left them: the next one completes what it needs (`_host.apt`).
+    """
     if not machine.has("/usr/bin/dpkg"):
         return  # no Debian: `system` says so
+    severity = "warning" if machine.known else "error"
     broken = [
         name
         for name, fault, state in _STATES.findall(machine.read("/var/lib/dpkg/status"))
@@ -23,8 +27,8 @@ def check(machine: Machine, _wanted: Wanted) -> Iterator[Fault]:
     if broken:
         more = f" and {len(broken) - 3} more" if len(broken) > 3 else ""
         yield Fault(
-            "packages", "error", "packages are half installed", f"{', '.join(broken[:3])}{more}",
+            "packages", severity, "packages are half installed", f"{', '.join(broken[:3])}{more}",
             "dpkg --configure -a, then apt-get install -f",
         )  # fmt: skip
     elif any(name.isdigit() for name in machine.names("/var/lib/dpkg/updates")):
-        yield Fault("packages", "error", "dpkg was interrupted", "/var/lib/dpkg/updates", "dpkg --configure -a")
+        yield Fault("packages", severity, "dpkg was interrupted", "/var/lib/dpkg/updates", "dpkg --configure -a")

@@ -314,6 +314,8 @@ def test_a_half_installed_package_is_named(host: Host) -> None:
     host.write("/var/lib/dpkg/status", "")
     host.write("/var/lib/dpkg/updates/0001", "")
     assert faults(host) == [("packages", "error", "dpkg was interrupted")]
+    host.write("/etc/groundup/site", "unit ssh-ed25519 AAAA\n")
+    assert faults(host) == [("packages", "warning", "dpkg was interrupted")], "the next run completes it"
 
 
 def test_a_host_that_serves_already_raises_no_false_alarm(host: Host) -> None:
