@@ -12,6 +12,7 @@ from ansible import constants, context
 from ansible.errors import AnsibleConnectionFailure, AnsibleError
 from ansible.plugins.action import ActionBase
 from ansible.plugins.loader import become_loader
+from ansible_collections.groundup.cloud.plugins.module_utils._base import files
 from ansible_collections.groundup.cloud.plugins.plugin_utils.contact import faults, host_keys
 from ansible_collections.groundup.cloud.plugins.plugin_utils.contact.logins import (
     Login,
@@ -25,6 +26,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.verbs import dry_ru
 
 MODULE = "groundup.cloud.host_preflight"
 CONSENT = "accept_host_keys"
+STORE = "secrets.pub"  # `secrets.store.PUBLIC`, which takes longer to import than all of this
 SITE_OPTIONS = ("unused_networks", "control", "hardware_required", "systems", "swap", "cgroup_v1")
 
 
@@ -74,7 +76,9 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
 
     def _module(self) -> dict[str, Any]:
         """Run the module over the connection as it is now."""
-        options = planned(self._variables) | self._task.args | {"controller_time": time.time()}
+        store = (files.read(state_dir(self._site["site"]) / STORE) or "").strip()
+        now = {"store": store, "controller_time": time.time()}
+        options = planned(self._variables) | self._task.args | now
         found: dict[str, Any] = self._execute_module(MODULE, module_args=options, task_vars=self._variables)
         return found
 

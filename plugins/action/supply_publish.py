@@ -14,6 +14,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._base.wait import w
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
 from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import finish
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.layers import FIRST_CONTACT
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import cache_dir
 from ansible_collections.groundup.cloud.plugins.plugin_utils.progress import Progress, no_progress, reminder
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.served import LAID_OUT, lay_out, served
@@ -85,9 +86,13 @@ class ActionModule(Sender):
         result: dict[str, Any] = {"changed": True, "images": [], "files": [], "published": record.plain()}
         if check and (lacks := [name for name in wanted if name in unmade]):
             return {**result, "msg": f"not made yet: {', '.join(lacks)}"}
+        nothing = {"images": arguments["images"], "files": names, "msg": "nothing is served yet"}
+        first = FIRST_CONTACT in task_vars.get("group_names", ())
+        if check and first and self._connection.get_option("password"):
+            return result | nothing  # nor is the site's key there, and the tunnel knows no password
         with self._way(arguments) as way:
             if check and _get(f"https://{way.reads}/v2/", ca=way.ca) is None:
-                return {**result, "images": arguments["images"], "files": names, "msg": "nothing is served yet"}
+                return result | nothing
             result |= self._converge(arguments, task_vars, way, images=images, places=places)
         result["changed"] = not arguments["verify"] and bool(result["images"] or result["files"] or record != before)
         if result["changed"] and not check:

@@ -95,6 +95,9 @@ options:
     type: list
     elements: str
     default: []
+  store:
+    description: Identity of the site's secrets store, empty before it is made. Without it it is not compared.
+    type: str
   controller_time:
     description: The controller's time in seconds since 1970. Without it clocks are not compared.
     type: float
@@ -148,6 +151,7 @@ def main() -> None:
         argument_spec={
             "name": {"type": "str", "required": True},
             "site": {"type": "str", "required": True},
+            "store": {"type": "str"},
             "user": {"type": "str", "default": "root"},
             "interfaces": {"type": "list", "elements": "dict", "default": []},
             "unused_networks": {"type": "list", "elements": "str", "default": []},

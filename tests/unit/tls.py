@@ -36,21 +36,24 @@ class Pair:
         server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
 
 
-def pair(*, days: float = 365, address: str = "127.0.0.1") -> Pair:
-    """Return a new certificate that ends in ``days`` days."""
+def pair(*, days: float = 365, address: str = "127.0.0.1", signed_by: Pair | None = None) -> Pair:
+    """Return a new certificate that ends in ``days`` days: its own authority, or ``signed_by`` another."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "test")])
     now = datetime.datetime.now(datetime.UTC)
+    signer = serialization.load_pem_private_key(signed_by.key.encode(), None) if signed_by else key
+    assert isinstance(signer, ec.EllipticCurvePrivateKey)
     certificate = (
         x509.CertificateBuilder()
-        .subject_name(name)
+        .subject_name(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "signed")]) if signed_by else name)
         .issuer_name(name)
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - datetime.timedelta(days=1))
         .not_valid_after(now + datetime.timedelta(days=days))
         .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address(address))]), critical=False)
-        .sign(key, hashes.SHA256())
+        .add_extension(x509.BasicConstraints(ca=not signed_by, path_length=None), critical=True)
+        .sign(signer, hashes.SHA256())
     )
     text = key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()

@@ -43,7 +43,7 @@ ClientAliveCountMax 3
 # At first contact: beside what sshd already does, so that no login ends before the site's key is known to work.
 FIRST_TEXT = """\
 # Written by groundup.cloud.
-AuthorizedKeysFile .ssh/authorized_keys {keys}/%u
+AuthorizedKeysFile {files}
 """
 FIRST_ROOT = "PermitRootLogin prohibit-password\n"  # where root may not log in at all yet
 
@@ -96,9 +96,11 @@ def opened(changes: Changes, user: str) -> None:
     """Have sshd read the site's keys, and let ``user`` in with one. Raises GroundupError."""
     found = _settings()
     closed = user == "root" and found.get("permitrootlogin") == "no"
+    read = [name for name in found.get("authorizedkeysfile", "").split() if name != "none"]
     unit = Unit(changes, "ssh.service", on_change="reload")
-    if closed or f"{KEYS}/%u" not in found.get("authorizedkeysfile", ""):
-        text = FIRST_TEXT.format(keys=KEYS) + (FIRST_ROOT if closed else "")
+    if closed or f"{KEYS}/%u" not in read:
+        # Ours first, beside all that sshd reads now: the operator's key may be in any of them.
+        text = FIRST_TEXT.format(files=" ".join(dict.fromkeys((f"{KEYS}/%u", *read)))) + (FIRST_ROOT if closed else "")
         unit.place(SSHD, text, valid=lambda path: run(["/usr/sbin/sshd", "-t", "-f", str(path)]))
     unit.refreshed()  # also where a run was killed before it
     if not changes.check and f"{KEYS}/%u" not in _settings().get("authorizedkeysfile", ""):

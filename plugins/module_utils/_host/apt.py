@@ -22,6 +22,7 @@ _ABSENT = re.compile(r"^E: (?:Unable to locate package (\S+)|Package '(\S+)' has
 _UNFETCHED = re.compile(r"^E: Failed to fetch (\S+)\s+(.*?)(?: \[IP: .*\])?:?$", re.M)
 _REFUSED = re.compile(r"^(?:E|W): (The repository '.*|GPG error: .*|OpenPGP signature .*|Release file for .*)$", re.M)
 _UNMET = re.compile(r"have unmet dependencies:\n((?: .*\n)+)")
+_REMOVED = re.compile(r"will be REMOVED:\n((?: .*\n)+)(?s:.*)remove is disabled")
 _FAILED = re.compile(r"Errors were encountered while processing:\n((?: .*\n?)+)")
 _EARLY = ("not valid yet", "Not live", "not alive", "in the future")
 _FULL = ("No space left on device", "enough free space")
@@ -34,10 +35,10 @@ def update() -> None:
 
 
 def install(names: Sequence[str]) -> None:
-    """Install packages without recommended ones. Raises GroundupError."""
+    """Install packages without recommended ones; nothing goes for it. Raises GroundupError."""
     # A configuration file may be there before the package whose it is: it stays.
     keep = ("-o", "DPkg::Options::=--force-confdef", "-o", "DPkg::Options::=--force-confold")
-    _run(*keep, "install", "--no-install-recommends", "--", *names)
+    _run(*keep, "install", "--no-install-recommends", "--no-remove", "--", *names)
 
 
 def command(*arguments: str) -> list[str]:
@@ -98,6 +99,9 @@ def fault(argv: Sequence[str], said: str) -> GroundupError:
             if OURS.exists()
             else ""
         )
+    elif removed := _REMOVED.search(said):
+        what = f"apt would remove what does not go with it: {', '.join(removed[1].split())}"
+        remedy = "if nothing on the host needs it, remove it by hand; or take another host"
     elif unfetched := _UNFETCHED.findall(said):
         rest = f", and {len(unfetched) - 1} more" if unfetched[1:] else ""
         what, where = f"{source}: {unfetched[0][1].rstrip(': ')}{rest}", unfetched[0][0]

@@ -18,6 +18,7 @@ TIMEZONE = Path("/etc/timezone")
 CHRONY = "chrony"  # among the substitutes of the host layer
 CHRONYD = Path("/usr/sbin/chronyd")
 TIMESYNCD = Path("/usr/lib/systemd/systemd-timesyncd")
+NTPD = Path("/usr/sbin/ntpd")
 CHRONY_SOURCES = Path("/etc/chrony/sources.d/groundup.sources")
 TIMESYNCD_SERVERS = Path("/etc/systemd/timesyncd.conf.d/groundup.conf")
 
@@ -36,8 +37,11 @@ def timezone(changes: Changes, name: str) -> None:
 
 
 def servers(changes: Changes, names: Sequence[str]) -> None:
-    """Have the host's time service ask ``names``; without any it keeps its own. Where there is none, install one."""
-    if not CHRONYD.exists() and not TIMESYNCD.exists():
+    """Have the host's time service ask ``names``; without any it keeps its own. Where there is none, install one.
+
+    The configuration of ntpsec is its administrator's: a warning says so.
+    """
+    if not any(program.exists() for program in (CHRONYD, TIMESYNCD, NTPD)):
         packages.installed(changes, [CHRONY])
     if CHRONYD.exists():
         text = "".join(f"server {name} iburst\n" for name in names)
@@ -45,6 +49,11 @@ def servers(changes: Changes, names: Sequence[str]) -> None:
     elif TIMESYNCD.exists():
         text = f"[Time]\nNTP={' '.join(names)}\n" if names else ""
         _configure(changes, "systemd-timesyncd.service", TIMESYNCD_SERVERS, text)
+    elif NTPD.exists() and names:
+        changes.warnings.append(
+            f"ntpsec keeps the time, and hosts.ntp_servers does not reach it: write {', '.join(names)} into "
+            "/etc/ntpsec/ntp.conf, or install chrony in its place"
+        )
 
 
 def _configure(changes: Changes, name: str, path: Path, text: str) -> None:
@@ -59,7 +68,8 @@ def state() -> dict[str, object]:
     A unit that systemd skips because of its own condition (a system container has the clock of the machine below, and
     no right to set it) keeps no time here; then there is nothing to be in step with.
     """
-    for path, unit in ((CHRONYD, "chrony.service"), (TIMESYNCD, "systemd-timesyncd.service")):
+    known = ((CHRONYD, "chrony.service"), (TIMESYNCD, "systemd-timesyncd.service"), (NTPD, "ntpsec.service"))
+    for path, unit in known:
         if path.exists():
             found = properties(unit, "ActiveState", "ConditionResult", "ConditionTimestampMonotonic")
             skipped = found.get("ConditionResult") == "no" and found.get("ConditionTimestampMonotonic") != "0"

@@ -101,8 +101,12 @@ class Seed:
             "Dir::State::Lists": LISTS, "Dir::Cache::PkgCache": "", "Dir::Cache::SrcPkgCache": "",
             "APT::Default-Release": "", "APT::Keep-Downloaded-Packages": "false",
             "Acquire::Languages": "none", "Acquire::Retries": 3,
-            # The seed is inside the site: no proxy of the host leads there.
+            # The seed is inside the site: no proxy of the host leads there, nor one that a program of the host finds.
             "Acquire::http::Proxy": "DIRECT", "Acquire::https::Proxy": "DIRECT",
+            "Acquire::http::Proxy-Auto-Detect": "", "Acquire::https::Proxy-Auto-Detect": "",
+            # Whatever the host lets its own sources do.
+            "APT::Get::AllowUnauthenticated": "false", "Acquire::AllowInsecureRepositories": "false",
+            "Acquire::https::Verify-Peer": "true", "Acquire::https::Verify-Host": "true",
         }  # fmt: skip
         if vouched:
             options["Acquire::https::CAInfo"] = ca
@@ -145,9 +149,10 @@ def packages_from(changes: Changes, source: Mirror | Seed | None) -> bool:
 def _only(changes: Changes, mirror: Mirror | None) -> bool:
     ours, key = APT / "sources.list.d" / NAME, APT / KEY
     if mirror is None:
-        if files.remove(changes, ours):
+        if ours.exists():  # and goes last: a run that is killed in between leaves no host without a source
             for aside in sorted([*APT.glob(f"*{ASIDE}"), *ours.parent.glob(f"*{ASIDE}")]):
                 _rename(changes, aside, aside.with_name(aside.name.removesuffix(ASIDE)))
+            files.remove(changes, ours)
         for path in (APT / TRUST, APT / CA, key):
             files.remove(changes, path)
         return False

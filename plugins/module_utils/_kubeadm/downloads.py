@@ -103,7 +103,9 @@ def fetch(
 def _blocks(url: str, *, ca: str | None) -> Iterator[bytes]:
     """Yield what ``url`` holds, piece by piece. Raises GroundupError; faults of who takes the pieces are theirs."""
     try:
-        trust = ssl.create_default_context(cadata=ca) if ca else None
+        trust = ssl.create_default_context(cadata=ca)
+        # Python 3.13 refuses CAs and certificates without extensions that older authorities of companies left out.
+        trust.verify_flags &= ~ssl.VERIFY_X509_STRICT
         # The address comes from the plan: the site's own file server.
         with urllib.request.urlopen(url, timeout=60, context=trust) as response:  # noqa: S310
             while block := response.read(BLOCK):

@@ -22,7 +22,7 @@ class Check:
 CHECKS: dict[str, Check] = {
     "system": Check("release, architecture, systemd, Python and kernel are those of the table above", (system.check,)),
     "sudo": Check("modules run as root; sudo is there, unless `access.user` is root", (system.account,)),
-    "site": Check("it belongs to no other site", (foreign.site,)),
+    "site": Check("it belongs to no other site, and to no secrets that this controller lacks", (foreign.site,)),
     "address": Check(
         "an interface that is up has each planned address; a warning on a network that this version does not use",
         (network.addresses,),

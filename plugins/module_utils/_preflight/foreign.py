@@ -28,11 +28,16 @@ _SETTING = re.compile(r"^(manage_etc_hosts|preserve_hostname):[ \t]*[\"']?(\w+)"
 
 
 def site(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
-    """Yield the other site this host belongs to."""
+    """Yield the other site this host belongs to, or this one with secrets that the controller lost."""
     if machine.site and machine.site != wanted.site:
         yield Fault(
             "site", "error", f"the host belongs to the site {machine.site}", "/etc/groundup/site",
             "take it out of that site, or out of this site file; if nobody uses it, remove that file",
+        )  # fmt: skip
+    elif machine.store and wanted.store is not None and machine.store != wanted.store:
+        yield Fault(
+            "site", "error", "the host was set up with other secrets than this controller has", "/etc/groundup/site",
+            "run with the state directory of the site it was set up from; if nobody uses the host, remove that file",
         )  # fmt: skip
 
 

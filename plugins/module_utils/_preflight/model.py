@@ -33,6 +33,7 @@ class Wanted:
 
     name: str
     site: str
+    store: str | None = None  # identity of the secrets store; empty: the controller has none yet
     user: str = "root"
     interfaces: Sequence[Mapping[str, Any]] = ()
     unused_networks: Sequence[str] = ()
@@ -112,3 +113,8 @@ class Machine:
     def site(self) -> str:
         """Return the site this host belongs to, nothing when it belongs to none yet."""
         return (self.read("/etc/groundup/site").split() or [""])[0]
+
+    @property
+    def store(self) -> str:
+        """Return the identity of the secrets store this host was set up with, nothing before that."""
+        return self.read("/etc/groundup/site").partition(" ")[2].strip()

@@ -59,6 +59,12 @@ CASES = {
         "E: Unable to correct problems, you have held broken packages.\n",
         "libperl5.40 : Breaks: perl-base",
     ),
+    "another container runtime": (
+        "The following packages will be REMOVED:\n  containerd.io docker-ce\n  docker-ce-cli\n"
+        "The following NEW packages will be installed:\n  containerd runc\n"
+        "E: Packages need to be removed but remove is disabled.\n",
+        "apt would remove what does not go with it: containerd.io, docker-ce, docker-ce-cli\n",
+    ),
     "full disk": ("E: You don't have enough free space in /var/cache/apt/archives/.\n", "the host's disk is full"),
     "a package that cannot start": (
         "Errors were encountered while processing:\n keepalived\nE: Sub-process /usr/bin/dpkg returned an error code "
@@ -126,3 +132,10 @@ def test_what_a_killed_dpkg_left_is_finished_and_named_when_it_cannot_be(monkeyp
     run_with(monkeypatch, (100, INTERRUPTED), (100, INTERRUPTED))
     with pytest.raises(GroundupError, match="half installed: keepalived\n"):
         apt.install(["socat"])
+
+
+def test_no_package_of_the_host_goes_for_one_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Docker's containerd.io conflicts with containerd: without preflight it was removed."""
+    found = run_with(monkeypatch, (0, ""))
+    apt.install(["containerd"])
+    assert "--no-remove" in found.calls[0]

@@ -45,7 +45,17 @@ def test_nothing_that_let_the_operator_in_is_closed(
     sshd_says(monkeypatch, PLAIN.format(root=root), OURS.format(root="x"))
     access.opened(Changes(check=False), user)
     lines = drop_in.read_text().splitlines()[1:]
-    assert lines == [f"AuthorizedKeysFile .ssh/authorized_keys {access.KEYS}/%u", *([line] if line else [])]
+    before = ".ssh/authorized_keys .ssh/authorized_keys2"
+    assert lines == [f"AuthorizedKeysFile {access.KEYS}/%u {before}", *([line] if line else [])]
+
+
+def test_keys_that_sshd_reads_from_elsewhere_still_count(drop_in: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sshd_says(monkeypatch, "authorizedkeysfile /etc/ssh/staff/%u\n", OURS.format(root="no"))
+    access.opened(Changes(check=False), "ops")
+    assert f"AuthorizedKeysFile {access.KEYS}/%u /etc/ssh/staff/%u\n" in drop_in.read_text()
+    sshd_says(monkeypatch, "authorizedkeysfile none\n", OURS.format(root="no"))
+    access.opened(Changes(check=False), "ops")
+    assert f"AuthorizedKeysFile {access.KEYS}/%u\n" in drop_in.read_text()
 
 
 def test_a_host_of_the_site_keeps_its_strict_sshd(drop_in: Path, monkeypatch: pytest.MonkeyPatch) -> None:

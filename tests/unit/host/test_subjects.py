@@ -237,8 +237,19 @@ def test_the_sites_mirror_is_the_only_source_and_the_hosts_own_come_back(
     assert again.done == []
     lists.clear()
     assert sources.packages_from(again, mirror), "a run killed before it fetched the lists is made good"
+    rename = sources._rename
+
+    def killed(changes: Changes, old: Path, new: Path) -> None:
+        if new.name == "debian.sources":
+            raise KeyboardInterrupt
+        rename(changes, old, new)
+
+    monkeypatch.setattr(sources, "_rename", killed)
+    with pytest.raises(KeyboardInterrupt):
+        sources.packages_from(changes, None)
+    monkeypatch.setattr(sources, "_rename", rename)
     sources.packages_from(changes, None)
-    assert active() == ["debian.sources", "sources.list"]
+    assert active() == ["debian.sources", "sources.list"], "also after a run that was killed in between"
 
 
 @pytest.fixture
@@ -273,6 +284,22 @@ def test_what_we_install_comes_from_the_seed_alone_and_the_hosts_own_sources_sta
     assert not list((debian / "ours").iterdir())
 
 
+def test_what_a_host_lets_its_own_sources_do_does_not_hold_for_the_seeds(
+    changes: Changes, debian: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours = {
+        "APT::Get::AllowUnauthenticated": "true", "Acquire::AllowInsecureRepositories": "true",
+        "Acquire::https::Verify-Peer": "false", "Acquire::https::Verify-Host": "false",
+        "Acquire::http::Proxy-Auto-Detect": "/usr/bin/apt-proxy-detect",
+    }  # fmt: skip
+    (debian / "host.conf").write_text("".join(f'{name} "{value}";\n' for name, value in ours.items()))
+    monkeypatch.setenv("APT_CONFIG", str(debian / "host.conf"))
+    sources.packages_from(changes, sources.Seed(url="https://seed:8080", places={"12": "p/12"}, key="KEY", ca="CA"))
+    argv = ["apt-config", "-c", str(debian / "ours/apt.conf"), "dump"]
+    said = subprocess.run(argv, capture_output=True, text=True, check=True).stdout
+    assert [name for name, value in ours.items() if f'{name} "{value}";' in said] == []
+
+
 @pytest.mark.usefixtures("debian")
 def test_the_layers_of_seed_and_host_write_the_same_on_the_seed(changes: Changes) -> None:
     own: dict[str, Any] = {"url": "file:/srv/groundup", "places": {"12": "packages-12/12"}, "key": "KEY"}
@@ -294,10 +321,18 @@ def test_a_host_without_a_time_service_gets_one_though_no_server_is_written(
 ) -> None:
     wanted: list[str] = []
     monkeypatch.setattr(packages, "installed", lambda _, names: wanted.extend(names))
-    for name in ("CHRONYD", "TIMESYNCD"):
+    for name in ("CHRONYD", "TIMESYNCD", "NTPD"):
         monkeypatch.setattr(clock, name, tmp_path / name)
     clock.servers(changes, [])
     assert wanted == ["chrony"]
+    (tmp_path / "NTPD").touch()
+    clock.servers(changes, ["ntp.lab.test"])
+    assert wanted == ["chrony"], "chrony would take its place"
+    assert "hosts.ntp_servers does not reach it: write ntp.lab.test" in changes.warnings[0]
+    active = {"ActiveState": "active", "ConditionResult": "yes", "ConditionTimestampMonotonic": "1"}
+    monkeypatch.setattr(clock, "properties", lambda *_: active)
+    monkeypatch.setattr(clock, "attempt", lambda _: SimpleNamespace(stdout="yes\n"))
+    assert clock.state() == {"service": "ntpsec.service", "synchronised": True, "why": "ntpsec.service is active"}
     (tmp_path / "TIMESYNCD").touch()
     monkeypatch.setattr(clock, "TIMESYNCD_SERVERS", tmp_path / "servers")
     clock.servers(changes, [])

@@ -386,6 +386,18 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
     ("files-url-not-the-seeds", "error", "lab", {"supply/files_url": "https://f.example.org"}, "supply.files_url"),
     ("files-url-not-the-seeds", "error", "lab", {"supply/files_url": "http://f.example.org:8080"}, "supply.files_url"),
     ("ca-without-registry", "error", "lab", {"supply/ca": CERTIFICATE}, "supply.ca"),
+    (
+        "supply-ca-unused",
+        "error",
+        "lab",
+        {
+            "supply/ca": CERTIFICATE,
+            "supply/registry": "r.example.org:5000",
+            "supply/registry_tls": False,
+            "supply/files_url": "http://r.example.org:8080",
+        },
+        "supply.ca",
+    ),
     ("packages-ca-unused", "error", "lab", {"hosts/packages_ca": CERTIFICATE}, "hosts.packages_ca"),
     (
         "packages-ca-unused",

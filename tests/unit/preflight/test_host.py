@@ -326,6 +326,15 @@ def test_a_host_of_another_site_is_refused(host: Host) -> None:
     assert faults(host) == [("site", "error", "the host belongs to the site other")]
 
 
+def test_a_host_whose_secrets_the_controller_lost_is_refused(host: Host) -> None:
+    """The seed's layer would have given it another CA before the host layer refused it."""
+    host.write("/etc/groundup/site", "unit ssh-ed25519 AAAA\n")
+    assert faults(host, wanted(store="ssh-ed25519 AAAA")) == []
+    said = "the host was set up with other secrets than this controller has"
+    for other in ("", "ssh-ed25519 BBBB"):
+        assert faults(host, wanted(store=other)) == [("site", "error", said)]
+
+
 def test_cloud_init_that_writes_names_is_refused_and_the_last_word_counts(host: Host) -> None:
     host.write("/usr/bin/cloud-init")
     host.write("/etc/cloud/cloud.cfg", "preserve_hostname: false\nmanage_etc_hosts: true\n")

@@ -8,7 +8,7 @@ import http.server
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -77,14 +77,16 @@ class Seed:
         )  # fmt: skip
         return {"failed": done.returncode != 0, "stdout": done.stdout, "stderr": done.stderr}
 
-    def publish(self, lock: Lock, *, check: bool = False, verify: bool = False) -> dict[str, Any]:
-        """Run the action's work on ``lock``."""
+    def publish(
+        self, lock: Lock, *, check: bool = False, verify: bool = False, password: str = "", groups: Sequence[str] = ()
+    ) -> dict[str, Any]:
+        """Run the action's work on ``lock``, on a host that is in ``groups`` and reached with ``password``."""
         self._patch.setattr(supply, "load_lock", lambda: lock)
         shell = SimpleNamespace(join_path=lambda *parts: "/".join(parts))
         action = object.__new__(supply_publish.ActionModule)
         action._task = SimpleNamespace(check_mode=check)
         action._display = SimpleNamespace(display=lambda _: None)
-        action._connection = SimpleNamespace(_shell=shell)
+        action._connection = SimpleNamespace(_shell=shell, get_option=lambda name: {"password": password}[name])
         names = {kind: [n for n, e in lock.artifacts.items() if e.kind == kind] for kind in ("image", "files")}
         arguments = {
             "site": "unit", "source": "build", "registry": self.registry.address,
@@ -93,7 +95,7 @@ class Seed:
             "files_root": str(self.root), "images": names["image"], "files": names["files"], "packages": [],
             "verify": verify,
         }  # fmt: skip
-        result: dict[str, Any] = action._publish(arguments, {})
+        result: dict[str, Any] = action._publish(arguments, {"group_names": groups} if groups else {})
         return result
 
 

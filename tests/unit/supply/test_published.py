@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from ansible.errors import AnsibleLookupError
+from ansible_collections.groundup.cloud.plugins.action import supply_publish
 from ansible_collections.groundup.cloud.plugins.lookup import published as lookup
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.layers import FIRST_CONTACT
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock.model import Lock
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish import digests, images
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish.digests import PublishedDigests
@@ -57,6 +60,19 @@ def test_what_is_published_is_recorded_by_digest_and_a_second_time_nothing_chang
     (state / "published.json").unlink()
     assert seed.publish(lock)["changed"], "a record that is gone is written again"
     assert digests.load("unit") == record
+
+
+def test_the_web_server_can_read_what_accounts_with_a_strict_umask_sent(
+    fake: FakeBuilder, make_lock: MakeLock, seed: Seed
+) -> None:
+    del fake
+    former = os.umask(0o077)
+    try:
+        seed.publish(make_lock(program={}))
+    finally:
+        os.umask(former)
+    found = [seed.root / "program", *(seed.root / "program").rglob("*")]
+    assert [str(path) for path in found if path.stat().st_mode & 0o004 == 0] == []
 
 
 def test_an_artifact_made_again_under_its_version_is_told_by_its_new_digest(
@@ -158,6 +174,17 @@ def test_a_prediction_knows_no_digest_of_what_is_not_made_yet(
     foreseen = seed.publish(changed, check=True)
     assert foreseen["published"]["images"] == {}
     assert list(foreseen["published"]["files"]) == ["other/1/file"]
+
+
+def test_a_prediction_asks_no_seed_whose_only_login_is_a_password(
+    fake: FakeBuilder, make_lock: MakeLock, seed: Seed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    del fake
+    lock = make_lock(program={}, image=PROGRAM_IMAGE)
+    supply.ensure(None, lock=lock)
+    monkeypatch.setattr(supply_publish.ActionModule, "_way", lambda *_: pytest.fail("ssh would be refused"))
+    foreseen = seed.publish(lock, check=True, password="of sudo, too", groups=[FIRST_CONTACT])
+    assert (foreseen["changed"], foreseen["images"], foreseen["files"]) == (True, ["image"], ["program"])
 
 
 def test_only_names_of_the_sites_registry_get_a_digest() -> None:

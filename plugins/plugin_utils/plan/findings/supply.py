@@ -31,6 +31,12 @@ def check(context: PlanContext) -> Iterator[Finding]:
             why="the seed's certificate is the site CA's: every host would look for another",
             remedy="leave supply.ca out, or write supply.registry and supply.files_url",
         )
+    if written.ca and written.registry and not (written.registry_tls or (written.files_url or "").startswith("https:")):
+        yield error("supply-ca-unused", "supply.ca", "supply.registry_tls")(
+            what=f"a CA is written, and neither {written.registry} nor {written.files_url} speaks TLS",
+            why="the CA would have no effect: what hosts fetch would not be protected by it",
+            remedy="write supply.registry_tls: true and a supply.files_url with https://, or leave supply.ca out",
+        )
     if written.source == "registry" and not written.registry:
         yield error("registry-missing", "supply.registry", "supply.source")(
             what="artifacts come from an existing registry, and none is written",

@@ -7,7 +7,6 @@ serves any host of the release. Whoever serves it signs ``Release`` (``pki/openp
 from __future__ import annotations
 
 import email
-import hashlib
 import lzma
 from datetime import UTC, datetime
 from email.utils import format_datetime
@@ -18,6 +17,7 @@ from ..build import machine
 from ..build.builder import Builder
 from ..build.context import BuildContext
 from ..build.sbom import Component
+from ..cache.artifact import file_digest
 from ..lock.model import Entry
 
 _ARCHITECTURE = "amd64"
@@ -41,7 +41,7 @@ class DebianPackages(Builder):
             name, version, architecture = fields["Package"], fields["Version"], fields["Architecture"]
             file = archive.rename(pool / f"{name}_{version.rpartition(':')[2]}_{architecture}.deb")
             file.chmod(0o644)
-            found = {"Filename": f"pool/{file.name}", "Size": file.stat().st_size, "SHA256": _sha256(file)}
+            found = {"Filename": f"pool/{file.name}", "Size": file.stat().st_size, "SHA256": file_digest(file)}
             stanzas.append("\n".join([control, *(f"{key}: {value}" for key, value in found.items()), ""]))
             context.components.append(Component.of("deb", name, version, arch=architecture, distro=suite))
         _index(context.output / "dists" / suite, "\n".join(stanzas), epoch=context.lock.pins.epoch)
@@ -79,7 +79,7 @@ def _index(place: Path, packages: str, *, epoch: int) -> None:
     plain.write_text(packages, encoding="utf-8")
     packed = plain.with_name("Packages.xz")
     packed.write_bytes(lzma.compress(packages.encode()))
-    sums = "".join(f" {_sha256(file)} {file.stat().st_size} {file.relative_to(place)}\n" for file in (plain, packed))
+    sums = "".join(f" {file_digest(one)} {one.stat().st_size} {one.relative_to(place)}\n" for one in (plain, packed))
     lines = {
         "Origin": "groundup.cloud", "Label": "groundup.cloud", "Suite": place.name, "Codename": place.name,
         "Date": format_datetime(datetime.fromtimestamp(epoch, UTC), usegmt=True).replace("GMT", "UTC"),
@@ -87,11 +87,6 @@ def _index(place: Path, packages: str, *, epoch: int) -> None:
     }  # fmt: skip
     text = "".join(f"{key}: {value}\n" for key, value in lines.items())
     (place / "Release").write_text(f"{text}SHA256:\n{sums}", encoding="utf-8")
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 BUILDER = DebianPackages()

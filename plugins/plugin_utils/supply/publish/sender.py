@@ -35,8 +35,10 @@ class Sender(ActionBase):  # type: ignore[misc]  # ansible ships no types
             # Without a name of its own: the kernel removes it when this run dies.
             with tempfile.TemporaryFile(dir=cache_dir()) as archive, reminder(self._display.display, what):
                 with tarfile.open(fileobj=archive, mode="w") as tar:
-                    for path in sorted(place.rglob("*"), key=lambda path: (path.name == LAID_OUT, path)):
-                        tar.add(path, arcname=str(path.relative_to(place.parent.parent)), recursive=False)
+                    inside = sorted(place.rglob("*"), key=lambda path: (path.name == LAID_OUT, path))
+                    for path in (place.parent, place, *inside):
+                        name = str(path.relative_to(place.parent.parent))
+                        tar.add(path, arcname=name, recursive=False, filter=_for_all)
                 archive.flush()
                 self._transfer_file(f"/proc/{os.getpid()}/fd/{archive.fileno()}", remote)
             done = self.command(
@@ -61,6 +63,12 @@ class Sender(ActionBase):  # type: ignore[misc]  # ansible ships no types
             module_name="ansible.builtin.command", module_args={"argv": argv, **more}, task_vars=task_vars
         )
         return {"argv": argv, **done}
+
+
+def _for_all(member: tarfile.TarInfo) -> tarfile.TarInfo:
+    """Let the web server read it, whatever umask the controller's account and the host's have."""
+    member.mode |= 0o755 if member.isdir() else 0o644
+    return member
 
 
 def failed(done: dict[str, Any]) -> AnsibleActionFail:
