@@ -263,6 +263,7 @@ class OpenStackPlan:
     charts: str  # builtin, a directory, a Helm repository URL or oci:// reference
     releases: tuple[ReleasePlan, ...]
     images: tuple[str, ...]  # names of the images its pods run, in the order releases need them
+    cpu_share: float  # cores of the smallest node it runs on, of those of the profile's control host; at most 1
     replicas: dict[str, int] = field(default_factory=dict)  # as written: members by service, pods of each `api`
     overrides: dict[str, dict[str, Any]] = field(default_factory=dict)  # by release: values merged over the plan's
 

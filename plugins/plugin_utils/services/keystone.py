@@ -100,7 +100,7 @@ def values(plan: Plan, sizes: Sizes) -> Values:
             "secret_rabbitmq": False,
         },
     }
-    return merge(api_values(plan, sizes, "keystone", memory="512Mi", limit="2Gi", cpu="500m"), own)
+    return merge(api_values(plan, sizes, "keystone", memory="512Mi", limit="2Gi", cpu=500), own)
 
 
 def verify(context: VerifierContext) -> Verification:

@@ -75,7 +75,9 @@ def values(plan: Plan, sizes: Sizes) -> Values:
             "resources": {
                 "enabled": sizes.resources,
                 "server": resources(
-                    memory=f"{weight.buffer_pool + 512}Mi", limit=f"{weight.buffer_pool * 2 + 1024}Mi", cpu="1"
+                    memory=f"{weight.buffer_pool + 512}Mi",
+                    limit=f"{weight.buffer_pool * 2 + 1024}Mi",
+                    cpu=sizes.cpu(1000),
                 ),
             },
         },

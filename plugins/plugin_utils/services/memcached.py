@@ -38,7 +38,7 @@ def values(plan: Plan, sizes: Sizes) -> Values:
             "affinity": anti_affinity(sizes, members=members, quorum=False),
             "resources": {
                 "enabled": sizes.resources,
-                "memcached": resources(memory=f"{memory + 64}Mi", limit=f"{memory * 2 + 128}Mi", cpu="100m"),
+                "memcached": resources(memory=f"{memory + 64}Mi", limit=f"{memory * 2 + 128}Mi", cpu=sizes.cpu(100)),
             },
         },
     }

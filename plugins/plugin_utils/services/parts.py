@@ -75,7 +75,7 @@ def api_endpoint(plan: Plan, service: str, api: PublicApi) -> Values:
     }
 
 
-def api_values(plan: Plan, sizes: Sizes, service: str, *, memory: str, limit: str, cpu: str) -> Values:
+def api_values(plan: Plan, sizes: Sizes, service: str, *, memory: str, limit: str, cpu: int) -> Values:
     """Return values that every API has: node port, replicas, probes, resources, one more pod during an update."""
     endpoint = public_endpoint(plan, service)
     # Probes ask the API, not a file (H5), and what answers without the database: a sick database does not restart the
@@ -94,7 +94,7 @@ def api_values(plan: Plan, sizes: Sizes, service: str, *, memory: str, limit: st
                 "disruption_budget": {"api": {"min_available": 1 if sizes.api > 1 else 0}},
             },
             "probes": probes("api", "api", patience=60),
-            "resources": {"enabled": sizes.resources, "api": resources(memory=memory, limit=limit, cpu=cpu)},
+            "resources": {"enabled": sizes.resources, "api": resources(memory=memory, limit=limit, cpu=sizes.cpu(cpu))},
         },
     }
 

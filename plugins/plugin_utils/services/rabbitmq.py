@@ -55,7 +55,10 @@ def values(plan: Plan, sizes: Sizes) -> Values:
             "replicas": {"server": members},
             "affinity": anti_affinity(sizes, members=members, quorum=True),
             "probes": probes("rabbitmq", "rabbitmq", patience=120),
-            "resources": {"enabled": sizes.resources, "server": resources(memory="1Gi", limit="4Gi", cpu="500m")},
+            "resources": {
+                "enabled": sizes.resources,
+                "server": resources(memory="1Gi", limit="4Gi", cpu=sizes.cpu(500)),
+            },
         },
         "volume": {"enabled": True, "class_name": plan.kubernetes.storage_class, "size": _VOLUME[plan.profile]},
         # With a quorum the smaller part stops (H3); two nodes or one have no smaller part.

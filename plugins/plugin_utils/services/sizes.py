@@ -24,6 +24,12 @@ class Sizes:
     topology_key: str  # node label no two members share: a rack's where there are racks enough, else a host's
     spread: bool  # whether a second member on the same host or rack is forbidden, not only avoided
     resources: bool  # whether pods have requests and limits
+    cpu_share: float  # of the profile's CPU requests: what its machines have fewer cores, pods ask less
+
+    def cpu(self, millicores: int) -> str:
+        """Return the CPU request of a pod that asks for ``millicores`` on the profile's hardware: a weight."""
+        share = max(10, int(millicores * self.cpu_share))
+        return f"{share}m" if share % 1000 else str(share // 1000)
 
 
 def majority(members: int) -> int:
@@ -50,4 +56,5 @@ def sizes(plan: Plan) -> Sizes:
         topology_key=RACK_LABEL if most > 1 and len(racks) >= most else HOST_LABEL,
         spread=1 < most <= len(nodes),
         resources=plan.profile not in _SMALL,
+        cpu_share=plan.openstack.cpu_share,
     )

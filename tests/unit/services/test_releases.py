@@ -40,6 +40,24 @@ def test_sizes_in_the_site_file_win() -> None:
     assert sizes(asked).api == 7
 
 
+def test_pods_ask_for_cpu_by_the_cores_of_the_machines(tmp_path: Path) -> None:
+    """A box with 2 cores instead of the profile's 16 runs the same pods: none stays Pending for want of a core."""
+    shipped = (ROOT / "inventories/edge/site.yml").read_text()
+    box = "hardware: {box: {cores: 2, memory_gb: 64, nic_gbps: 10, nvme: true}}\n"
+    small = shipped.replace("    rack: cabinet\n", "    rack: cabinet\n    hardware: box\n")
+    (tmp_path / "site.yml").write_text(small + box)
+    asked = {
+        site: [resources_of(plan, name)["requests"]["cpu"] for name in ("mariadb", "rabbitmq", "memcached", "keystone")]
+        for site, plan in {"edge": plan_of("edge"), "box": site_plan(tmp_path / "site.yml")}.items()
+    }
+    assert asked == {"edge": ["1", "500m", "100m", "500m"], "box": ["125m", "62m", "12m", "62m"]}
+
+
+def resources_of(plan: Plan, name: str) -> dict[str, dict[str, str]]:
+    found = next(release for release in plan.openstack.releases if release.name == name).values["pod"]["resources"]
+    return next(one for one in found.values() if isinstance(one, dict) and "requests" in one)
+
+
 def test_members_are_kept_apart_by_rack_only_where_there_are_racks_enough() -> None:
     assert sizes(plan_of("region")).topology_key == "topology.kubernetes.io/zone"
     assert sizes(plan_of("lab")).topology_key == "kubernetes.io/hostname"

@@ -165,7 +165,7 @@ def _hardware(context: PlanContext) -> Iterator[Finding]:
                     "machines",
                 )(
                     what=f"{host.hardware} of {host.name} has {', '.join(lacking)} ({role}, {context.site.profile})",
-                    why="the sizes of services follow from the profile: on less they run out of memory or time out",
+                    why="sizes but CPU requests follow from the profile: on less, services lack memory or time out",
                     remedy="use larger machines, or the profile edge or lab",
                 )
 

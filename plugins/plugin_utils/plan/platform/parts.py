@@ -6,6 +6,7 @@ from ipaddress import IPv4Network
 
 from ...layers.ports import PORTS
 from ...layers.purposes import PURPOSES
+from ...layers.roles import CONTROL_LABEL, ROLES
 from ...layers.storage import BACKENDS
 from ...services import RECORDS, needs, of_kind
 from ..layout.addresses import nth_of
@@ -169,6 +170,14 @@ def openstack(layout: Layout) -> OpenStackPlan:
         charts=written.charts,
         releases=tuple(releases),
         images=tuple(dict.fromkeys(image for one in releases for image in RECORDS[one.name].images.values())),
+        cpu_share=_cpu_share(layout),
         replicas={name: size for name, size in written.replicas.model_dump().items() if size is not None},
         overrides={name: override.values for name, override in written.overrides.items()},
     )
+
+
+def _cpu_share(layout: Layout) -> float:
+    """Return how small the machines are that run the cloud, beside those the profile's CPU requests are made for."""
+    expected = layout.hardware[ROLES["control"].hardware[layout.site.profile]].cores
+    known = {host.hardware for host in layout.hosts.values() if host.node_labels.get(CONTROL_LABEL) == "enabled"}
+    return min([1.0, *(layout.hardware[name].cores / expected for name in known if name in layout.hardware)])

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def values(plan: Plan, sizes: Sizes) -> Values:
     """Return the chart's values."""
     own = {"conf": {"toy": {"DEFAULT": {"box_key": secret("toy/box-key")}}}}
-    return merge(api_values(plan, sizes, "toy", memory="128Mi", limit="512Mi", cpu="100m"), own)
+    return merge(api_values(plan, sizes, "toy", memory="128Mi", limit="512Mi", cpu=100), own)
 
 
 def verify(context: VerifierContext) -> Verification:
