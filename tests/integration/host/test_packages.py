@@ -33,6 +33,7 @@ sys.path.insert(0, "/opt/ours")
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.module_utils._host import apt, packages, sources
 given = json.load(open("/opt/given.json"))
+exec(given["before"])
 changes = Changes(check=False)
 sources.packages_from(changes, sources.Seed(**given["seed"]))
 try:
@@ -40,7 +41,32 @@ try:
     told = {"lacking": packages.lacking(given["packages"])}
 except Exception as error:
     told = {"error": str(error)}
+told["unfinished"] = apt.unfinished()
 json.dump({**told, "done": changes.done}, open("/opt/told.json", "w"))
+"""
+# A mirror on loopback that serves the files whose names have `of` by `how`, and all others whole.
+_MIRROR = """
+import fcntl, http.server, socket, struct, threading
+class Mirror(http.server.SimpleHTTPRequestHandler):
+    def copyfile(self, source, output):
+        if {of!r} not in self.path:
+            return super().copyfile(source, output)
+        self.close_connection = True
+        if {how!r} == "half":
+            output.write((content := source.read())[:len(content) // 2])
+        self.wfile.flush()
+        self.connection.shutdown(socket.SHUT_RDWR)
+    def log_message(self, *_):
+        pass
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as lo:
+    fcntl.ioctl(lo, 0x8914, struct.pack("16sh", b"lo", 1))  # up
+server = http.server.ThreadingHTTPServer(("127.0.0.1", 8000), lambda *a: Mirror(*a, directory="/srv/groundup"))
+threading.Thread(target=server.serve_forever, daemon=True).start()
+"""
+_FULL = """
+import subprocess
+subprocess.run(["mkdir", "-p", {at!r}], check=True)
+subprocess.run(["mount", "-t", "tmpfs", "-o", "size={size}", "tmpfs", {at!r}], check=True)
 """
 
 
@@ -57,12 +83,12 @@ class Host:
         """The repository."""
         return self.root.upper / f"srv/groundup/packages-{self.release}/{self.release}"
 
-    def install(self, *names: str) -> dict[str, Any]:
-        """Have the host install ``names``; return what it told."""
+    def install(self, *names: str, url: str = "file:/srv/groundup", before: str = "") -> dict[str, Any]:
+        """Have the host install ``names`` from ``url``, after it ran ``before``; return what it told."""
         key = (self.log.parent / openpgp.FILE).read_text()
         place = f"packages-{self.release}/{self.release}"
-        seed = {"url": "file:/srv/groundup", "places": {self.release: place}, "key": key}
-        (self.root.upper / "opt/given.json").write_text(json.dumps({"seed": seed, "packages": names}))
+        seed = {"url": url, "places": {self.release: place}, "key": key}
+        (self.root.upper / "opt/given.json").write_text(json.dumps({"seed": seed, "packages": names, "before": before}))
         self.run("python3", "/opt/program.py")
         told: dict[str, Any] = json.loads((self.root.upper / "opt/told.json").read_text())
         return told
@@ -122,6 +148,32 @@ def test_a_repository_that_was_changed_after_it_was_signed_is_refused(host: Host
     told = host.install("socat")["error"]
     assert "the seed's packages: " in told
     assert "ignatur" in told, "both programs say so"
+
+
+@pytest.mark.parametrize(("of", "how"), [("/socat_", "half"), ("/Packages", "nothing")])
+def test_a_mirror_that_serves_half_is_named_with_the_file_and_nothing_is_half_installed(
+    host: Host, of: str, how: str
+) -> None:
+    url = "http://127.0.0.1:8000"
+    broken = host.install("socat", "python3-yaml", url=url, before=_MIRROR.format(of=of, how=how))
+    assert f"where:  {url}/packages-{host.release}/{host.release}/" in broken["error"]
+    assert of in broken["error"]
+    assert "the seed's packages: " in broken["error"]
+    assert "run the playbooks groundup.cloud.supply and groundup.cloud.seed" in broken["error"]
+    assert broken["unfinished"] == []
+    assert "python3-yaml" not in host.run("dpkg-query", "-W").partition("-W\n")[2], "all or nothing"
+    whole = host.install("socat", "python3-yaml", url=url, before=_MIRROR.format(of="none", how=how))
+    assert whole["lacking"] == []
+
+
+@pytest.mark.parametrize(("at", "size"), [("/var/cache/apt/archives", "64k"), ("/usr/lib/cni", "256k")])
+def test_a_full_disk_is_named_and_the_next_run_goes_on(host: Host, at: str, size: str) -> None:
+    """Before the packages are fetched, and while they are unpacked."""
+    name, before = "containernetworking-plugins", _MIRROR.format(of="none", how="half")
+    full = host.install(name, url="http://127.0.0.1:8000", before=before + _FULL.format(at=at, size=size))
+    assert "the host's disk is full" in full["error"]
+    assert "make room (df -h; apt-get clean), then run this again" in full["error"]
+    assert host.install(name, url="http://127.0.0.1:8000", before=before)["lacking"] == []
 
 
 def test_what_a_killed_dpkg_left_is_finished_before_more_is_installed(host: Host) -> None:
