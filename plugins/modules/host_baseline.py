@@ -159,11 +159,15 @@ def converge(changes: Changes, wanted: dict[str, Any]) -> None:
     naming.resolver(changes, wanted["dns_servers"], domain=wanted["domain"])
     # After the names: the seed or the mirror may be one of them. Before everything that calls a program of a package.
     unread = sources.packages_from(changes, sources.wanted_source(wanted, ca=wanted["ca_certificate"]))
-    if wanted["ca_certificate"]:
+    trusting = not packages.lacking([trust.PACKAGE])
+    if trusting:  # a mirror may be served with the site's certificate
         trust.authority(changes, wanted["ca_certificate"], site=wanted["site"])
-    if unread:  # after the trust store: the mirror may be served with the site's certificate
+    # In one run of apt, which fetches the lists; without one a mirror that does not serve is found here, too.
+    store = [trust.PACKAGE] if wanted["ca_certificate"] else []
+    if not packages.installed(changes, [*wanted["packages"], *store, *clock.lacking()]) and unread:
         sources.fetch_lists(changes)
-    packages.installed(changes, wanted["packages"])
+    if not trusting:
+        trust.authority(changes, wanted["ca_certificate"], site=wanted["site"])
     access.account(changes, wanted["user"])
     if wanted["authorized_keys"]:
         access.keys(changes, wanted["user"], wanted["authorized_keys"])

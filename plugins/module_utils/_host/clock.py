@@ -9,7 +9,6 @@ from .._base import files
 from .._base.changes import Changes
 from .._base.errors import GroundupError
 from .._base.run import attempt
-from . import packages
 from .units import Unit, properties
 
 ZONES = Path("/usr/share/zoneinfo")
@@ -36,13 +35,16 @@ def timezone(changes: Changes, name: str) -> None:
     files.place(changes, TIMEZONE, f"{name}\n")
 
 
+def lacking() -> list[str]:
+    """Return the package to install on a host without a time service."""
+    return [] if any(program.exists() for program in (CHRONYD, TIMESYNCD, NTPD)) else [CHRONY]
+
+
 def servers(changes: Changes, names: Sequence[str]) -> None:
-    """Have the host's time service ask ``names``; without any it keeps its own. Where there is none, install one.
+    """Have the host's time service ask ``names``; without any it keeps its own.
 
     The configuration of ntpsec is its administrator's: a warning says so.
     """
-    if not any(program.exists() for program in (CHRONYD, TIMESYNCD, NTPD)):
-        packages.installed(changes, [CHRONY])
     if CHRONYD.exists():
         text = "".join(f"server {name} iburst\n" for name in names)
         _configure(changes, "chrony.service", CHRONY_SOURCES, text)

@@ -7,7 +7,6 @@ from pathlib import Path
 from .._base import files
 from .._base.changes import Changes
 from .._base.run import run
-from . import packages
 
 PACKAGE = "ca-certificates"
 OURS = Path("/usr/local/share/ca-certificates")
@@ -16,8 +15,9 @@ BUNDLE = Path("/etc/ssl/certs/ca-certificates.crt")
 
 
 def authority(changes: Changes, certificate: str, *, site: str) -> None:
-    """Have the host trust ``certificate`` (PEM). Raises GroundupError."""
-    packages.installed(changes, [PACKAGE])
+    """Have the host, which has `PACKAGE`, trust ``certificate`` (PEM; empty: nothing). Raises GroundupError."""
+    if not certificate:
+        return
     text = f"{certificate.strip()}\n"
     name = f"groundup-{site}"
     placed = files.place(changes, OURS / f"{name}.crt", text)

@@ -16,7 +16,6 @@ from ansible_collections.groundup.cloud.plugins.module_utils._host import (
     clock,
     kernel,
     naming,
-    packages,
     sources,
     trust,
     units,
@@ -196,7 +195,6 @@ def test_a_trust_store_a_killed_run_left_old_is_made_anew(
     ours.mkdir()
     for name, path in (("BUNDLE", bundle), ("LINKS", links), ("OURS", ours)):
         monkeypatch.setattr(trust, name, path)
-    monkeypatch.setattr(packages, "installed", lambda *_: False)
     calls: list[Any] = []
 
     def update(argv: list[str]) -> None:
@@ -319,24 +317,20 @@ def test_a_release_that_the_seed_does_not_serve_is_refused_with_the_field(change
 def test_a_host_without_a_time_service_gets_one_though_no_server_is_written(
     changes: Changes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    wanted: list[str] = []
-    monkeypatch.setattr(packages, "installed", lambda _, names: wanted.extend(names))
     for name in ("CHRONYD", "TIMESYNCD", "NTPD"):
         monkeypatch.setattr(clock, name, tmp_path / name)
-    clock.servers(changes, [])
-    assert wanted == ["chrony"]
+    assert clock.lacking() == ["chrony"]
     (tmp_path / "NTPD").touch()
+    assert clock.lacking() == [], "chrony would take its place"
     clock.servers(changes, ["ntp.lab.test"])
-    assert wanted == ["chrony"], "chrony would take its place"
     assert "hosts.ntp_servers does not reach it: write ntp.lab.test" in changes.warnings[0]
     active = {"ActiveState": "active", "ConditionResult": "yes", "ConditionTimestampMonotonic": "1"}
     monkeypatch.setattr(clock, "properties", lambda *_: active)
     monkeypatch.setattr(clock, "attempt", lambda _: SimpleNamespace(stdout="yes\n"))
     assert clock.state() == {"service": "ntpsec.service", "synchronised": True, "why": "ntpsec.service is active"}
+    (tmp_path / "NTPD").unlink()
     (tmp_path / "TIMESYNCD").touch()
-    monkeypatch.setattr(clock, "TIMESYNCD_SERVERS", tmp_path / "servers")
-    clock.servers(changes, [])
-    assert wanted == ["chrony"], "the host's own keeps the time"
+    assert clock.lacking() == [], "the host's own keeps the time"
 
 
 def test_a_mirrors_ca_is_trusted_for_it_alone_and_goes_with_it(
