@@ -172,8 +172,9 @@ def converge(changes: Changes, wanted: dict[str, Any]) -> None:
     if wanted["authorized_keys"]:
         access.keys(changes, wanted["user"], wanted["authorized_keys"])
     access.sshd(changes, wanted["user"])
-    kernel.modules(changes, wanted["kernel_modules"], file=MODULES)
-    kernel.parameters(changes, {name: str(value) for name, value in wanted["sysctl"].items()}, file=SYSCTL)
+    unloaded = kernel.modules(changes, wanted["kernel_modules"], file=MODULES)
+    sysctl = {name: str(value) for name, value in wanted["sysctl"].items()}
+    kernel.parameters(changes, sysctl, file=SYSCTL, unloaded=unloaded)
     kernel.blocked(changes, wanted["blocked_modules"], file=BLOCKED)
     clock.timezone(changes, wanted["timezone"])
     clock.servers(changes, wanted["ntp_servers"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
 from .._base import files
@@ -16,9 +16,12 @@ SYS = Path("/sys")
 BUILTIN = Path("/lib/modules")
 
 
-def parameters(changes: Changes, wanted: Mapping[str, str], *, file: Path) -> None:
+def parameters(
+    changes: Changes, wanted: Mapping[str, str], *, file: Path, unloaded: Collection[str] = frozenset()
+) -> None:
     """Set the kernel parameters ``wanted`` where they differ, and keep them in ``file`` for the next boot.
 
+    ``unloaded``: modules that a prediction did not load; a parameter that is not there may come with one of them.
     A `*` in a name stands for everything that is there, as for systemd-sysctl; a name written out wins over it. Raises
     GroundupError for one that does not exist or cannot be written here.
     """
@@ -26,7 +29,7 @@ def parameters(changes: Changes, wanted: Mapping[str, str], *, file: Path) -> No
     files.generate(changes, file, text)
     for name in sorted(wanted):
         if "*" not in name:
-            _parameter(changes, name, wanted[name])
+            _parameter(changes, name, wanted[name], may_come=bool(unloaded))
             continue
         for found in _matching(name):
             if found not in wanted:
@@ -39,12 +42,15 @@ def _matching(pattern: str) -> list[str]:
     return [".".join(part.replace(".", "/") for part in path.parts) for path in paths]
 
 
-def _parameter(changes: Changes, name: str, value: str, *, may_vanish: bool = False) -> None:
+def _parameter(changes: Changes, name: str, value: str, *, may_vanish: bool = False, may_come: bool = False) -> None:
     path = PROC / "sys" / _path(name)
     try:
         current = path.read_text(encoding="ascii")
     except OSError as error:
         if may_vanish and isinstance(error, FileNotFoundError):  # the interface of a pod that ended meanwhile
+            return
+        if may_come and isinstance(error, FileNotFoundError):
+            changes.add(f"{name} = {value}")
             return
         raise GroundupError(
             f"kernel parameter {name} cannot be read",
@@ -74,14 +80,22 @@ def _path(name: str) -> str:
     return name if first == "/" else name.translate(str.maketrans("./", "/."))
 
 
-def modules(changes: Changes, wanted: Iterable[str], *, file: Path) -> None:
-    """Load the kernel modules ``wanted``, now and at boot; those built in need neither. Raises GroundupError."""
+def modules(changes: Changes, wanted: Iterable[str], *, file: Path) -> set[str]:
+    """Load the kernel modules ``wanted``, now and at boot; those built in need neither. Raises GroundupError.
+
+    Returns those that a prediction did not load.
+    """
     needed = [name for name in sorted(set(wanted)) if not _built_in(name)]
     files.generate(changes, file, "".join(f"{name}\n" for name in needed))
-    loaded = _words(PROC / "modules", 0)
+    loaded, left = _words(PROC / "modules", 0), set()
     for name in needed:
-        if _canonical(name) not in loaded and changes.add(f"load kernel module {name}"):
+        if _canonical(name) in loaded:
+            continue
+        if changes.add(f"load kernel module {name}"):
             run(["modprobe", "--", name], remedy="install the kernel's modules, or take it out of hosts.kernel_modules")
+        else:
+            left.add(name)
+    return left
 
 
 def blocked(changes: Changes, names: Iterable[str], *, file: Path) -> None:

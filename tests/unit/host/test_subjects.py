@@ -98,6 +98,18 @@ def test_a_module_that_is_built_in_or_loaded_is_left_alone(
     assert called == [["modprobe", "--", "geneve"]]
 
 
+@pytest.mark.usefixtures("proc")
+def test_a_prediction_takes_parameters_of_modules_that_it_does_not_load_as_they_come(tmp_path: Path) -> None:
+    changes = Changes(check=True)
+    left = kernel.modules(changes, ["br_netfilter", "nf_tables"], file=tmp_path / "list")
+    assert left == {"br_netfilter"}
+    wanted = {"net.bridge.bridge-nf-call-iptables": "1"}
+    kernel.parameters(changes, wanted, file=tmp_path / "drop-in", unloaded=left)
+    assert changes.done[-1] == "net.bridge.bridge-nf-call-iptables = 1"
+    with pytest.raises(GroundupError, match="cannot be read"):  # all modules are loaded: none will bring it
+        kernel.parameters(Changes(check=True), wanted, file=tmp_path / "drop-in")
+
+
 def test_a_host_knows_itself_by_its_real_address_and_keeps_what_others_wrote(
     changes: Changes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
