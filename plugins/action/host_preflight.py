@@ -27,7 +27,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.verbs import dry_ru
 MODULE = "groundup.cloud.host_preflight"
 CONSENT = "accept_host_keys"
 STORE = "secrets.pub"  # `secrets.store.PUBLIC`, which takes longer to import than all of this
-SITE_OPTIONS = ("unused_networks", "control", "hardware_required", "systems", "swap", "cgroup_v1")
+SITE_OPTIONS = ("unused_networks", "control", "hardware_required", "systems", "swap", "cgroup_v1", "eviction")
 
 
 class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types

@@ -90,6 +90,10 @@ options:
     description: Whether the kubelet starts with control groups of version 1.
     type: bool
     default: false
+  eviction:
+    description: Whether the kubelet has its own limits of free disk, in per cent, below which it takes no pods.
+    type: bool
+    default: false
   accept_host_keys:
     description: Fingerprints of ssh keys of hosts that the operator confirmed, for the controller's login.
     type: list
@@ -168,6 +172,7 @@ def main() -> None:
             "node": {"type": "bool", "default": False},
             "swap": {"type": "bool", "default": False},
             "cgroup_v1": {"type": "bool", "default": False},
+            "eviction": {"type": "bool", "default": False},
             "accept_host_keys": {"type": "list", "elements": "str", "default": [], "no_log": False},
             "controller_time": {"type": "float"},
         },

@@ -11,6 +11,7 @@ from .model import Fault, Machine, Wanted
 
 _GIB = 1 << 30
 _ENOUGH = 0.9  # of the memory that is written: firmware and kernel keep some of it
+_EVICTED = {"/var/lib/containerd": 0.15, "/var/lib/kubelet": 0.1}  # kubelet's evictionHard, where none is written
 _SERVING_GIB = 1  # that must be free on a host that serves: what it needs is written already
 
 
@@ -74,11 +75,18 @@ def space(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
     for shown, names, sum_ in needed.values():
         gib = min(sum_, _SERVING_GIB) if machine.site == wanted.site else sum_
         state = os.statvfs(shown)
+        share = max(_EVICTED.get(name, 0) for name in names) if wanted.eviction else 0
         free = state.f_bavail * state.f_frsize / _GIB
         if free < gib:
             yield Fault(
                 "space", "error", f"less than {gib} GiB free for {', '.join(names)}", f"{free:.1f} GiB",
                 "make room, or mount a larger disk there",
+            )  # fmt: skip
+        elif state.f_bavail < state.f_blocks * share:
+            yield Fault(
+                "space", "warning" if machine.serves(wanted) else "error",
+                f"less than {share:.0%} free for {', '.join(names)}: the kubelet takes no pods", f"{free:.1f} GiB",
+                "make room, mount a larger disk there, or write kubernetes.kubelet.evictionHard",
             )  # fmt: skip
         elif state.f_files and state.f_favail < state.f_files * 0.05:
             yield Fault(

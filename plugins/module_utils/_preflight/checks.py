@@ -36,7 +36,10 @@ CHECKS: dict[str, Check] = {
         "cores, memory, network ports and system disk of its hardware profile; an error on new hosts of region",
         (capacity.hardware,),
     ),
-    "space": Check("room where the layers write, and inodes", (capacity.space,)),
+    "space": Check(
+        "room where the layers write, and inodes; more free than what has the kubelet evict pods",
+        (capacity.space,),
+    ),
     "ports": Check("its ports (below) are free, or held by this site's own programs", (ports.taken,)),
     "firewall": Check(
         "ports of control hosts and seed accept or refuse a connection; a warning where its own filter drops what it "

@@ -50,6 +50,7 @@ class Wanted:
     node: bool = False
     swap: bool = False
     cgroup_v1: bool = False
+    eviction: bool = False
     controller_time: float | None = None
 
 

@@ -105,6 +105,7 @@ class PreflightPlan:
     hardware_required: bool  # whether a smaller machine is an error
     swap: bool  # whether kubelets start with swap on
     cgroup_v1: bool  # whether kubelets start with control groups of version 1
+    eviction: bool  # whether kubelets have their own limits of free disk
     unused_networks: tuple[str, ...]  # no layer of this version uses them
     control: dict[str, tuple[str, ...]]  # by network: control hosts, to which every host sends packets
     by_roles: dict[str, PreflightRoles]  # roles joined by "+"

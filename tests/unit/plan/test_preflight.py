@@ -91,8 +91,8 @@ def test_room_and_modules_follow_from_roles(plan: Plan) -> None:
 
 def test_what_the_kubelet_is_told_to_bear_is_no_error(plan_of: PlanOf) -> None:
     lab, edge = plan_of("lab").preflight, plan_of("edge").preflight
-    assert (lab.swap, lab.cgroup_v1) == (True, True)
-    assert (edge.swap, edge.cgroup_v1) == (False, False)
+    assert (lab.swap, lab.cgroup_v1, lab.eviction) == (True, True, False)
+    assert (edge.swap, edge.cgroup_v1, edge.eviction) == (False, False, True)
     assert not edge.hardware_required
     assert plan_of("region").preflight.hardware_required
     assert edge.hardware["edge-node"]["memory_gb"] == 64

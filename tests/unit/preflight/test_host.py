@@ -6,6 +6,7 @@ import os
 import platform
 import sys
 import time
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -162,6 +163,23 @@ def test_directories_of_one_file_system_need_room_together(host: Host) -> None:
     assert severity == "error"
     assert what.endswith("for /var/lib/containerd, /var/lib/etcd")
     assert faults(host, wanted(space={"/var/lib/etcd": free // 2})) == []
+
+
+def test_a_disk_on_which_the_kubelet_would_evict_every_pod_is_named(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Room enough, but less than its share: CoreDNS would stay Pending, and nothing would say why."""
+    free = [14]
+    state = {"f_blocks": 100, "f_frsize": 2**30, "f_files": 0}
+    monkeypatch.setattr(os, "statvfs", lambda _: SimpleNamespace(**state, f_bavail=free[0]))
+    room = {"/var/lib/containerd": 6, "/var/lib/kubelet": 1, "/var/log": 1}
+    ((_, severity, what),) = faults(host, wanted(space=room, eviction=True))
+    assert severity == "error"
+    assert what.startswith("less than 15% free for /var/lib/containerd, /var/lib/kubelet, /var/log: ")
+    assert faults(host, wanted(space=room)) == [], "the site file has limits of its own"
+    assert faults(host, wanted(space={"/var/lib/kubelet": 1}, eviction=True)) == [], "images are elsewhere"
+    free[0] = 16
+    assert faults(host, wanted(space=room, eviction=True)) == []
 
 
 def test_a_port_of_the_plan_held_by_another_program_is_named_with_its_process(host: Host) -> None:

@@ -81,6 +81,7 @@ def preflight(
         hardware_required=layout.profile.production,
         swap=kubernetes.kubelet.get("failSwapOn", True) is False,
         cgroup_v1=kubernetes.kubelet.get("failCgroupV1", True) is False,
+        eviction="evictionHard" not in kubernetes.kubelet,
         unused_networks=tuple(name for name, network in layout.networks.items() if _unused(network.purpose)),
         control={name: addresses for name in layout.networks if (addresses := tuple(_addresses(control, name)))},
         by_roles={
