@@ -10,7 +10,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._base.changes impor
 from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import finish
 from ansible_collections.groundup.cloud.plugins.plugin_utils.hosts import of_nodes
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube import run_lease
-from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.access import kubeconfig_path
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.access import keep_nodes, kubeconfig_path
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Api
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.nodes import converge, new, wait_ready, wanted
 
@@ -45,6 +45,8 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
             converge(api, wants, changes, timeout=timeout, spare=spare)
             if not changes.check:
                 names = [want.name for want in wants]
-                said = of_nodes(wait_ready(api, names, timeout=timeout, spare=spare, known=known))
+                seen = wait_ready(api, names, timeout=timeout, spare=spare, known=known)
+                keep_nodes(site, seen.names)
+                said = of_nodes(seen)
                 run_lease.release(api)  # the last step that changes control hosts or who is a node
         return {"changed": bool(changes.done), "nodes": changes.done, "diff": changes.diffs, **said}

@@ -8,7 +8,7 @@ from ansible.plugins.action import ActionBase
 from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import finish
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube import removal, run_lease
-from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.access import kubeconfig_path
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.access import keep_nodes, known_nodes, kubeconfig_path
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Api
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.removal import Leaving
 
@@ -58,6 +58,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
             self._hold(api)  # it may have taken longer than the lease lasts, and etcd is next
             return {"changed": bool(leaving.pods), "changes": [f"evict {pod}" for pod in leaving.pods]}
         done = removal.delete(api, leaving)
+        keep_nodes(given["site"], known_nodes(given["site"]) - {name})
         run_lease.release(api)
         return {"changed": bool(done), "changes": [f"delete {line}" for line in done]}
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from ansible.plugins.action import ActionBase
 from ansible_collections.groundup.cloud.plugins.plugin_utils.contact.host_keys import shown
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.access import known_nodes
 from ansible_collections.groundup.cloud.plugins.plugin_utils.preflight_report import (
     lines,
     spared,
@@ -36,6 +37,12 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
         found = {host: one for host, one in found.items() if "aside" not in one}  # it is down: nothing is known of it
         predicts = bool(dry_run(variables) or self._task.check_mode)
         seen = lines(found, predicts=predicts)
+        site = variables["groundup_site"]
+        limits = site["max_unavailable"]
+        able = (host for host in found if int(limits[hostvars[host]["groundup_host"]["group"]]))
+        away = spared(seen, found, able, nodes=known_nodes(site["site"]))
+        if away:
+            seen = [replace(one, severity="warning") for one in seen]
         said = summary(seen, hosts=len(found))
         if seen:
             self._display.display(table(seen, hosts=len(found)))
@@ -46,8 +53,6 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
         }
         if unknown:
             self._display.display(f"\n{shown(unknown)}")
-        limits = variables["groundup_site"]["max_unavailable"]
-        away = spared(seen, found, (host for host in found if int(limits[hostvars[host]["groundup_host"]["group"]])))
         result |= {
             "changed": False,
             "lines": [asdict(one) for one in seen],

@@ -131,13 +131,14 @@ faults:
       where: /dev/sda2
       remedy: "turn it off: swapoff -a, and take it out of /etc/fstab"
 facts:
-  description: What tells machines apart, whether this one serves in the site already, and by network the interface with
-    the planned address.
+  description: What tells machines apart, whether this one serves in the site already, the planned addresses it has, and
+    by network the interface with one.
   type: dict
   returned: always
   sample:
     hostname: worker-1
     serves: false
+    addresses: [10.0.0.4]
     machine_id: 0123456789abcdef0123456789abcdef
     macs: ["52:54:00:12:34:56"]
     interfaces: {management: ens3}

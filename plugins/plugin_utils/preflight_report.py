@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,6 +25,7 @@ class Line:
     what: str
     remedy: str
     hosts: dict[str, str] = field(compare=False)
+    hint: str = ""
 
 
 def lines(found: Mapping[str, Mapping[str, Any]], *, predicts: bool = False) -> list[Line]:
@@ -33,22 +34,38 @@ def lines(found: Mapping[str, Mapping[str, Any]], *, predicts: bool = False) -> 
     ``predicts``: in a dry run a host that cannot be reached is no error, later layers pass over it.
     """
     grouped: dict[tuple[str, str, str, str], dict[str, str]] = {}
+    wires: dict[str, dict[str, list[str]]] = {}  # by what is wrong with them: host -> the other ends
+    names = {
+        address: host for host, result in found.items() for address in (result.get("facts") or {}).get("addresses", ())
+    }
     for host, result in found.items():
         for fault in _faults(host, result, predicts=predicts):
             key = (fault["check"], fault["severity"], fault["what"], fault["remedy"])
-            grouped.setdefault(key, {})[host] = fault["where"]
+            where = fault["where"]
+            if peers := fault.get("peers"):
+                ends = {address: names.get(address, address) for address in peers}
+                wires.setdefault(fault["what"], {})[host] = list(ends.values())
+                where = ", ".join(f"{end} ({address}): {peers[address]}" for address, end in ends.items())
+            grouped.setdefault(key, {})[host] = where
     made = [
-        Line(check=check, severity=severity, what=what, remedy=remedy, hosts=hosts)
+        Line(check=check, severity=severity, what=what, remedy=remedy, hosts=hosts, hint=_bad_end(wires.get(what, {})))
         for (check, severity, what, remedy), hosts in grouped.items()
     ]
     made += _collisions({host: result["facts"] for host, result in found.items() if result.get("facts")})
     return sorted(made, key=lambda one: (_ORDER.index(one.severity), -len(one.hosts), one.check))
 
 
-def spared(found: Sequence[Line], results: Mapping[str, Mapping[str, Any]], able: Iterable[str]) -> list[aside.Aside]:
+def spared(
+    found: Sequence[Line],
+    results: Mapping[str, Mapping[str, Any]],
+    able: Iterable[str],
+    *,
+    nodes: Container[str] = (),
+) -> list[aside.Aside]:
     """Return the hosts a run goes on without; none when an error stops it.
 
     Only a host of ``able`` (the site has a limit for it) that serves already: a new one is put right first.
+    ``nodes``: those of the cluster, which also serve while nobody can log in there.
     """
     errors: dict[str, list[Line]] = {}
     for line in found:
@@ -57,7 +74,7 @@ def spared(found: Sequence[Line], results: Mapping[str, Mapping[str, Any]], able
                 errors.setdefault(host, []).append(line)
     able = set(able)
     if not all(
-        host in able and _serves(results[host]) and all(line.check != COMPARED for line in own)
+        host in able and (host in nodes or _serves(results[host])) and all(line.check != COMPARED for line in own)
         for host, own in errors.items()
     ):
         return []
@@ -75,7 +92,11 @@ def spared(found: Sequence[Line], results: Mapping[str, Mapping[str, Any]], able
 def table(found: Sequence[Line], *, hosts: int) -> str:
     """Return the lines as a table."""
     rows = [
-        ([one.severity.upper(), one.check], [_named(one.hosts)], [one.what, *_places(one.hosts), f"-> {one.remedy}"])
+        (
+            [one.severity.upper(), one.check],
+            [_named(one.hosts)],
+            [one.what, *_places(one.hosts), *filter(None, [one.hint]), f"-> {one.remedy}"],
+        )
         for one in found
     ]
     return columns(("PREFLIGHT", "HOSTS", "WHAT, WHERE, REMEDY"), rows, end=summary(found, hosts=hosts))
@@ -118,6 +139,21 @@ def _faults(host: str, result: Mapping[str, Any], *, predicts: bool) -> Iterable
             "where": " ".join(str(said).split())[-400:],
             "remedy": "see the error above; -vvv shows all of it",
         }
+
+
+def _bad_end(wires: Mapping[str, Sequence[str]]) -> str:
+    """Return where to look first, when each host of ``wires`` loses packets to the other ends with it."""
+    asking: dict[str, list[str]] = {}  # other end -> hosts that do not reach it
+    for host, ends in wires.items():
+        for end in ends:
+            asking.setdefault(end, []).append(host)
+    several = sorted((end for end, hosts in asking.items() if len(hosts) > 1), key=lambda end: -len(asking[end]))
+    if not wires:
+        return ""
+    if not several or len(several) == len(wires.keys() | asking.keys()):
+        return "either end may be the bad one, or what is between them"
+    shown = (f"{end}: {len(asking[end])} others do not reach it" for end in several[:_PLACES])
+    return f"look first at {'; '.join(shown)}"
 
 
 def _collisions(facts: Mapping[str, Mapping[str, Any]]) -> Iterable[Line]:

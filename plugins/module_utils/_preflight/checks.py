@@ -100,6 +100,7 @@ def facts(machine: Machine, wanted: Wanted) -> dict[str, Any]:
         "macs": sorted(
             {link.mac for name, link in found.items() if link.mac and name in (hardware or found)} - _NOBODYS
         ),
+        "addresses": [one["address"] for one in wanted.interfaces if one["address"] and holder(found, one["address"])],
         "interfaces": {
             planned["network"]: name
             for planned in wanted.interfaces

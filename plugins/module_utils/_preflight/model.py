@@ -25,6 +25,7 @@ class Fault:
     what: str
     where: str  # what is this host's own: file, interface, program, value
     remedy: str
+    peers: Mapping[str, str] = field(default_factory=dict)  # addresses at the other end, and what came instead
 
 
 @dataclass(frozen=True)

@@ -71,7 +71,7 @@ def frames(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
             yield Fault(
                 "mtu", severity, f"packets of {planned['mtu']} bytes are lost on {network}, small ones are not",
                 ", ".join(f"{host}: {why}" for host, why in sorted(cut.items(), key=_numeric)),
-                f"raise the MTU of every switch port on the way, or write a smaller networks.{network}.mtu",
+                f"raise the MTU of every switch port on the way, or write a smaller networks.{network}.mtu", cut,
             )  # fmt: skip
         if silent:
             yield Fault(

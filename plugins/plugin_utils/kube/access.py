@@ -9,6 +9,7 @@ import base64
 import hashlib
 import json
 import ssl
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -95,6 +96,22 @@ def known_ca(site: str) -> str | None:
     if kept and kept.ca_fingerprint != recorded:
         raise _other(site, kept.ca_fingerprint, recorded, where=str(kubeconfig_path(site)))
     return recorded
+
+
+def known_nodes(site: str) -> frozenset[str]:
+    """Return the nodes the cluster of ``site`` had when a run last saw it."""
+    try:
+        return frozenset(json.loads(record_path(site).read_text(encoding="utf-8")).get("nodes", ()))
+    except FileNotFoundError:
+        return frozenset()
+
+
+def keep_nodes(site: str, names: Iterable[str]) -> None:
+    """Note the nodes of the cluster of ``site``: who serves is known before the API, or the host itself, answers."""
+    path, nodes = record_path(site), sorted(names)
+    if path.exists() and known_nodes(site) != frozenset(nodes):
+        record = {**json.loads(path.read_text(encoding="utf-8")), "nodes": nodes}
+        write_file(path, (json.dumps(record) + "\n").encode(), mode=0o644)
 
 
 def keep(site: str, content: str, *, host: str = "") -> bool:

@@ -121,8 +121,9 @@ def not_ready(nodes: Mapping[str, Object], names: Iterable[str]) -> dict[str, st
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeenNodes:
-    """The cluster's nodes beside those of the site."""
+    """The cluster's nodes, and how they differ from those of the site."""
 
+    names: frozenset[str]
     away: Mapping[str, str]  # not Ready, and may be: the kubelet's reason
     leftover: Mapping[str, bool]  # no host of the site: whether it is Ready
 
@@ -151,4 +152,4 @@ def wait_ready(
             remedy="kubectl describe node NAME; journalctl -u kubelet -u containerd on the host",
         )
     leftover = {name: is_ready(node) for name, node in nodes.items() if name not in names and name not in known}
-    return SeenNodes(away=reasons, leftover=leftover)
+    return SeenNodes(names=frozenset(nodes), away=reasons, leftover=leftover)

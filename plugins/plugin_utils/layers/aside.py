@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from ...module_utils._base.text import printable
 from .layers import ABSENT
 
 FACT = "groundup_aside"  # why a host is in ABSENT, on that host
@@ -25,6 +26,11 @@ class Aside:
     layer: str
     reason: str
     remedy: str
+
+    def __post_init__(self) -> None:
+        """Take what a host said for what it is: text of somebody else."""
+        object.__setattr__(self, "reason", printable(self.reason))
+        object.__setattr__(self, "remedy", printable(self.remedy))
 
 
 def failed(host: str, layer: str, result: Mapping[str, Any]) -> Aside:

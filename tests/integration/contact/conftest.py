@@ -44,7 +44,7 @@ networks:
   management: {{cidr: 127.94.0.0/24, gateway: 127.94.0.1}}
 machines:
   node: {{roles: [control, seed, worker], names: [node-1], machines: {{node-1: {{address: 127.94.0.11}}}}}}
-  worker: {{names: [node-2], machines: {{node-2: {{address: 127.94.0.12}}}}}}
+  worker: {{{workers}names: [node-2], machines: {{node-2: {{address: 127.94.0.12}}}}}}
 access:
   port: {port}
   user: {user}
@@ -76,14 +76,19 @@ class Operator:
         return subprocess.run(["ssh-keygen", "-lf", self.key], capture_output=True, text=True, check=True).stdout
 
     @property
+    def site(self) -> Path:
+        """The site file."""
+        return self.home / "site.yml"
+
+    @property
     def state(self) -> Path:
         """What the project keeps of the site."""
         return self.home / "state/contact"
 
-    def write_site(self, *, user: str = USER, **host_keys: str) -> None:
-        """Write the site file, with host keys by name (_ for -)."""
+    def write_site(self, *, user: str = USER, workers: str = "", **host_keys: str) -> None:
+        """Write the site file, with host keys by name (_ for -), and what ``workers`` says of its group of workers."""
         written = ", ".join(f"{name.replace('_', '-')}: {key}" for name, key in host_keys.items())
-        (self.home / "site.yml").write_text(SITE.format(port=self.port, user=user, host_keys=written))
+        self.site.write_text(SITE.format(port=self.port, user=user, workers=workers, host_keys=written))
 
     def playbook(self) -> Path:
         """Write the playbook contact for machines that are an sshd and no more: they cannot carry a site."""
@@ -100,9 +105,7 @@ class Operator:
         """Run the playbook and return its exit code and what it said, without line breaks."""
         own: dict[str, str | Path | None] = {"GROUNDUP_STATE": self.home / "state", "HOME": self.home}
         own |= {"SSH_AUTH_SOCK": None, **environment}
-        done = run(
-            "ansible-playbook", "-i", self.home / "site.yml", playbook or self.playbook(), *arguments, cwd=None, **own
-        )
+        done = run("ansible-playbook", "-i", self.site, playbook or self.playbook(), *arguments, cwd=None, **own)
         return " ".join(f"exit {done.returncode} {done.stdout} {done.stderr}".split())
 
 

@@ -14,6 +14,7 @@ from ansible_collections.groundup.cloud.tests.integration.contact.machine import
 
 Start = Callable[[int], Machine]
 ONE = "--limit=node-1"
+SPARED = "max_unavailable: 1, "
 PASSWORDLESS = "echo 'ops ALL=(ALL) NOPASSWD: ALL' > /etc/sudoers.d/ops"
 
 
@@ -121,9 +122,7 @@ def test_a_worker_whose_sudo_broke_does_not_stop_the_site_and_a_new_one_does(
     for each in (one, two):
         each.admit(operator.public_key)
     one.run(PASSWORDLESS)
-    operator.write_site(node_1=one.host_key, node_2=two.host_key)
-    site = operator.home / "site.yml"
-    site.write_text(site.read_text().replace("names: [node-2]", "max_unavailable: 1, names: [node-2]"))
+    operator.write_site(workers=SPARED, node_1=one.host_key, node_2=two.host_key)
     option = f"--private-key={operator.key}"
     assert (new := operator.play(option)).startswith("exit 2"), new
     two.run(PASSWORDLESS)
@@ -132,6 +131,39 @@ def test_a_worker_whose_sudo_broke_does_not_stop_the_site_and_a_new_one_does(
     serving = operator.play(option)
     assert serving.startswith("exit 4"), serving
     assert "The run went to its end without: node-2" in serving
+
+
+def test_a_node_that_nobody_can_log_in_to_does_not_stop_the_site(operator: Operator, machine: Start) -> None:
+    one, two = machine(1), machine(2)
+
+    def ends(code: int, said: str) -> str:
+        done = operator.play(option, ANSIBLE_SSH_ARGS="-C")  # no connection of the run before
+        assert done.startswith(f"exit {code}"), done
+        assert said in done
+        return done
+
+    option, out = f"--private-key={operator.key}", "rm /etc/ssh/authorized_keys.d/ops /home/ops/.ssh/authorized_keys"
+    for each in (one, two):
+        each.admit(operator.public_key)
+        each.run(PASSWORDLESS)
+    operator.write_site(workers=SPARED, node_1=one.host_key, node_2=two.host_key)
+    ends(0, "changed: [node-2]")
+    two.run(out)
+    assert "ERROR" in ends(2, "node-2 refuses every login")
+    (operator.state / "cluster.json").write_text('{"ca": "", "nodes": ["node-1", "node-2"]}')
+    done = ends(4, "refuses every login")
+    assert "The run went to its end without: node-2" in done
+    assert "ERROR" not in done
+    two.run("ssh-keygen -q -t ed25519 -N '' -f /etc/ssh/new; mv /etc/ssh/new /etc/ssh/ssh_host_ed25519_key")
+    ends(4, "another ssh key than the known one")
+    operator.write_site(workers=SPARED, node_1=one.host_key)
+    ends(4, "shows an ssh key that nobody has confirmed")
+    known = operator.state / "ssh/known_hosts"
+    assert not known.exists() or "127.94.0.12" not in known.read_text(), "no key was taken"
+    two.end()
+    ends(4, "node-2 cannot be reached by ssh")
+    one.run(out)
+    ends(2, "node-1 refuses every login")
 
 
 def test_keys_nobody_confirmed_are_shown_and_taken_with_consent_alone(operator: Operator, machine: Start) -> None:

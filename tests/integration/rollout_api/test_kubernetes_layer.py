@@ -63,6 +63,8 @@ def test_a_node_is_labelled_and_waited_for(site: Site) -> None:
 def test_a_node_that_may_be_away_is_told_and_so_is_one_nobody_knows(site: Site) -> None:
     site.puppet.node(ready=False)
     seen = wait_ready(site.api, [NODE, "worker-2"], timeout=0.1, spare=[NODE, "worker-2"])
+    assert NODE in seen.names
+    assert "worker-2" not in seen.names
     assert seen.away.keys() == {NODE, "worker-2"}
     assert seen.away["worker-2"] == "it is not registered"
     assert wait_ready(site.api, [], timeout=0.1, known=[NODE]).leftover == {}
@@ -72,7 +74,7 @@ def test_a_node_that_may_be_away_is_told_and_so_is_one_nobody_knows(site: Site) 
     wants = [WantedNode(name=name, labels={"rack": "r1"}, taints=()) for name in (NODE, "worker-2")]
     converge(site.api, wants, changes, timeout=0.1, spare=["worker-2"])
     assert changes.done == [NODE]
-    said = of_nodes(SeenNodes(away={"worker-2": "gone"}, leftover={"worker-9": True}))
+    said = of_nodes(SeenNodes(names=frozenset(), away={"worker-2": "gone"}, leftover={"worker-9": True}))
     assert [row["host"] for row in (*said["aside"], *said["leftover"])] == ["worker-2", "worker-9"]
     assert "groundup.cloud.remove -e remove_machine=worker-9" in said["warnings"][1]
 

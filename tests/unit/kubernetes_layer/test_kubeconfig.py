@@ -130,3 +130,17 @@ def test_a_damaged_kubeconfig_is_named_and_not_taken_for_no_cluster(text: str) -
     access.keep("s", text)
     with pytest.raises(GroundupError, match="the admin kubeconfig of site s is damaged"):
         access.load("s")
+
+
+@pytest.mark.usefixtures("_state")
+def test_the_nodes_of_the_cluster_are_noted_beside_its_ca_and_forgotten_with_it() -> None:
+    access.keep_nodes("s", ["worker-1"])
+    assert access.known_nodes("s") == frozenset(), "no cluster is known"
+    access.keep("s", kubeconfig(pem(certificate())))
+    ca = access.known_ca("s")
+    access.keep_nodes("s", {"worker-1", "control-1"})
+    assert access.known_nodes("s") == frozenset(("worker-1", "control-1"))
+    assert access.known_ca("s") == ca
+    before = access.record_path("s").stat().st_ino
+    access.keep_nodes("s", ["control-1", "worker-1"])
+    assert access.record_path("s").stat().st_ino == before, "written only when they changed"

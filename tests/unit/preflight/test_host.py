@@ -37,6 +37,7 @@ def test_a_plain_debian_passes_every_check_and_tells_its_interface(host: Host) -
         "machine_id": "0123456789abcdef0123456789abcdef",
         "hostname": "debian",
         "macs": ["52:54:00:00:00:01"],
+        "addresses": ["10.0.0.4"],
         "interfaces": {"management": "ens3"},
     }
 

@@ -121,5 +121,45 @@ def test_a_worker_that_serves_is_spared_and_a_new_or_needed_host_is_not() -> Non
     assert spared(lines(new), new, list(new)) == []
     unknown = serving | {"worker-3": {"contact": {"placed": False, "fault": {"what": "", "where": "", "remedy": ""}}}}
     assert spared(lines(unknown), unknown, list(unknown)) == []
+    away = spared(lines(unknown), unknown, list(unknown), nodes=["worker-3"])
+    assert {one.host for one in away} == set(unknown), "a node of the cluster serves, though nobody can log in"
+    assert spared(lines(unknown), unknown, ["worker-1", "worker-2"], nodes=list(unknown)) == [], "a control host"
     one = {name: result(1, serves=True) for name in ("worker-1", "worker-2")}
     assert spared(lines(one), one, list(one)) == [], "nobody knows which of them it is"
+
+
+def wire(*ends: int) -> dict[str, Any]:
+    """Return the fault of a host that gets no whole packet to hosts of these numbers."""
+    return {"check": "mtu", "severity": "error", "what": "packets are lost", "where": "", "remedy": "raise the MTU"} | {
+        "peers": {f"10.0.0.{end}": "no answer" for end in ends}
+    }
+
+
+def test_a_bad_wire_is_named_by_both_ends_and_by_the_host_that_several_do_not_reach() -> None:
+    def said(wires: dict[int, tuple[int, ...]]) -> str:
+        found = {
+            f"worker-{n}": result(n, *[wire(*ends)] * bool(ends), addresses=[f"10.0.0.{n}"])
+            for n, ends in wires.items()
+        }
+        return " ".join(table(lines(found), hosts=len(found)).split())
+
+    two = said({1: (2,), 2: (1,)})
+    assert "worker-1: worker-2 (10.0.0.2): no answer" in two
+    assert "worker-2: worker-1 (10.0.0.1): no answer" in two
+    assert "either end may be the bad one" in two
+    third = said({1: (3,), 2: (3,), 3: (1, 2), 4: ()})
+    assert "look first at worker-3: 2 others do not reach it" in third
+    assert "either end" not in third
+    racks = said({1: (3, 4), 2: (3, 4), 3: (1, 2), 4: (1, 2)})
+    assert "either end may be the bad one, or what is between them" in racks
+    assert "10.0.0.9 (10.0.0.9)" in said({1: (9,), 2: ()}), "a host that nobody could log in to"
+
+
+def test_what_a_host_calls_itself_does_not_reach_the_terminal_as_it_is() -> None:
+    evil = SWAP | {"what": "Debian \x1b[2J is not supported", "where": "\u202egnp.exe\r"}
+    found = lines({"worker-1": result(1, evil, serves=True), "worker-2": result(2)})
+    (away,) = spared(found, {"worker-1": result(1, serves=True)}, ["worker-1"])
+    for said in (table(found, hosts=2), away.reason):
+        assert "\\x1b[2J" in said
+        assert "\\u202egnp.exe" in said
+        assert all(character.isprintable() or character == "\n" for character in said)

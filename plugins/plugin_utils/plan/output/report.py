@@ -6,6 +6,7 @@ import textwrap
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from ....module_utils._base.text import printable
 from ..types import Finding, Severity
 
 _NAME, _WHERE = 34, 36  # characters; the longest name of a finding has 32
@@ -36,7 +37,7 @@ def columns(
         columns = (_wrapped(name, _NAME), _wrapped(where, _WHERE), _wrapped(what, text))
         lines += [""] if len(lines) > 2 else []
         for row in range(max(map(len, columns))):
-            cells = [column[row] if row < len(column) else "" for column in columns]
+            cells = [printable(column[row]) if row < len(column) else "" for column in columns]
             lines.append(f"{cells[0]:<{_NAME}}  {cells[1]:<{_WHERE}}  {cells[2]}".rstrip())
     return "\n".join([*lines, "-" * width, end])
 
