@@ -131,6 +131,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._host import (
     hardening,
     kernel,
     naming,
+    ownership,
     packages,
     sources,
     trust,
@@ -140,7 +141,6 @@ from ansible_collections.groundup.cloud.plugins.module_utils._host.units import 
 from ansible_collections.groundup.cloud.plugins.module_utils._host.verification import verify
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.kubeconfig import server_of
 
-BELONGS = Path("/etc/groundup/site")
 SYSCTL = Path("/etc/sysctl.d/90-groundup.conf")
 MODULES = Path("/etc/modules-load.d/groundup.conf")
 BLOCKED = Path("/etc/modprobe.d/groundup.conf")
@@ -151,7 +151,7 @@ KUBECONFIGS = (Path("/etc/kubernetes/admin.conf"), Path("/etc/kubernetes/kubelet
 
 def converge(changes: Changes, wanted: dict[str, Any]) -> None:
     """Bring the host to what ``wanted`` says. Raises GroundupError."""
-    belongs(changes, site=wanted["site"], store=wanted["store"])
+    ownership.belongs(changes, site=wanted["site"], store=wanted["store"])
     keeps_its_cluster(wanted["name"], names=wanted["names"])
     naming.own_name(changes, wanted["name"])
     fqdn = f"{wanted['name']}.{wanted['domain']}"
@@ -190,21 +190,6 @@ def converge(changes: Changes, wanted: dict[str, Any]) -> None:
         changes.warnings.append(
             "swap is on: a control plane that swaps misses its deadlines; turn it off on the machine"
         )
-
-
-def belongs(changes: Changes, *, site: str, store: str) -> None:
-    """Note whose the host is, at the first run; refuse one that is somebody else's. Raises GroundupError."""
-    mine = f"{site} {store}".strip()
-    theirs = (files.read(BELONGS) or "").strip()
-    if theirs and store and theirs != mine:
-        raise GroundupError(
-            f"the host belongs to site {theirs.split()[0]}, set up with other secrets",
-            where=str(BELONGS),
-            why=f"it says '{theirs}', and this run is for '{mine}': its services would not know this run's passwords",
-            remedy=f"run with the state directory it was set up from, or, if it is free to be used, remove {BELONGS}",
-        )
-    if store:
-        files.place(changes, BELONGS, f"{mine}\n")
 
 
 def keeps_its_cluster(name: str, *, names: Mapping[str, str]) -> None:

@@ -131,7 +131,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import
 from ansible_collections.groundup.cloud.plugins.module_utils._base.module import finish
 from ansible_collections.groundup.cloud.plugins.module_utils._base.run import run
 from ansible_collections.groundup.cloud.plugins.module_utils._base.wait import wait_until
-from ansible_collections.groundup.cloud.plugins.module_utils._host import packages, sources
+from ansible_collections.groundup.cloud.plugins.module_utils._host import ownership, packages, sources
 from ansible_collections.groundup.cloud.plugins.module_utils._host.units import Unit
 from ansible_collections.groundup.cloud.plugins.module_utils._seed import configuration
 
@@ -153,17 +153,19 @@ REPOSITORY: dict[str, dict[str, Any]] = {
 def converge(changes: Changes, wanted: dict[str, Any]) -> dict[str, Any]:
     """Bring the host to what ``wanted`` says and return the module's result. Raises GroundupError."""
     root = Path(wanted["files_root"])
+    ownership.refuse_other(wanted["site"])
     if not root.is_dir() and changes.add(f"make {root}"):
         root.mkdir(mode=0o755, parents=True)
     if lacking := repositories(changes, root, wanted["repositories"]):
         return {**changes.result(), "lacking": lacking}
     sources.packages_from(changes, sources.wanted_source(wanted))
-    packages.installed(changes, wanted["packages"])
     pem = tls.with_key(wanted["certificate"], wanted["private_key"])
     unsigned = configuration.registry(wanted, digest="") + configuration.web(wanted, digest="") + wanted["certificate"]
     digest = hashlib.sha256(unsigned.encode()).hexdigest()
     registry, web = Unit(changes, UNITS[0]), Unit(changes, UNITS[1], on_change="reload")
+    # Before its package, which starts it: by the distribution's configuration it would listen to everybody.
     registry.generate(REGISTRY, configuration.registry(wanted, digest=digest))
+    packages.installed(changes, wanted["packages"])
     registry.running()  # first: the distribution's own listens where the web server is to
     web.place(configuration.PEM, pem, mode=0o600, secret=True, valid=partial(tls.check_pair, user="seed"))
     web.place(configuration.WEB, configuration.web(wanted, digest=digest), valid=configuration.nginx_takes)

@@ -53,11 +53,11 @@ class Unit:
         changes: Changes,
         name: str,
         *,
-        on_change: Literal["reload", "restart"] = "restart",
+        on_change: Literal["reload", "restart"] | None = "restart",
         healthy: Callable[[], object] | None = None,
         marks: Path | None = None,
     ) -> None:
-        """Name the unit, and what makes it take up changed files.
+        """Name the unit, and what makes it take up changed files; None: its next start, which somebody else decides.
 
         ``healthy`` is called after a start and raises when the unit does not serve, because systemd takes one that ends
         at once for started. ``marks`` is another directory only in tests.

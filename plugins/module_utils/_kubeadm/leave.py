@@ -108,6 +108,12 @@ def reset(host: NodeHost, changes: Changes, *, expected_ca: str | None) -> None:
     for interface in INTERFACES:
         if host.paths.at(f"/sys/class/net/{interface}").exists() and changes.add(f"remove the interface {interface}"):
             run(["ip", "link", "delete", interface], why="pods of a later cluster would get its addresses")
+    places = (host.paths.kubernetes, host.paths.etcd, host.paths.etcd / "member")
+    if kept := [str(path) for place in places for path in half_made.kept_of(place)]:
+        changes.warnings.append(
+            f"{host.name} keeps what was set aside before a reset, keys of the cluster among it: {', '.join(kept)}; "
+            "delete what you do not need"
+        )
 
 
 def _refuse_mounts(host: NodeHost) -> None:

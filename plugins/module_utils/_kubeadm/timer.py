@@ -58,7 +58,9 @@ WantedBy=timers.target
 def install(node: Node, paths: Paths, changes: Changes) -> None:
     """Install program and timer on a control host. Raises GroundupError, OSError."""
     units, marks = paths.at("/etc/systemd/system"), paths.at(str(MARKS))
-    service, timer = (Unit(changes, f"{NAME}.{kind}", marks=marks) for kind in ("service", "timer"))
+    # Not restarted: that would cut a renewal short, and the next one waits for the lock this run holds.
+    service = Unit(changes, f"{NAME}.service", on_change=None, marks=marks)
+    timer = Unit(changes, f"{NAME}.timer", marks=marks)
     service.place(units / f"{NAME}.service", SERVICE)
     timer.place(units / f"{NAME}.timer", schedule(node.address))
     target, data = paths.at(PROGRAM), program()

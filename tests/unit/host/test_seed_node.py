@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.module_utils._host import apt, packages, sources, units
+from ansible_collections.groundup.cloud.plugins.module_utils._host import apt, ownership, packages, sources, units
 from ansible_collections.groundup.cloud.plugins.module_utils._seed import configuration
 from ansible_collections.groundup.cloud.plugins.modules import seed_node
 from ansible_collections.groundup.cloud.tests.unit import tls
@@ -52,6 +52,7 @@ def services(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Services:
         monkeypatch.setattr(module, "run", found.run)
     monkeypatch.setattr(units, "MARKS", tmp_path / "marks")
     monkeypatch.setattr(packages, "installed", lambda *_: None)
+    monkeypatch.setattr(ownership, "FILE", tmp_path / "site")
     monkeypatch.setattr(apt, "OURS", tmp_path / "apt/apt.conf")
     monkeypatch.setattr(sources, "APT", tmp_path / "etc-apt")
     places = {"REGISTRY": "config.yml", "PEM": "seed.pem", "WEB": "files.conf", "DISTRIBUTIONS_PAGE": "default"}
@@ -88,7 +89,7 @@ def converge(ports: Ports, root: Path, *, check: bool = False, **other: Any) -> 
     changes = Changes(check=check)
     wanted = {
         "packages": [], "registry_inside": f"127.0.0.1:{ports[0]}", "registry_port": ports[1], "files_port": ports[1],
-        "files_root": str(root / "srv"), "readers": ["10.0.0.0/24"], "certificate": OWN.certificate,
+        "files_root": str(root / "srv"), "site": "unit", "readers": ["10.0.0.0/24"], "certificate": OWN.certificate,
         "private_key": OWN.key, "ca_certificate": OWN.certificate, "repositories": [], "packages_seed": None,
         "packages_url": None,
     }  # fmt: skip
@@ -202,7 +203,9 @@ def test_nothing_is_installed_before_the_repositories_of_packages_are_there_whol
 
 def lacks(root: Path, **given: Any) -> list[str]:
     """Return what the module says the host lacks."""
-    found: list[str] = seed_node.converge(Changes(check=False), {"files_root": str(root / "srv"), **given})["lacking"]
+    found: list[str] = seed_node.converge(
+        Changes(check=False), {"site": "unit", "files_root": str(root / "srv"), **given}
+    )["lacking"]
     return found
 
 
@@ -255,3 +258,24 @@ def test_another_certificate_is_taken_up(services: Services, ports: Ports, tmp_p
     done = converge(ports, tmp_path, check=True, certificate=OTHER.certificate, private_key=OTHER.key).done
     assert f"write {tmp_path}/seed.pem" in done
     assert "reload nginx.service" in done
+
+
+def test_the_registry_never_starts_by_the_distributions_configuration(
+    services: Services, ports: Ports, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its package starts it, and what the package brings listens on all interfaces."""
+    found: list[str] = []
+    monkeypatch.setattr(packages, "installed", lambda *_: found.append((tmp_path / "config.yml").read_text()))
+    converge(ports, tmp_path)
+    assert f"addr: 127.0.0.1:{ports[0]}\n" in found[0]
+    assert services.calls
+
+
+def test_the_seed_of_another_site_is_left_alone(services: Services, ports: Ports, tmp_path: Path) -> None:
+    (tmp_path / "site").write_text("other AAAA\n")
+    with pytest.raises(GroundupError, match=r"(?s)belongs to site other.*remove .*site"):
+        converge(ports, tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["site"]
+    assert services.calls == []
+    (tmp_path / "site").write_text("unit AAAA\n")
+    converge(ports, tmp_path)

@@ -16,6 +16,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._host import (
     clock,
     kernel,
     naming,
+    ownership,
     sources,
     trust,
     units,
@@ -369,13 +370,13 @@ def test_a_mirrors_ca_is_trusted_for_it_alone_and_goes_with_it(
 def test_a_host_of_another_site_or_of_lost_secrets_is_refused_before_anything_changes(
     changes: Changes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(host_baseline, "BELONGS", tmp_path / "site")
-    host_baseline.belongs(changes, site="lab", store="one")
-    host_baseline.belongs(changes, site="lab", store="one")
+    monkeypatch.setattr(ownership, "FILE", tmp_path / "site")
+    ownership.belongs(changes, site="lab", store="one")
+    ownership.belongs(changes, site="lab", store="one")
     assert len(changes.done) == 1
     for site, store in (("lab", "two"), ("other", "one")):
         with pytest.raises(GroundupError, match=f"(?s)belongs to site lab.*{site} {store}"):
-            host_baseline.belongs(changes, site=site, store=store)
+            ownership.belongs(changes, site=site, store=store)
     assert (tmp_path / "site").read_text() == "lab one\n"
     assert len(changes.done) == 1
 
@@ -396,7 +397,7 @@ def test_the_name_a_node_calls_its_api_by_is_not_forgotten(
     """Another `domain`: every kubelet of the site would lose its API before the cluster's layer begins."""
     paths = tuple(tmp_path / name for name in ("admin.conf", "kubelet.conf"))
     monkeypatch.setattr(host_baseline, "KUBECONFIGS", paths)
-    monkeypatch.setattr(host_baseline, "BELONGS", tmp_path / "site")
+    monkeypatch.setattr(ownership, "FILE", tmp_path / "site")
     monkeypatch.setattr(naming, "HOSTNAME", tmp_path / "hostname")
     wanted: dict[str, Any] = {
         "site": "lab", "store": "one", "name": "worker-1", "names": {"kubernetes.lab.test": "10.0.0.2"},

@@ -143,11 +143,14 @@ def test_what_was_set_aside_on_the_disk_of_etcd_is_not_removed(
 ) -> None:
     monkeypatch.setattr(Path, "is_mount", lambda path: path == paths.etcd)
     kept = paths.etcd / "member.20261122T080000Z.before-reset"
-    for path in (kept, paths.etcd / "member"):
+    keys = paths.kubernetes.with_name("kubernetes.20261122T080000Z.before-reset")
+    for path in (kept, keys, paths.etcd / "member"):
         path.mkdir(parents=True)
     for removed in ([f"remove {paths.etcd}"], []):
         changes = Changes(check=False)
         reset(FakeHost(paths), changes, expected_ca=None)
         assert changes.done == removed
         assert list(paths.etcd.iterdir()) == [kept]
+        assert keys.exists()
+        assert f"{keys}, {kept}; delete what you do not need" in changes.warnings[0]
     assert stopped

@@ -81,6 +81,17 @@ def test_the_timer_is_installed_once_and_neighbours_have_other_days(host: FakeHo
     assert len(days) == 5
 
 
+def test_a_renewal_that_runs_is_not_cut_short_by_a_new_unit(host: FakeHost, paths: Paths) -> None:
+    """It holds the lock, or waits for the one this run holds: a restart would wait with it."""
+    service = f"{timer.NAME}.service"
+    host.running.add(service)
+    for _ in range(2):
+        write(paths, f"/etc/systemd/system/{service}", "of another version")
+        timer.install(make_node(), paths, Changes(check=False))
+    assert [call for call in host.services if service in call] == []
+    assert paths.at(f"/etc/systemd/system/{service}").read_text() == timer.SERVICE
+
+
 def test_a_new_program_is_written_without_its_text_in_the_diff(paths: Paths, host: FakeHost) -> None:
     assert host
     write(paths, timer.PROGRAM, "old")

@@ -24,6 +24,12 @@ def copy(source, sink):
         sink.sendall(data)
     sink.shutdown(socket.SHUT_WR)
 def forward(here, port, there, target):
+    with socket.socket() as other:
+        try:
+            other.bind((here, int(port)))
+            sys.exit("another program could have had this port")
+        except OSError:
+            pass
     listener = socket.create_server((here, int(port)))
     while True:
         near, _ = listener.accept()

@@ -48,13 +48,11 @@ def tunnel(ssh: Sequence[str], *targets: str, seconds: float = 60) -> Iterator[t
 
     Raises GroundupError when it does not reach it within ``seconds``. Whether anything answers there is another matter.
     """
-    with ExitStack() as stack:
-        listeners = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in targets]
-        here = tuple(f"127.0.0.1:{listener.getsockname()[1]}" for listener in listeners)
-    forwards = [word for pair in zip(here, targets, strict=True) for word in ("-L", ":".join(pair))]
-    # setpriv: it dies with this process, whatever ends it.
-    command = ["setpriv", "--pdeathsig", "TERM", ssh[0], *_OURS, *forwards, *ssh[1:]]
-    with tempfile.TemporaryFile() as output:
+    with ExitStack() as stack, tempfile.TemporaryFile() as output:
+        here = tuple(stack.enter_context(_kept_port()) for _ in targets)
+        forwards = [word for pair in zip(here, targets, strict=True) for word in ("-L", ":".join(pair))]
+        # setpriv: it dies with this process, whatever ends it.
+        command = ["setpriv", "--pdeathsig", "TERM", ssh[0], *_OURS, *forwards, *ssh[1:]]
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
         try:
             deadline = time.monotonic() + seconds
@@ -67,6 +65,15 @@ def tunnel(ssh: Sequence[str], *targets: str, seconds: float = 60) -> Iterator[t
         finally:
             process.terminate()
             process.wait()
+
+
+@contextmanager
+def _kept_port() -> Iterator[str]:
+    """Yield a port here that the kernel gives to nobody who asks for any; ssh, which asks for this one, gets it."""
+    with socket.socket() as kept:
+        kept.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        kept.bind(("127.0.0.1", 0))
+        yield f"127.0.0.1:{kept.getsockname()[1]}"
 
 
 def _listens(address: str) -> bool:
