@@ -117,7 +117,7 @@ def _serves(result: Mapping[str, Any]) -> bool:
     return bool(result["facts"]["serves"] if "facts" in result else (result.get("contact") or {}).get("placed"))
 
 
-def _faults(host: str, result: Mapping[str, Any], *, predicts: bool) -> Iterable[Mapping[str, str]]:
+def _faults(host: str, result: Mapping[str, Any], *, predicts: bool) -> Iterable[Mapping[str, Any]]:
     contact = (result.get("contact") or {}).get("fault")
     if contact:
         where = contact["where"]

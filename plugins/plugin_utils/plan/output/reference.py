@@ -17,7 +17,7 @@ from ...paths import COLLECTION
 from ..input.load import load_site
 from ..layout.profiles import HARDWARE, PROFILES, Profile
 from ..model import Site
-from . import services
+from . import services, sizes
 
 ROOT = COLLECTION
 SCHEMA, PAGE = "docs/site.schema.json", "docs/site-file.md"
@@ -195,7 +195,8 @@ def write(root: Path = ROOT) -> list[str]:
     """Write the files below ``root`` that differ; return those written."""
     load_site(root / "inventories/lab/site.yml")  # the page shows it: it must be a site file
     written = []
-    for name, text in ((SCHEMA, json_schema()), (PAGE, page()), (services.PAGE, services.page(root))):
+    made = {SCHEMA: json_schema(), PAGE: page(), services.PAGE: services.page(root), sizes.PAGE: sizes.page(root)}
+    for name, text in made.items():
         path = root / name
         if not path.is_file() or path.read_text() != text:
             path.write_text(text)
