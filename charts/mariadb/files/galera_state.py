@@ -92,6 +92,11 @@ def waits(state: State, pod: str, held: Position, *, beat: int, now: float) -> d
     return {"data": data}
 
 
+def joins(state: State, held: Position) -> dict[str, Any] | None:
+    """Return the change by which a member that joins a cluster notes its id where the ConfigMap was lost; or None."""
+    return {"data": {"cluster": held.uuid}} if not state.cluster and held.uuid != NO_CLUSTER else None
+
+
 def claims(pod: str) -> dict[str, Any]:
     """Return the change by which a member sets out to make a new database. Only ``forms`` ends the outage."""
     return {"data": {f"member.{pod}": None, "formed-by": pod}}

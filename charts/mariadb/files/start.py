@@ -21,7 +21,7 @@ from pathlib import Path
 
 import galera_data
 from galera_election import Beats, RefusedError, elect, ordinal
-from galera_state import CONSENT, FORM_FROM, NO_CLUSTER, Position, State, claims, forms, parse, reports_in, waits
+from galera_state import CONSENT, FORM_FROM, NO_CLUSTER, Position, State, claims, forms, joins, parse, reports_in, waits
 from shared_object import Api, SharedObject
 
 MEMBER_FILE = Path("/etc/mysql/member.d/10-member.cnf")
@@ -72,6 +72,7 @@ def decide(env: dict[str, str], held: Position, shared: SharedObject) -> Join | 
     while True:
         others = running_others(domain=env["DISCOVERY"], own=env["POD_IP"], port=int(env["WSREP_PORT"]))
         if others:
+            _remember(held, shared)
             return Join(others)
         try:
             found = shared.read()
@@ -105,6 +106,16 @@ def decide(env: dict[str, str], held: Position, shared: SharedObject) -> Join | 
             WAITING.write_text(word.partition("\n")[0] + "\n")
             said = word
         time.sleep(PAUSE)
+
+
+def _remember(held: Position, shared: SharedObject) -> None:
+    """Note which database was formed here, if nobody did: to join must not wait for that, the next start does it."""
+    try:
+        found = shared.read()
+        if change := joins(parse(found, now=time.time()), held):
+            shared.change(found, change)
+    except OSError as error:
+        print(f"the cluster's id is not noted: the Kubernetes API says {error}", flush=True)
 
 
 def _unheard(me: str, members: int, waiting: dict[str, Position]) -> str:

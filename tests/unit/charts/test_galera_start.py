@@ -230,9 +230,16 @@ class Ends(Exception):  # noqa: N818 - it is no error
 
 
 def decided(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, api: ConfigMaps, *, holds: Any, members: int = 3, rounds: int = 3
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    api: ConfigMaps,
+    *,
+    holds: Any,
+    members: int = 3,
+    rounds: int = 3,
+    others: tuple[str, ...] = (),
 ) -> Any:
-    """Return what member 1, or 0 of one, decides when nobody else runs; what it says last when it decides nothing."""
+    """Return what member 1, or 0 of one, decides beside ``others``; what it says last when it decides nothing."""
     pauses = iter(range(rounds))
 
     def sleep(_seconds: float) -> None:
@@ -240,7 +247,7 @@ def decided(
             raise Ends
 
     monkeypatch.setattr(start.time, "sleep", sleep)
-    monkeypatch.setattr(start, "running_others", lambda **_: ())
+    monkeypatch.setattr(start, "running_others", lambda **_: others)
     monkeypatch.setattr(start, "WAITING", tmp_path / "waiting")
     env = {"MEMBERS": str(members), "POD_NAME": pod(1 if members > 1 else 0), "POD_IP": "10.0.0.2", "DISCOVERY": "d"}
     env |= {"WSREP_PORT": "4567", "NAMESPACE": "n", "STATE_CONFIGMAP": "s", "CLAIM": "mysql-data", "NODE": "control-1"}
@@ -286,6 +293,18 @@ def test_a_single_member_goes_on_with_its_own_history_and_restores_a_lost_state(
     api = ConfigMaps()
     assert decided(monkeypatch, tmp_path, api, holds=held(5), members=1) == start.Form(held(5))
     assert api.says == {"cluster": UUID, "formed-by": pod(0)}
+
+
+def test_a_member_that_joins_restores_a_lost_state_and_waits_for_no_api(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Else an outage in which all volumes are lost would end in a new database without a word."""
+    joined, api = start.Join(("10.0.0.1",)), ConfigMaps()
+    for holds, says in ((NOTHING, {}), (held(5), {"cluster": UUID}), (held(5, OTHER), {"cluster": UUID})):
+        assert decided(monkeypatch, tmp_path, api, holds=holds, others=joined.addresses) == joined
+        assert api.says == says
+    api.down = True
+    assert decided(monkeypatch, tmp_path, api, holds=held(5), others=joined.addresses) == joined
 
 
 def test_a_single_member_with_data_starts_without_the_api(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
