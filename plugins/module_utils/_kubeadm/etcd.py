@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import ssl
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
@@ -30,6 +31,16 @@ class EtcdMember:
     def addresses(self) -> frozenset[str]:
         """Return the addresses it is known by."""
         return frozenset(urlsplit(url).hostname or "" for url in (*self.peers, *self.clients))
+
+
+def voters(members: Sequence[EtcdMember], *, without: Collection[EtcdMember] = ()) -> list[EtcdMember]:
+    """Return the ``members`` that have a vote."""
+    return [member for member in members if not member.learner and member not in without]
+
+
+def quorum(members: Sequence[EtcdMember]) -> int:
+    """Return how many of ``members`` must agree to anything: most of those with a vote."""
+    return len(voters(members)) // 2 + 1
 
 
 class Etcd:

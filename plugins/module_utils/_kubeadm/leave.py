@@ -11,7 +11,7 @@ from .._base.files import read
 from .._base.run import run
 from .._host import units
 from . import data, half_made, timer
-from .etcd import Etcd, EtcdMember
+from .etcd import Etcd, EtcdMember, quorum, voters
 from .files import KUBELET
 from .host import NodeHost
 from .spec import CRI_SOCKET
@@ -64,10 +64,9 @@ def _keep_quorum(
     name: str, members: tuple[EtcdMember, ...], leaving: list[EtcdMember], *, etcd: Etcd, contact: str
 ) -> None:
     """Refuse unless most members agree to the removal now, and those that stay have a quorum after it."""
-    voters = [member for member in members if not member.learner]
-    staying = [member for member in voters if member not in leaving]
-    helps = sum(etcd.healthy(member) for member in leaving if not member.learner)
-    needed = max(len(voters) // 2 + 1 - helps, len(staying) // 2 + 1)
+    staying = voters(members, without=leaving)
+    helps = sum(etcd.healthy(member) for member in voters(leaving))
+    needed = max(quorum(members) - helps, quorum(staying))
     healthy = healthy_of(staying, etcd=etcd, needed=needed)
     if len(healthy) < needed:
         ill = ", ".join(sorted(member.name for member in staying if member.name not in healthy))

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from .._base.errors import GroundupError
 from .._base.wait import wait_until
 from .api import NodeApiError
-from .etcd import Etcd, EtcdMember
+from .etcd import Etcd, EtcdMember, quorum, voters
 from .host import NodeHost
 from .spec import ApiHost
 
@@ -45,11 +45,11 @@ def wait_until_spared(node: ApiHost, host: NodeHost) -> None:
 
 def missing(etcd: Etcd, *, address: str, serves: Callable[[str], str | None]) -> str | None:
     """Return what the cluster lacks to do without the host at ``address``, or None. Raises NodeApiError."""
-    voters = [member for member in etcd.members() if not member.learner]
-    faults = {m.name: fault for m in voters if address not in m.addresses and (fault := _fault(m, etcd, serves))}
-    others = sum(address not in member.addresses for member in voters)
+    members = etcd.members()
+    others = [member for member in voters(members) if address not in member.addresses]
+    faults = {member.name: fault for member in others if (fault := _fault(member, etcd, serves))}
     # Two members have no quorum without one of them, however well the other is.
-    if others - len(faults) >= min(len(voters) // 2 + 1, others):
+    if len(others) - len(faults) >= min(quorum(members), len(others)):
         return None
     return "; ".join(f"{name}: {fault}" for name, fault in sorted(faults.items()))
 

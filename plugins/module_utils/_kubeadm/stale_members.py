@@ -19,7 +19,7 @@ from .._base.changes import Changes
 from .._base.errors import GroundupError
 from .._base.wait import wait_until
 from .api import NodeApi, NodeApiError
-from .etcd import Etcd, EtcdMember, listens
+from .etcd import Etcd, EtcdMember, listens, quorum, voters
 from .state import ROTATING
 
 KUBELET_PORT = 10250
@@ -103,17 +103,15 @@ def _need_quorum(
 ) -> None:
     """Refuse when those that are left cannot agree. Raises GroundupError."""
     leaving = [member for gone in stale.values() for member in gone]
-    voters = [member for member in members if not member.learner]
-    others = [member for member in voters if member not in leaving]
-    needed = len(voters) // 2 + 1
+    others, needed = voters(members, without=leaving), quorum(members)
     healthy = healthy_of(others, etcd=etcd, needed=needed)
     if len(healthy) < needed:
         empty = ", ".join(sorted(name for name, gone in stale.items() if gone))
         ill = ", ".join(sorted(member.name for member in others if member.name not in healthy))
         back = f"bring {ill} back with its data" if ill else "restore etcd from a snapshot"
         raise GroundupError(
-            f"the etcd member of {empty} cannot be removed: {len(healthy)} of {len(voters)} members are healthy "
-            f"({', '.join(healthy) or 'none'}), {needed} are needed",
+            f"the etcd member of {empty} cannot be removed: {len(healthy)} of {len(voters(members))} members are "
+            f"healthy ({', '.join(healthy) or 'none'}), {needed} are needed",
             where=f"etcd, asked on host {contact}; empty: {empty}; not healthy: {ill or 'none other'}",
             why="most members must agree on who they are; until then nothing is removed and nobody joins",
             remedy=f"{back}, then run this again; the data that are left are in /var/lib/etcd of {contact}",
@@ -138,9 +136,10 @@ def _need_others(host: Empty, members: Sequence[EtcdMember], *, leaving: Sequenc
     A join that was killed leaves a member beside those it joined. One without them is no half-made node: it is the
     cluster, whatever became of its kubelet's credentials.
     """
-    own = next((m for m in members if host.address in m.addresses and m not in leaving and not m.learner), None)
-    others = [m for m in members if m != own and not m.learner and m not in leaving]
-    needed = len(others) // 2 + 1
+    staying = voters(members, without=leaving)
+    own = next((member for member in staying if host.address in member.addresses), None)
+    others = [member for member in staying if member != own]
+    needed = quorum(others)
     if own and len(healthy := healthy_of(others, etcd=etcd, needed=needed)) < needed:
         ill = ", ".join(sorted(m.name for m in others if m.name not in healthy))
         raise GroundupError(
