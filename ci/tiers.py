@@ -135,7 +135,7 @@ TIERS = (
             (*PYTEST, "-s", "-x", f"tests/e2e/{EXISTING}"),
         ),
         needs=needs_root,
-        always=("ci/run", "python", "tests/e2e/plain.py"),
+        always=("ci/run", "python", "tests/e2e/plain.py", "destroy"),
     ),
     Tier(
         name="long",

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,10 @@ class Operator:
 
     def told(self, *command: str | Path) -> tuple[int, str]:
         """Run a command of this clone and return its exit code and its output, which is seen, too."""
+        return self.interrupted(None, lambda: None, *command)
+
+    def interrupted(self, line: str | None, event: Callable[[], object], *command: str | Path) -> tuple[int, str]:
+        """Like `told`, and have ``event`` happen as soon as the output has ``line``."""
         said = []
         with subprocess.Popen(
             [ROOT / command[0], *command[1:]],
@@ -50,6 +55,10 @@ class Operator:
                 sys.stdout.write(text)
                 sys.stdout.flush()
                 said.append(text)
+                if line is not None and text.startswith(line):
+                    line = None
+                    event()
+        assert line is None, f"never said: {line}"
         return process.returncode, "".join(said)
 
     def catalog(self) -> dict[str, list[str]]:
@@ -63,7 +72,17 @@ class Operator:
         """Return what is on each machine."""
         return {name: self.rack.files(machine) for name, machine in self.machines.items()}
 
+    def kubectl(self, *arguments: str) -> str:
+        """Return what kubectl says."""
+        shell = ["ci/lab", "shell", "kubectl", *arguments]
+        return subprocess.run(shell, cwd=ROOT, env=self.environment, capture_output=True, text=True, check=True).stdout
+
+    @property
+    def site_run(self) -> tuple[str | Path, ...]:
+        """The command of a run of the whole site with the operator's own key."""
+        key = f"--private-key={self.rack.operator_key}"
+        return "ci/run", "ansible-playbook", "-i", self.site, "groundup.cloud.site", key
+
     def play(self, *arguments: str) -> None:
         """Run the whole site with the operator's own key."""
-        key = f"--private-key={self.rack.operator_key}"
-        self.run("ci/run", "ansible-playbook", "-i", self.site, "groundup.cloud.site", key, *arguments)
+        self.run(*self.site_run, *arguments)

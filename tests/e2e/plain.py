@@ -10,18 +10,20 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from ansible_collections.groundup.cloud.plugins.module_utils._base.files import write_file
-from ansible_collections.groundup.cloud.plugins.module_utils._container import converge, network, rootfs
+from ansible_collections.groundup.cloud.plugins.module_utils._container import converge, network, rootfs, runtime
 from ansible_collections.groundup.cloud.plugins.module_utils._container.model import (
     Interface,
     LabHost,
     LabNetwork,
 )
 from ansible_collections.groundup.cloud.plugins.module_utils._container.names import Lab
+from ansible_collections.groundup.cloud.plugins.plugin_utils.contact.host_keys import fingerprint
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import unpacked
 
@@ -92,6 +94,15 @@ class PlainRack:
         network.remove_links(network.links_of(self.name))
         shutil.rmtree(self.home, ignore_errors=True)
 
+    def power_off(self, machine: PlainMachine) -> None:
+        """End all of ``machine`` at once. Nobody is told: its cable is cut first."""
+        self.run(machine, "ip", "link", "set", NIC, "down")
+        runtime.stop(self.lab, machine.name)
+
+    def power_on(self, machine: PlainMachine) -> None:
+        """Start ``machine`` with what is on its disks."""
+        converge.start(self.lab, [self._host(machine)], self._spec(machine.release))
+
     def root(self, machine: PlainMachine) -> Path:
         """Return where the root file system of ``machine`` is on this machine."""
         return self.lab.rootfs(machine.name)
@@ -143,5 +154,27 @@ THREE = PlainRack(
         PlainMachine(name="debian-c", address="10.87.14.22", release="12"),
     ),
 )
+
+# Of the molecule scenario `existing`, whose site has its name.
+MOLECULE = PlainRack(
+    name="molecule-existing",
+    gateway="10.85.0.1",
+    machines=(PlainMachine(name="debian-m", address="10.85.0.11"),),
+)
+RACKS = {rack.name: rack for rack in (THREE, MOLECULE)}
+
+
+def main() -> None:
+    """Make the machines of a rack, or remove those of one or (what a killed test left) of all."""
+    verb, *names = sys.argv[1:] or ["destroy"]
+    for rack in (RACKS[name] for name in names or RACKS):
+        if verb == "destroy":
+            rack.destroy()
+            continue
+        rack.install()
+        keys = (rack.host_key(machine).split()[1] for machine in rack.machines)
+        (rack.home / "fingerprints").write_text(",".join(map(fingerprint, keys)))
+
+
 if __name__ == "__main__":
-    THREE.destroy()  # what a killed test left
+    main()

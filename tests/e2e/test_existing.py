@@ -6,6 +6,7 @@ They are made here, know the operator's key alone, and reach no network but the 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -81,9 +82,29 @@ def test_a_prediction_on_plain_machines_writes_nothing_on_them(operator: Operato
     assert operator.files() == before
 
 
-def test_one_run_leads_from_plain_machines_of_both_releases_to_a_token(operator: Operator) -> None:
-    operator.play()
+def test_a_machine_that_loses_power_in_the_first_run_is_named_and_the_others_lead_to_a_token(
+    operator: Operator,
+) -> None:
+    worker, rack = MACHINES["worker-2"], operator.rack
+
+    def while_it_installs() -> None:
+        rack.run(
+            worker, "timeout", "300", "sh", "-c", "until [ -e /var/lib/dpkg/info/containerd.list ]; do sleep 0.1; done"
+        )
+        rack.power_off(worker)
+
+    status, said = operator.interrupted("PLAY [Host]", while_it_installs, *operator.site_run)
+    assert status == 4, "the run went to its end without a machine"
+    assert re.search(r"^worker-2 +host ", said, re.MULTILINE)
     assert operator.catalog() == {"identity": ["https://identity.existing.test/v3"]}
+    rack.power_on(worker)
+
+
+def test_the_next_run_goes_on_with_it_and_both_releases_are_in_one_cluster(operator: Operator) -> None:
+    operator.run("ci/lab", "up")
+    nodes = operator.kubectl("get", "nodes", "--output=jsonpath={.items[*].status.nodeInfo.osImage}")
+    assert nodes.count("trixie") == 2
+    assert nodes.count("bookworm") == 1
 
 
 def test_another_run_changes_nothing(operator: Operator) -> None:
