@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """Prepares a RabbitMQ node's cookie and accounts, has a new cluster's first member be the oldest, becomes the server.
 
+A member whose volume is new joins the cluster it was in: the others forget first that it was there.
+
 The accounts are written as definitions the server reads at every start, so that a changed password holds after a
 restart.
 """
@@ -11,9 +13,11 @@ import base64
 import hashlib
 import json
 import os
+import re
 import shutil
 import signal
 import socket
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -21,6 +25,7 @@ from typing import Any
 
 HOME = Path("/var/lib/rabbitmq")
 COOKIE = Path("/run/secrets/rabbitmq/erlang_cookie")
+CONFIGURATION = Path("/etc/rabbitmq/rabbitmq.conf")
 
 
 def password_hash(password: str, salt: bytes) -> str:
@@ -74,6 +79,26 @@ def wait_for(address: str) -> None:
             return
 
 
+def be_forgotten(me: str, configuration: str) -> None:
+    """Have a running cluster forget the member ``me``, which has lost its data.
+
+    A member that it knows is not let in as a new one: it would found a second cluster. Where none is, nothing is done:
+    the port of AMQP opens when a member has booted.
+    """
+    members = re.findall(r"^cluster_formation[.]classic_config[.]nodes[.]\d+ = (\S+)$", configuration, re.M)
+    port = re.findall(r"^listeners[.]tcp[.]1 = .*:(\d+)$", configuration, re.M)
+    for member in (member for member in members if member != me):
+        try:
+            socket.create_connection((member.partition("@")[2], int(port[0])), timeout=5).close()
+        except OSError:
+            continue
+        command = ["rabbitmqctl", "--quiet", "--longnames", "--node", member, "forget_cluster_node", me]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+        said = "forgets that this member was there" if done.returncode == 0 else (done.stderr or done.stdout).strip()
+        print(f"this member has no data; {member}: {said}", flush=True)
+        return
+
+
 def main() -> None:
     """Prepare, wait where needed, become the server."""
     # The first process of a container is ended by a signal only if it says so; the server's own handlers follow.
@@ -87,8 +112,10 @@ def main() -> None:
     # New members agree on the oldest of those they reach, and that one goes on when it reaches one other. So the first
     # has to be the oldest, and the others come while it still looks for them: as soon as its Erlang listens. In any
     # other order a late but older one could found a second cluster. One that has data finds its way back.
-    if not env["POD_NAME"].endswith("-0") and not (HOME / "mnesia").is_dir():
-        wait_for(env["FIRST_MEMBER"])
+    if not (HOME / "mnesia").is_dir():
+        if not env["POD_NAME"].endswith("-0"):
+            wait_for(env["FIRST_MEMBER"])
+        be_forgotten(env["RABBITMQ_NODENAME"], CONFIGURATION.read_text())
     server = shutil.which("rabbitmq-server")
     if server is None:
         sys.exit("rabbitmq-server is not in the image's PATH")

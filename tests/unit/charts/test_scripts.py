@@ -199,6 +199,30 @@ def test_a_new_rabbitmq_member_waits_until_the_first_one_listens(monkeypatch: py
     assert naps == [3]
 
 
+@pytest.mark.parametrize("booted", [True, False])
+def test_a_rabbitmq_member_without_data_is_forgotten_by_those_that_serve(
+    booted: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Those of a new cluster do not serve yet: there is nothing to forget."""
+    program = tmp_path / "rabbitmqctl"
+    program.write_text(f'#!/bin/sh\necho "$@" >>{tmp_path}/asked\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        nodes = "cluster_formation.classic_config.nodes"
+        configuration = (
+            f"listeners.tcp.1 = 0.0.0.0:{port}\n{nodes}.1 = rabbit@localhost\n{nodes}.2 = rabbit@127.0.0.1\n"
+        )
+        if not booted:
+            other.close()
+        rabbitmq.be_forgotten("rabbit@localhost", configuration)
+    asked = tmp_path / "asked"
+    said = "--quiet --longnames --node rabbit@127.0.0.1 forget_cluster_node rabbit@localhost\n"
+    assert (asked.read_text() if asked.exists() else None) == (said if booted else None)
+    assert ("rabbit@127.0.0.1: forgets that this member was there" in capfd.readouterr().out) is booted
+
+
 class Identity(BaseHTTPRequestHandler):
     """As much of Keystone as domains.py talks to."""
 
