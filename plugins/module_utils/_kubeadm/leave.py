@@ -20,6 +20,7 @@ from .state import observe
 
 RESET_TIMEOUT = 300.0
 EDGE = ("keepalived.service", "haproxy.service")
+CNI = "/etc/cni/net.d"  # emptied, not removed: containerd watches it, and would see no later pod network
 # What kubeadm reset leaves, and what layers of this collection wrote for a node. Packages, users and names stay.
 FILES = (
     "/etc/kubernetes",
@@ -28,7 +29,7 @@ FILES = (
     "/etc/keepalived/keepalived.conf",
     "/etc/systemd/system/kubelet.service",
     *(f"/etc/systemd/system/{timer.NAME}.{kind}" for kind in ("service", "timer")),
-    "/etc/cni/net.d",
+    CNI,
     "/etc/groundup/site",
     "/opt/cni/bin",
     "/run/groundup-marks",
@@ -129,18 +130,23 @@ def _refuse_mounts(host: NodeHost) -> None:
 
 
 def _there(path: Path) -> bool:
-    """Say whether there is anything to remove: a mount stays, empty."""
-    return bool(_inside(path)) if path.is_mount() else path.exists() or path.is_symlink()
+    """Say whether there is anything to remove."""
+    return bool(_inside(path)) if _stays(path) else path.exists() or path.is_symlink()
 
 
-def _inside(mount: Path) -> list[Path]:
-    """Return what is to be removed from a mount: what was set aside before a reset is for the operator alone."""
-    return [path for path in mount.iterdir() if not path.name.endswith(half_made.SUFFIX)]
+def _stays(path: Path) -> bool:
+    """Say whether it stays, empty."""
+    return path.is_mount() or (path.is_dir() and path.match(CNI.lstrip("/")))
+
+
+def _inside(directory: Path) -> list[Path]:
+    """Return what is to be removed from it: what was set aside before a reset is for the operator alone."""
+    return [path for path in directory.iterdir() if not path.name.endswith(half_made.SUFFIX)]
 
 
 def _remove(path: Path) -> None:
-    """Remove ``path``; of a directory that is a mount, its content."""
-    if path.is_mount():
+    """Remove ``path``; of one that stays, its content."""
+    if _stays(path):
         for inside in _inside(path):
             _remove(inside)
     elif path.is_dir() and not path.is_symlink():

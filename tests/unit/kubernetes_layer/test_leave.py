@@ -87,6 +87,7 @@ def test_a_node_is_reset_and_its_files_go(paths: Paths, stopped: list[str]) -> N
         "/etc/kubernetes/kubelet.conf": "",
         "/usr/local/bin/kubeadm": "",
         "/srv/kubernetes-volumes/pvc/data": "d",
+        "/etc/cni/net.d/10-flannel.conflist": "",
         "/etc/hosts": "kept",
     }.items():
         paths.at(path).parent.mkdir(parents=True, exist_ok=True)
@@ -101,6 +102,8 @@ def test_a_node_is_reset_and_its_files_go(paths: Paths, stopped: list[str]) -> N
     assert [command[1:3] for command in host.commands] == [["reset", "--force"]]
     assert not any(paths.at(path).exists() for path in ("/etc/kubernetes", "/srv/kubernetes-volumes"))
     assert paths.at("/etc/hosts").read_text() == "kept"
+    # containerd watches the directory itself: one made anew would be another one, and the host no node again.
+    assert list(paths.at("/etc/cni/net.d").iterdir()) == []
     timer = "groundup-certificates.timer"
     assert stopped[-4:] == ["keepalived.service", "haproxy.service", "kubelet.service", timer]
     again = Changes(check=False)
