@@ -1,66 +1,145 @@
-"""The cluster outlives its first control host and what the controller knew of it. Needs three: inventories/lab-ha."""
+"""The cluster outlives its hosts, and what the controller knew of it. Needs three control hosts: inventories/lab-ha."""
 
 from __future__ import annotations
 
 import json
-import os
-import shutil
+import signal
 import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import timer
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube import run_lease
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Api
-from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.workloads import is_ready
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.holder import holder
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import Plan
+from ansible_collections.groundup.cloud.tests.e2e.cluster import command, etcds, lose, nodes, play
 from ansible_collections.groundup.cloud.tests.e2e.conftest import ROOT, SITE_FILE
+from ansible_collections.groundup.cloud.tests.e2e.waiting import until
 
 pytestmark = pytest.mark.lab
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
+LEASE = f"/apis/coordination.k8s.io/v1/namespaces/{run_lease.NAMESPACE}/leases/{run_lease.NAME}"
+
+
+@pytest.fixture(autouse=True)
+def three(plan: Plan) -> None:
+    """Skip on a site that cannot lose a control host."""
+    if len(plan.edge.hosts) < 3:
+        pytest.skip("this site has one control host: see inventories/lab-ha")
 
 
 @pytest.fixture
-def reinstalled(plan: Plan, state: Path) -> str:
-    """The first control host as its installer leaves it: the metal and host layers have run on it."""
-    if len(plan.edge.hosts) < 3:
-        pytest.skip("this site has one control host: see inventories/lab-ha")
-    name = plan.kubernetes.first_control
-    remove(plan.site, name, state)
-    for playbook in ("metal", "host"):
-        play(playbook)
-    return name
+def api(state: Path) -> Api:
+    """The cluster's API."""
+    return Api(state / "kubeconfig")
 
 
-def remove(site: str, host: str, state: Path) -> None:
-    """End a host of the lab and remove its disks."""
-    runtime = ("runc", "--root", f"/run/groundup/{site}/runc")
-    subprocess.run([*runtime, "delete", "--force", f"groundup.{site}.{host}"], check=True)
-    disk = state / "lab" / host
-    subprocess.run(["umount", "--lazy", str(disk / "rootfs")], check=True)
-    shutil.rmtree(disk)
+def sudo(host: Any, script: str) -> str:
+    """Run a shell script on a host as root and return what it says. Fails when it fails."""
+    done = host.run("sudo sh -euc %s", script)
+    assert done.rc == 0, done.stdout + done.stderr
+    return str(done.stdout)
 
 
-def play(playbook: str, *arguments: str) -> None:
-    """Run a playbook of the collection; fail with the end of what it says."""
-    command = [str(ROOT / "ci/run"), "ansible-playbook", "-i", str(SITE_FILE), f"groundup.cloud.{playbook}", *arguments]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, env=os.environ)
-    assert done.returncode == 0, f"{playbook}\n{done.stdout[-6000:]}\n{done.stderr[-2000:]}"
+def test_the_timer_of_a_control_host_renews_a_certificate_that_ends_soon(
+    plan: Plan, api: Api, connect: Callable[[str], Any]
+) -> None:
+    host, file = connect(plan.edge.hosts[1]), "/etc/kubernetes/pki/apiserver-etcd-client.crt"
+    ends_soon = f"openssl x509 -noout -checkend {30 * 86400} -in {file} >/dev/null && echo no || echo yes"
+    short = '"kind": "ClusterConfiguration", "certificateValidityPeriod": "240h0m0s"'
+    sudo(
+        host,
+        f"""sed 's/"kind": "ClusterConfiguration"/{short}/' /etc/kubernetes/site/kubeadm.yaml >/run/short.yaml
+        kubeadm certs renew apiserver-etcd-client --config /run/short.yaml
+        rm /run/short.yaml""",
+    )
+    assert sudo(host, ends_soon) == "yes\n"
+    assert host.service(f"{timer.NAME}.timer").is_running
+
+    sudo(host, f"systemctl start {timer.NAME}.service")
+
+    assert sudo(host, ends_soon) == "no\n"
+    until(lambda: etcds(api) == set(plan.edge.hosts), seconds=60)
+    assert "certificates" in sudo(host, f"journalctl --unit {timer.NAME}.service --output cat --lines 20")
 
 
-def conditions(api: Api) -> dict[str, Any]:
-    """Return whether each node of the cluster is Ready, by name."""
-    return {node["metadata"]["name"]: is_ready(node) for node in api.get("/api/v1/nodes")["items"]}
+@contextmanager
+def at_work(api: Api, log: Path) -> Iterator[str]:
+    """Run the layer of Kubernetes, and stop it while it holds the lease; give its name, and let it end at the end."""
+    with (
+        log.open("wb") as output,
+        subprocess.Popen(command("kubernetes"), cwd=ROOT, stdout=output, stderr=output) as run,
+    ):
+        try:
+            while not (lease := api.find(LEASE)):
+                assert run.poll() is None, log.read_text()
+                time.sleep(0.05)
+            run.send_signal(signal.SIGSTOP)
+            assert api.find(LEASE), "it was over before it could be stopped"
+            yield holder(lease)
+        finally:
+            run.send_signal(signal.SIGCONT)
+        assert run.wait(timeout=300) == 0, log.read_text()
+
+
+def test_a_second_controller_changes_nothing_and_names_the_first(
+    plan: Plan, api: Api, connect: Callable[[str], Any], tmp_path: Path
+) -> None:
+    """Its site file wants something else of every kubelet."""
+    content = yaml.safe_load(SITE_FILE.read_text())
+    content["kubernetes"]["kubelet"] = {"maxPods": 99}
+    other = tmp_path / "site.yml"
+    other.write_text(yaml.safe_dump(content))
+    look = "sha256sum /etc/kubernetes/kubelet.conf.d/10-site.conf 2>/dev/null || true"
+    before = {name: sudo(connect(name), look) for name in plan.hosts}
+    with at_work(api, tmp_path / "first.log") as first:
+        said = play("kubernetes", site=other, code=2)
+    assert f"another run of the Kubernetes layer is under way: {first}, since" in said
+    assert {name: sudo(connect(name), look) for name in plan.hosts} == before
+
+
+def test_a_control_host_whose_data_disk_is_not_mounted_starts_no_etcd(
+    plan: Plan, api: Api, connect: Callable[[str], Any]
+) -> None:
+    """Neither by itself nor in a run; with the disk back it serves again, by itself."""
+    name, kept = plan.edge.hosts[1], "/run/disk-of-etcd"
+    host = connect(name)
+    sudo(
+        host,
+        f"""systemctl stop kubelet
+        crictl ps --quiet | xargs crictl stop --timeout 10 >/dev/null
+        mkdir {kept}
+        mount --bind /var/lib/etcd {kept}
+        umount /var/lib/etcd
+        systemctl start --no-block kubelet""",
+    )
+    try:
+        said = play("kubernetes", code=2)
+        assert f"{name} is a node, and /var/lib/etcd is not mounted" in said
+        assert "/var/lib/etcd is not mounted" in sudo(host, "journalctl --unit kubelet --output cat --lines 20")
+        assert not sudo(host, "ls -A /var/lib/etcd; pgrep --exact etcd || true")
+        assert etcds(api) == set(plan.edge.hosts) - {name}
+    finally:
+        sudo(host, f"mount --bind {kept} /var/lib/etcd && umount {kept} && rmdir {kept}")
+    until(lambda: nodes(api).get(name, False) and etcds(api) == set(plan.edge.hosts), seconds=180)
 
 
 def test_a_reinstalled_first_control_host_joins_its_cluster_though_the_controller_forgot_it(
-    plan: Plan, state: Path, request: pytest.FixtureRequest
+    plan: Plan, state: Path, api: Api
 ) -> None:
     """Without asking the others, the run would make a second cluster on it, at the address of the first."""
     kubeconfig, record = state / "kubeconfig", state / "cluster.json"
-    before = json.loads(record.read_text())["ca"]
-    name = request.getfixturevalue("reinstalled")
+    before, name = json.loads(record.read_text())["ca"], plan.kubernetes.first_control
+    lose(plan.site, name, state)
+    for playbook in ("metal", "host"):  # as its installer leaves it
+        play(playbook)
     kept = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "kept"}, "data": {"since": "before"}}
-    api = Api(kubeconfig)
     api.delete(f"{CONFIG_MAPS}/kept")
     api.request("POST", CONFIG_MAPS, body=kept)
     kubeconfig.unlink()
@@ -71,8 +150,7 @@ def test_a_reinstalled_first_control_host_joins_its_cluster_though_the_controlle
     api = Api(kubeconfig)
     assert json.loads(record.read_text())["ca"] == before
     assert api.get(f"{CONFIG_MAPS}/kept")["data"] == {"since": "before"}
-    assert conditions(api) == dict.fromkeys((n for n, host in plan.hosts.items() if host.node_labels), True)
-    etcd = api.get("/api/v1/namespaces/kube-system/pods", labelSelector="component=etcd")["items"]
-    assert {pod["spec"]["nodeName"] for pod in etcd if is_ready(pod)} == set(plan.edge.hosts)
-    play("kubernetes")
+    assert nodes(api) == dict.fromkeys((n for n, host in plan.hosts.items() if host.node_labels), True)
+    until(lambda: etcds(api) == set(plan.edge.hosts), seconds=60)
+    play("site")
     api.delete(f"{CONFIG_MAPS}/kept")
