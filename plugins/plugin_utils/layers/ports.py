@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 from .roles import ROLES, Role
 
 Clients = Literal["anyone", "hosts", "nodes", "control", "itself"]
-_WHO: dict[Clients, str] = {
-    "anyone": "users, and every host",
-    "hosts": "every host",
-    "nodes": "nodes of the cluster",
-    "control": "control hosts",
-    "itself": "the host itself (loopback)",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,16 +116,3 @@ PORTS: dict[str, PortRecord] = {
         pod_networks=frozenset(("calico:host-gw",)),
     ),
 }  # fmt: skip
-
-
-def table() -> Iterator[str]:
-    """Yield the lines of the table in the documentation; ports that only their own host reaches come last."""
-    yield "| port | on | what | who connects |"
-    yield "|---|---|---|---|"
-    for one in sorted(PORTS.values(), key=lambda record: record.clients == "itself"):
-        number = f"IP protocol {one.port}" if one.protocol == "ip" else f"{one.port}/{one.protocol}"
-        number = f"{one.port}-{one.last}/{one.protocol}" if one.last else number
-        roles = "every host" if len(one.roles) == len(ROLES) else " and ".join(sorted(one.roles)) or "every node"
-        only = f"; with {', '.join(sorted(one.pod_networks))}" if one.pod_networks else ""
-        other = f" (`{one.written}`)" if one.written else ""
-        yield f"| {number}{other} | {roles} | {one.what}{only} | {_WHO[one.clients]} |"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 
@@ -48,15 +47,3 @@ SYSTEMS: dict[str, SystemRecord] = {
         cgroup="2",
     ),
 }
-
-
-def table() -> Iterator[str]:
-    """Yield the lines of the table in the documentation."""
-    yield "| system | architecture | kernel | systemd | Python | containerd | control groups |"
-    yield "|---|---|---|---|---|---|---|"
-    for one in SYSTEMS.values():
-        cells = (
-            f"{one.name} ({one.codename})", one.architecture, one.kernel, one.systemd, one.python, one.containerd,
-            f"version {one.cgroup}",
-        )  # fmt: skip
-        yield f"| {' | '.join(cells)} |"

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.plugin_utils.layers import page
+from ansible_collections.groundup.cloud.ci.reference import tables
 
 ROOT = Path(__file__).resolve().parents[3]
-COPIED = ("plugins", "playbooks", "roles", "meta", "docs", "inventories/lab")
+COPIED = ("plugins", "ci/reference", "playbooks", "roles", "meta", "docs", "inventories/lab")
 NEW = {
     "playbooks/metrics.yml": """\
 ---
@@ -98,7 +98,7 @@ def made(tree: Path) -> dict[str, Any]:
     )
     assert done.returncode == 0, done.stderr
     found: dict[str, Any] = json.loads(done.stdout)
-    (tree / page.PAGE).write_text(found["page"], encoding="utf-8")
+    (tree / tables.LAYERS_PAGE).write_text(found["page"], encoding="utf-8")
     return found
 
 
@@ -110,7 +110,7 @@ def test_three_existing_files_are_touched(tree: Path) -> None:
         if path.is_file() and (ROOT / path.relative_to(tree)).exists()
         if not filecmp.cmp(path, ROOT / path.relative_to(tree), shallow=False)
     ]
-    assert sorted(changed) == [page.PAGE, "playbooks/site.yml", "plugins/plugin_utils/layers/layers.py"]
+    assert sorted(changed) == [tables.LAYERS_PAGE, "playbooks/site.yml", "plugins/plugin_utils/layers/layers.py"]
 
 
 def test_its_plays_run_in_its_place_with_the_three_verbs(made: dict[str, Any]) -> None:

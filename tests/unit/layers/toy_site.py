@@ -17,8 +17,8 @@ ROOT = Path(sys.argv[1])
 
 init_plugin_loader([str(ROOT.parents[2])])
 
-from ansible_collections.groundup.cloud.plugins.inventory.site import InventoryModule  # noqa: E402
-from ansible_collections.groundup.cloud.plugins.plugin_utils.layers import page  # noqa: E402
+from ansible_collections.groundup.cloud.ci.reference import tables  # noqa: E402  # once the loader knows the collection
+from ansible_collections.groundup.cloud.plugins.inventory.site import InventoryModule  # noqa: E402  # once the loader knows the collection
 
 
 def tags(play: Play) -> list[str]:
@@ -45,7 +45,7 @@ json.dump(
             ]
             for play in plays
         ],
-        "page": page.page(ROOT),
+        "page": tables.page(tables.LAYERS_PAGE, ROOT),
     },
     sys.stdout,
 )

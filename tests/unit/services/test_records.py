@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils import services
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.output.services import PAGE, page
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services import RECORDS, needs, of_kind, provider
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services.secrets import secrets
 
@@ -33,9 +32,9 @@ def test_records_know_nothing_of_the_plan() -> None:
     assert not {name for name in imported_with("services.keystone") if name.startswith(f"{UTILS}.plan")}
 
 
-def test_the_tables_of_the_documentation_are_fresh() -> None:
-    assert (ROOT / PAGE).read_text() == page(ROOT)
-    assert not [name for name in secrets() if f"| `{name}` |" not in page(ROOT)]
+def test_the_documentation_names_every_secret() -> None:
+    page = (ROOT / "docs/charts.md").read_text()
+    assert not [name for name in secrets() if f"| `{name}` |" not in page]
 
 
 def test_each_record_is_in_the_module_of_its_name() -> None:
@@ -55,4 +54,4 @@ def test_needs_follow_from_the_use_of_database_queue_and_cache() -> None:
 
 @pytest.mark.parametrize("facility", ["database", "queue", "cache"])
 def test_each_facility_has_one_provider(facility: str) -> None:
-    assert [record.name for record in RECORDS.values() if record.provides == facility] == [provider(facility).name]  # type: ignore[arg-type]
+    assert [record.name for record in RECORDS.values() if record.provides == facility] == [provider(facility).name]  # type: ignore[arg-type]  # pytest gives a plain str

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from ansible_collections.groundup.cloud.ci.reference import write
 from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import with_values
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import build_site, make_plan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.output.reference import write
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.verify.ask import Verifiers
 from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import required
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services.secrets import secrets

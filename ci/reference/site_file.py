@@ -1,8 +1,4 @@
-"""The site file described by its own model: a JSON Schema for editors and a reference page for people.
-
-Run as a module (``python -m <this module>``) it writes both into the tree; a test holds that what is committed is what
-the model says.
-"""
+"""The site file described by its own model: a JSON Schema for editors and a reference page for people."""
 
 from __future__ import annotations
 
@@ -11,15 +7,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from ...layers.purposes import PURPOSES
-from ...layers.roles import ROLES
-from ...paths import COLLECTION
-from ..input.load import load_site
-from ..layout.profiles import HARDWARE, PROFILES, Profile
-from ..model import Site
-from . import services, sizes
+from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.purposes import PURPOSES
+from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.roles import ROLES
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.layout.profiles import HARDWARE, PROFILES, Profile
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.model import Site
 
-ROOT = COLLECTION
+ROOT = Path(__file__).resolve().parents[2]
 SCHEMA, PAGE = "docs/site.schema.json", "docs/site-file.md"
 
 
@@ -189,20 +182,3 @@ def _shares() -> Iterator[str]:
         "With `per_rack`, each rack has a block of 64 numbers (`slots_per_rack`), placed by the rack's number. In a",
         "network smaller than a /25, write `ranges` or each machine's `address`.",
     )
-
-
-def write(root: Path = ROOT) -> list[str]:
-    """Write the files below ``root`` that differ; return those written."""
-    load_site(root / "inventories/lab/site.yml")  # the page shows it: it must be a site file
-    written = []
-    made = {SCHEMA: json_schema(), PAGE: page(), services.PAGE: services.page(root), sizes.PAGE: sizes.page(root)}
-    for name, text in made.items():
-        path = root / name
-        if not path.is_file() or path.read_text() != text:
-            path.write_text(text)
-            written.append(name)
-    return written
-
-
-if __name__ == "__main__":
-    print("\n".join(write()) or "nothing to do")

@@ -1,0 +1,159 @@
+"""Tables in the documentation, from records: layers, systems, ports, checks, sizes, services, secrets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import yaml
+from ansible_collections.groundup.cloud.plugins.module_utils._preflight.checks import CHECKS
+from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.layers import LAYERS
+from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.ports import PORTS, Clients
+from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.roles import ROLES, Role
+from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.systems import SYSTEMS
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.layout.profiles import HARDWARE
+from ansible_collections.groundup.cloud.plugins.plugin_utils.services import RECORDS, needs
+from ansible_collections.groundup.cloud.plugins.plugin_utils.services.secrets import secrets
+
+_OURS = "groundup.cloud."
+_WHO: dict[Clients, str] = {
+    "anyone": "users, and every host",
+    "hosts": "every host",
+    "nodes": "nodes of the cluster",
+    "control": "control hosts",
+    "itself": "the host itself (loopback)",
+}
+
+
+def page(path: str, root: Path) -> str:
+    """Return the page ``path`` with fresh tables, each between ``<!-- name -->`` and ``<!-- /name -->``."""
+    text = (root / path).read_text(encoding="utf-8")
+    for name, rows in PAGES[path].items():
+        start, end = f"<!-- {name} -->\n", f"<!-- /{name} -->"
+        header, *lines = rows(root)
+        fresh = [header, "|---" * (header.count("|") - 1) + "|", *lines]
+        text = text.partition(start)[0] + start + "".join(f"{line}\n" for line in fresh) + end + text.partition(end)[2]
+    return text
+
+
+def layers(root: Path) -> Iterator[str]:
+    """Yield the table of layers."""
+    modules = {path.stem for path in (root / "plugins/modules").glob("*.py")}
+    yield "| layer | starts after | runs on | roles | modules | library | owns |"
+    for name, layer in LAYERS.items():
+        roles, used = ([], []) if layer.unsupported else _called(root, root / "playbooks" / f"{name}.yml")
+        owns = f"{layer.owns}{' (not in this version)' if layer.unsupported else ''}"
+        cells = (
+            name, ", ".join(layer.needs) or "-", f"`{layer.group}`", _code(roles),
+            _code([one for one in used if one in modules]), layer.library, owns,
+        )  # fmt: skip
+        yield f"| {' | '.join(cells)} |"
+
+
+def checks(_: Path) -> Iterator[str]:
+    """Yield the table of the checks of preflight."""
+    yield "| check | holds a host to |"
+    yield from (f"| {name} | {one.says} |" for name, one in CHECKS.items())
+
+
+def systems(_: Path) -> Iterator[str]:
+    """Yield the table of supported systems."""
+    yield "| system | architecture | kernel | systemd | Python | containerd | control groups |"
+    for one in SYSTEMS.values():
+        cells = (
+            f"{one.name} ({one.codename})", one.architecture, one.kernel, one.systemd, one.python, one.containerd,
+            f"version {one.cgroup}",
+        )  # fmt: skip
+        yield f"| {' | '.join(cells)} |"
+
+
+def ports(_: Path) -> Iterator[str]:
+    """Yield the table of ports; those that only their own host reaches come last."""
+    yield "| port | on | what | who connects |"
+    for one in sorted(PORTS.values(), key=lambda record: record.clients == "itself"):
+        number = f"IP protocol {one.port}" if one.protocol == "ip" else f"{one.port}/{one.protocol}"
+        number = f"{one.port}-{one.last}/{one.protocol}" if one.last else number
+        roles = "every host" if len(one.roles) == len(ROLES) else " and ".join(sorted(one.roles)) or "every node"
+        only = f"; with {', '.join(sorted(one.pod_networks))}" if one.pod_networks else ""
+        other = f" (`{one.written}`)" if one.written else ""
+        yield f"| {number}{other} | {roles} | {one.what}{only} | {_WHO[one.clients]} |"
+
+
+def sizes(_: Path) -> Iterator[str]:
+    """Yield the table of machine sizes by role and profile, from what preflight compares."""
+    profiles = ("edge", "region")  # those whose machines somebody buys
+    yield f"| role | {' | '.join(profiles)} | room, GiB |"
+    for role in ROLES:
+        machines = " | ".join(_machine(role, profile) for profile in profiles)
+        yield f"| {role} | {machines} | {_room(role)} |"
+
+
+def services(_: Path) -> Iterator[str]:
+    """Yield the table of services."""
+    yield "| name | kind | starts after | public API | in this version |"
+    for record in RECORDS.values():
+        api = f"`https://{record.api.host}.<domain>{record.api.path}`" if record.api else "-"
+        after = ", ".join(needs(record)) or "-"
+        yield f"| {record.name} | {record.kind} | {after} | {api} | {'yes' if record.values else 'no'} |"
+
+
+def names_of_secrets(_: Path) -> Iterator[str]:
+    """Yield the table of secrets."""
+    yield "| name | what it is |"
+    yield from (f"| `{name}` | {what} |" for name, what in secrets().items())
+
+
+def _machine(role: Role, profile: str) -> str:
+    has = HARDWARE[ROLES[role].hardware[profile]]
+    disk = ", NVMe" if has.nvme else ""
+    return f"{has.cores} cores, {has.memory_gb} GiB, {has.nic_gbps} Gbit/s{disk}"
+
+
+def _room(role: Role) -> str:
+    """Return what the layers write on a machine with this role alone, by directory."""
+    sets = [one for layer in LAYERS.values() for one in layer.installs if one.fits((role,), node=ROLES[role].node)]
+    return ", ".join(f"{gib} `{place}`" for one in sets for place, gib in one.space.items())
+
+
+def _called(root: Path, path: Path) -> tuple[list[str], list[str]]:
+    """Return the roles a playbook imports, itself or through another, and the modules it and those roles call."""
+    roles: dict[str, None] = {}
+    modules: dict[str, None] = {}
+    for call, name in _calls(yaml.safe_load(path.read_text(encoding="utf-8"))):
+        if call == "ansible.builtin.import_playbook":
+            more = _called(root, root / "playbooks" / f"{name}.yml")
+            roles |= dict.fromkeys(more[0])
+            modules |= dict.fromkeys(more[1])
+        elif call == "ansible.builtin.import_role":
+            roles[name] = None
+            for tasks in sorted((root / "roles" / name / "tasks").glob("*.yml")):
+                modules |= {one: None for one, _ in _calls(yaml.safe_load(tasks.read_text(encoding="utf-8")))}
+        else:
+            modules[call] = None
+    return list(roles), list(modules)
+
+
+def _calls(tasks: Any) -> list[tuple[str, str]]:
+    """Return what plays or tasks call, each with the name of the playbook or role it imports."""
+    found = []
+    for item in tasks or ():
+        for key, value in item.items():
+            if key in ("tasks", "pre_tasks", "post_tasks", "block", "rescue", "always"):
+                found += _calls(value)
+            elif key.startswith(("ansible.builtin.import_", _OURS)):
+                named = value.get("name", "") if isinstance(value, dict) else value
+                found.append((key.removeprefix(_OURS), str(named).removeprefix(_OURS)))
+    return found
+
+
+def _code(names: list[str]) -> str:
+    return ", ".join(f"`{name}`" for name in sorted(names)) or "-"
+
+
+LAYERS_PAGE, HOSTS_PAGE, CHARTS_PAGE = "docs/architecture.md", "docs/bring-your-own-hosts.md", "docs/charts.md"
+PAGES: dict[str, dict[str, Callable[[Path], Iterator[str]]]] = {  # by page and name of the table
+    LAYERS_PAGE: {"layers": layers},
+    HOSTS_PAGE: {"systems": systems, "checks": checks, "ports": ports, "sizes": sizes},
+    CHARTS_PAGE: {"services": services, "secrets": names_of_secrets},
+}
