@@ -199,7 +199,7 @@ def test_only_an_api_has_a_service_a_disruption_budget_and_probes_over_http(rend
     assert rendered["Service/toy-api"]["spec"]["ports"] == [{"name": "t-api", "port": 9999, "nodePort": 30999}]
     api, worker = container(rendered["Deployment/toy-api"]), container(rendered["Deployment/toy-rpc-worker"])
     assert api["readinessProbe"]["httpGet"] == api["livenessProbe"]["httpGet"] == {"path": "/healthcheck", "port": 9999}
-    assert worker["readinessProbe"]["exec"] == {"command": ["test", "-e", "/tmp/alive"]}  # noqa: S108
+    assert worker["readinessProbe"]["exec"] == {"command": ["test", "-e", "/tmp/alive"]}  # noqa: S108  # a path in the pod
     assert "livenessProbe" not in worker
     assert "readinessProbe" not in container(rendered["StatefulSet/toy-scheduler"])
 

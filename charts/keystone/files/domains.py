@@ -33,7 +33,7 @@ class Keystone:
             data=None if body is None else json.dumps(body).encode(),
             headers={"Content-Type": "application/json", **({"X-Auth-Token": self.token} if self.token else {})},
         )
-        with urllib.request.urlopen(request, timeout=60) as answer:  # noqa: S310
+        with urllib.request.urlopen(request, timeout=60) as answer:  # noqa: S310  # the API's own URL
             return json.load(answer), answer.headers.get("X-Subject-Token")
 
     def login(self) -> None:

@@ -36,7 +36,7 @@ class Api:
             data=None if body is None else json.dumps(body).encode(),
             headers={"Authorization": f"Bearer {(ACCOUNT / 'token').read_text()}", "Content-Type": kind},
         )
-        with urllib.request.urlopen(request, context=self.trust, timeout=PATIENCE) as answer:  # noqa: S310
+        with urllib.request.urlopen(request, context=self.trust, timeout=PATIENCE) as answer:  # noqa: S310  # always https
             return dict(json.load(answer))
 
 

@@ -109,7 +109,7 @@ def _kernel_mounts() -> list[dict[str, Any]]:
         _mount("/sys/fs/cgroup", "cgroup", [*safe, "relatime", "rw"]),
         _mount("/dev", "tmpfs", ["nosuid", "strictatime", "mode=755", "size=65536k"]),
         _mount("/dev/pts", "devpts", ["nosuid", "noexec", "newinstance", "ptmxmode=0666", "mode=0620", "gid=5"]),
-        _mount("/dev/shm", "tmpfs", ["nosuid", "nodev", "mode=1777"]),  # noqa: S108
+        _mount("/dev/shm", "tmpfs", ["nosuid", "nodev", "mode=1777"]),  # noqa: S108  # a mount of the container
         _mount("/dev/mqueue", "mqueue", safe),
         _mount("/run", "tmpfs", ["nosuid", "nodev", "mode=755"]),
         _mount("/run/lock", "tmpfs", [*safe, "mode=1777", "size=5m"]),

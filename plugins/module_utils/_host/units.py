@@ -71,7 +71,7 @@ class Unit:
 
     def place(self, path: Path, content: str, **how: object) -> None:
         """Like `files.place`, for a file this unit runs by."""
-        self._stale |= files.place(self._changes, path, content, before=self.mark, **how)  # type: ignore[arg-type]
+        self._stale |= files.place(self._changes, path, content, before=self.mark, **how)  # type: ignore[arg-type]  # options of `files.place`
 
     def generate(self, path: Path, text: str) -> None:
         """Like `files.generate`, for a file this unit runs by."""

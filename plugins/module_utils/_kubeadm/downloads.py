@@ -106,8 +106,7 @@ def _blocks(url: str, *, ca: str | None) -> Iterator[bytes]:
         trust = ssl.create_default_context(cadata=ca)
         # Python 3.13 refuses CAs and certificates without extensions that older authorities of companies left out.
         trust.verify_flags &= ~ssl.VERIFY_X509_STRICT
-        # The address comes from the plan: the site's own file server.
-        with urllib.request.urlopen(url, timeout=60, context=trust) as response:  # noqa: S310
+        with urllib.request.urlopen(url, timeout=60, context=trust) as response:  # noqa: S310  # the plan's
             while block := response.read(BLOCK):
                 yield block
     except (OSError, http.client.HTTPException) as error:  # URLError is an OSError

@@ -21,7 +21,7 @@ def merge(values: Mapping[str, Any], over: Mapping[str, Any]) -> Values:
     for key, value in over.items():
         old = merged.get(key)
         both = isinstance(old, Mapping) and isinstance(value, Mapping)
-        merged[key] = merge(old, value) if both else value  # type: ignore[arg-type]
+        merged[key] = merge(old, value) if both else value  # type: ignore[arg-type]  # mypy does not see that `both` narrows
     return merged
 
 

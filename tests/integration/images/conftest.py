@@ -57,7 +57,7 @@ class Image:
     ) -> subprocess.CompletedProcess[str]:
         """Run ``argv`` to its end; what it says on either stream is ``stdout``."""
         return subprocess.run(
-            self.command(argv, uid=uid, mounts=mounts), env={"HOME": "/tmp", **self.env, **(env or {})},  # noqa: S108
+            self.command(argv, uid=uid, mounts=mounts), env={"HOME": "/tmp", **self.env, **(env or {})},  # noqa: S108  # in the image's own root
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=600, check=False,
         )  # fmt: skip
 

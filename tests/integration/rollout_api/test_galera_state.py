@@ -143,7 +143,7 @@ class Member:
 
 
 @pytest.fixture
-def member(image: Callable[[str], Image], site: Site, tmp_path: Path) -> Member:  # noqa: F811
+def member(image: Callable[[str], Image], site: Site, tmp_path: Path) -> Member:  # noqa: F811  # `image` is a fixture
     """A member with an empty volume."""
     tmp_path.chmod(0o755)
     directory = tmp_path / "member"

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -46,10 +47,10 @@ def helms(site: Site) -> list[int]:
     return found
 
 
-def until(condition: object, *, seconds: float = 30.0) -> None:
+def until(condition: Callable[[], object], *, seconds: float = 30.0) -> None:
     end = time.monotonic() + seconds
     while time.monotonic() < end:
-        if condition():  # type: ignore[operator]
+        if condition():
             return
         time.sleep(0.05)
     raise AssertionError("it did not come to that")

@@ -80,7 +80,7 @@ def test_nginx_is_asked_before_a_configuration_takes_its_place(
         return run(seed.argv(*(word.removeprefix(str(seed.at("/")).rstrip("/")) for word in argv)), **more)
 
     before = seed.at(configuration.WEB).read_text()
-    monkeypatch.setattr(tempfile, "tempdir", str(seed.at("/tmp")))  # noqa: S108
+    monkeypatch.setattr(tempfile, "tempdir", str(seed.at("/tmp")))  # noqa: S108  # below the seed's own root
     monkeypatch.setattr(configuration, "WEB", seed.at(configuration.WEB))
     monkeypatch.setattr(configuration, "run", on_the_host)
     new = tmp_path / "new"

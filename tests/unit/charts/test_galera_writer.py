@@ -81,7 +81,7 @@ class Leases:
         if method == "PATCH":
             assert body is not None
             if body["metadata"]["resourceVersion"] != str(self.version):
-                raise urllib.error.HTTPError("", 409, "conflict", None, None)  # type: ignore[arg-type]
+                raise urllib.error.HTTPError("", 409, "conflict", None, None)  # type: ignore[arg-type]  # no headers are read
             self.version, self.spec = self.version + 1, body["spec"]
         return {"metadata": {"resourceVersion": str(self.version)}, "spec": self.spec}
 

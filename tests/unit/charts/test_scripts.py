@@ -63,7 +63,7 @@ def test_a_conflicting_change_is_taken_in_and_not_lost(monkeypatch: pytest.Monke
             return {"metadata": {"resourceVersion": state["version"]}, "data": dict(state["data"])}
         if state["version"] == "1":
             state.update(version="2", data={"0": base64.b64encode(b"theirs").decode()})
-            raise urllib.error.HTTPError("", 409, "conflict", None, None)  # type: ignore[arg-type]
+            raise urllib.error.HTTPError("", 409, "conflict", None, None)  # type: ignore[arg-type]  # no headers are read
         raise AssertionError("keys of another writer were overwritten")
 
     monkeypatch.setattr(keys, "call", call)

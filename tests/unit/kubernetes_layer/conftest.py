@@ -109,7 +109,7 @@ class FakeHost(NodeHost):
         self.unwell: set[int] = set()  # ports where nobody says that it is well
         self.loaded = 0  # when the kubelet's unit was made that systemd knows
 
-    def run(self, argv: Sequence[str], *, timeout: float, why: str) -> str:  # noqa: ARG002
+    def run(self, argv: Sequence[str], *, timeout: float, why: str) -> str:  # noqa: ARG002  # NodeHost's signature
         self.commands.append(list(argv))
         command = " ".join(argv[:2])
         self.leaves.get(command, lambda: None)()

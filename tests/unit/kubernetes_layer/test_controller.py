@@ -212,7 +212,7 @@ def applied_to(cluster: Cluster, *items: Mapping[str, Any], check: bool = False)
     """Return the diffs of applying ``items``."""
     changes = Changes(check=check)
     for item in items:
-        Applier(cluster).apply(item, changes)  # type: ignore[arg-type]
+        Applier(cluster).apply(item, changes)  # type: ignore[arg-type]  # a stand-in
     return changes.diffs
 
 

@@ -122,7 +122,7 @@ def given(**options: Any) -> dict[str, Any]:
 def test_the_machine_that_has_a_dead_hosts_address_now_is_left_alone() -> None:
     api: Any = Cluster(node("control-3", "10.0.0.3", ready=False), node("control-4", "10.0.0.3"))
     assert survey(api, "control-3").address == ""
-    leaving = survey(Cluster(node("control-3", "10.0.0.3")), "control-3")  # type: ignore[arg-type]
+    leaving = survey(Cluster(node("control-3", "10.0.0.3")), "control-3")  # type: ignore[arg-type]  # a stand-in
     assert foretold(leaving, given())["address"] == "10.0.0.3"
     assert foretold(leaving, given(addresses=["10.0.0.3"]))["address"] == ""
 
@@ -131,7 +131,7 @@ def test_a_control_host_that_runs_is_asked_before_one_that_does_not() -> None:
     names = ["control-1", "control-2", "control-3", "worker-1"]
     labels = dict.fromkeys(names[:3], CONTROL_PLANE) | {"worker-1": OUTSIDE}
     nodes = (node(name, f"10.0.0.{n}", labels[name], ready=name != "control-1") for n, name in enumerate(names))
-    leaving = survey(Cluster(*nodes), "control-3")  # type: ignore[arg-type]
+    leaving = survey(Cluster(*nodes), "control-3")  # type: ignore[arg-type]  # a stand-in
     assert leaving.control_left == ("control-2", "control-1"), "a worker with one of their labels is none"
     assert foretold(leaving, given(control=names[:3]))["contact"] == "control-2"
 

@@ -211,7 +211,7 @@ def test_two_of_five_are_replaced_in_one_run() -> None:
 
 def test_a_quorum_that_comes_within_seconds_is_waited_for(clock: list[float]) -> None:
     cluster = three(ill=["control-2", "control-3"])
-    cluster.healthy = lambda found: found.name == "control-1" or clock[0] > 3.0  # type: ignore[method-assign]
+    cluster.healthy = lambda found: found.name == "control-1" or clock[0] > 3.0  # type: ignore[method-assign]  # a stand-in
     cluster.replace(empty("control-2"))
     assert cluster.done == ["removed control-2"]
 

@@ -76,7 +76,7 @@ class Cluster:
 def test_a_failed_probe_says_what_its_pod_said_or_why_that_is_not_known(log: str | ApiError, said: str) -> None:
     cluster = Cluster(log)
     with pytest.raises(GroundupError) as caught:
-        probe.probe(cluster, TARGET, dns_domain="cluster.local", image="i", timeout=31.0)  # type: ignore[arg-type]
+        probe.probe(cluster, TARGET, dns_domain="cluster.local", image="i", timeout=31.0)  # type: ignore[arg-type]  # a stand-in
     assert said in str(caught.value).splitlines()[0]
     assert cluster.made == {}, "the probe was not taken away"
 
@@ -87,7 +87,7 @@ def test_a_probe_another_run_waits_for_stays_and_one_from_long_ago_goes() -> Non
     for name, age in (("of-another-run", 60), ("left", 7200)):
         cluster.made[f"{pods}/{name}"] = {"name": name, "creationTimestamp": stamp(age)}
     with pytest.raises(GroundupError):
-        probe.probe(cluster, TARGET, dns_domain="cluster.local", image="i", timeout=31.0)  # type: ignore[arg-type]
+        probe.probe(cluster, TARGET, dns_domain="cluster.local", image="i", timeout=31.0)  # type: ignore[arg-type]  # a stand-in
     assert list(cluster.made) == [f"{pods}/of-another-run"]
 
 
@@ -113,17 +113,17 @@ class Replacing:
 def test_the_probe_asks_a_pod_that_stays() -> None:
     """One that is about to go answers no longer when the probe calls it: No route to host."""
     cluster = Replacing(steps=2)
-    pod = verify._dns(cluster, timeout=5.0)  # type: ignore[arg-type]
+    pod = verify._dns(cluster, timeout=5.0)  # type: ignore[arg-type]  # a stand-in
     assert (pod["metadata"]["name"], cluster.steps) == ("new", 0)
     with pytest.raises(GroundupError, match="CoreDNS does not serve: new"):
-        verify._dns(Replacing(steps=100), timeout=0.0)  # type: ignore[arg-type]
+        verify._dns(Replacing(steps=100), timeout=0.0)  # type: ignore[arg-type]  # a stand-in
 
 
 @pytest.mark.parametrize(("timeout", "patience"), [(120.0, "90"), (20.0, "10")])
 def test_the_probe_asks_also_when_little_time_is_given(timeout: float, patience: str) -> None:
     cluster = Cluster("")
     with pytest.raises(GroundupError):
-        probe.probe(cluster, TARGET, dns_domain="cluster.local", image="i", timeout=timeout)  # type: ignore[arg-type]
+        probe.probe(cluster, TARGET, dns_domain="cluster.local", image="i", timeout=timeout)  # type: ignore[arg-type]  # a stand-in
     assert cluster.patience == [patience]
 
 

@@ -180,7 +180,7 @@ def test_a_setting_that_cannot_be_put_back_is_named(tmp_path: Path) -> None:
         machine.restore({"kernel/panic": "0"}, _Stubborn(tmp_path))
 
 
-class _Stubborn(type(Path())):  # type: ignore[misc]
+class _Stubborn(type(Path())):  # type: ignore[misc]  # the class of a path depends on the OS
     """A directory whose files refuse to be written, as some kernel settings do."""
 
     def write_text(self, *_: Any, **__: Any) -> int:

@@ -273,7 +273,7 @@ def test_a_service_that_is_kept_though_the_site_file_has_it_no_more_needs_no_rou
     keystone: Keystone, tmp_path: Path
 ) -> None:
     keystone.urls.append("https://image.test/")
-    found = asked(keystone, tmp_path, node_ports=(30500, RECORDS["glance"].api.node_port))  # type: ignore[union-attr]
+    found = asked(keystone, tmp_path, node_ports=(30500, RECORDS["glance"].api.node_port))  # type: ignore[union-attr]  # Glance has an API
     assert failures(found) == {}
     assert "glance is no longer in the site file" in [check.detail for check in found.checks]
 
@@ -407,7 +407,7 @@ def test_after_a_rollout_the_site_is_asked_until_it_agrees_or_time_is_up(
 
 def test_a_site_without_a_keystone_of_its_own_has_no_catalog_to_judge(keystone: Keystone, tmp_path: Path) -> None:
     rollout = rollout_of(keystone, tmp_path)
-    rollout._plan.openstack.releases[0] = replace(rollout._plan.openstack.releases[0], verify="workloads")  # type: ignore[index]
+    rollout._plan.openstack.releases[0] = replace(rollout._plan.openstack.releases[0], verify="workloads")  # type: ignore[index]  # a list in this test
     assert rollout._verifiers.ask_site(patience=0.0, go_on=lambda: None) is None
 
 

@@ -54,7 +54,7 @@ def test_a_broken_stream_is_told_opened_again_and_then_no_longer_told(
 ) -> None:
     retry = threading.Event()
     api = OneStream(error)
-    view = ClusterView(api)  # type: ignore[arg-type]
+    view = ClusterView(api)  # type: ignore[arg-type]  # a stand-in
     monkeypatch.setattr(view._stopping, "wait", lambda _seconds: retry.wait(30))
     with view.running():
         assert api.broken.wait(30)
@@ -100,7 +100,7 @@ def execute(monkeypatch: pytest.MonkeyPatch, status: str) -> Executed:
     monkeypatch.setattr(client, "CoreV1Api", lambda _own: core)
     monkeypatch.setattr(stream, "stream", lambda *_arguments, **_options: EndedStream(status))
     api = Api.__new__(Api)
-    api._path = None  # type: ignore[assignment]
+    api._path = None  # type: ignore[assignment]  # nothing reads it here
     return api.execute("openstack", "mariadb-server-0", ["mariadb"])
 
 

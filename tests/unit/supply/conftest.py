@@ -90,7 +90,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> FakeBuilder:
     """The builder called ``fake``."""
     module = ModuleType("fake")
     builder = FakeBuilder()
-    module.BUILDER = builder  # type: ignore[attr-defined]
+    module.BUILDER = builder  # type: ignore[attr-defined]  # what a builder's module has
     monkeypatch.setitem(sys.modules, f"{builders.__name__}.fake", module)
     return builder
 

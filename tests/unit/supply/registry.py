@@ -98,7 +98,7 @@ class _Handler(BaseHTTPRequestHandler):
         return b"".join(parts)
 
     do_GET = do_HEAD = _get  # noqa: N815 - names the base class looks for
-    do_POST = do_PUT = do_PATCH = _store  # noqa: N815
+    do_POST = do_PUT = do_PATCH = _store  # noqa: N815  # names http.server asks for
 
 
 @contextmanager

@@ -224,7 +224,7 @@ def test_a_prediction_follows_what_the_seeds_layer_foresaw_and_a_run_does_not() 
 
 
 def test_a_site_without_a_seed_takes_the_names_of_its_registry_as_they_are() -> None:
-    plan = {**PLAN, "supply": {**PLAN["supply"], "seed": None}}  # type: ignore[dict-item]
+    plan = {**PLAN, "supply": {**PLAN["supply"], "seed": None}}  # type: ignore[dict-item]  # PLAN is plain data
     found = lookup.LookupModule().run([plan], variables={})
     assert found == [{"images": {"program": f"{REGISTRY}/test/program:1"}, "files": {}}]
 

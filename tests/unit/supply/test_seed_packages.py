@@ -55,7 +55,7 @@ class Host:
         this = object.__new__(action.ActionModule)
         this._task = SimpleNamespace(check_mode=check)
         this._display = SimpleNamespace(display=lambda _: None)
-        this._execute_module, this.send = self.execute, self.send  # type: ignore[method-assign]
+        this._execute_module, this.send = self.execute, self.send  # type: ignore[method-assign]  # stand-ins
         seed = {"url": f"file:{self.root}", "places": {"13": PLACE}}
         arguments = {"site": self.state.name, "packages_seed": seed, "files_root": str(self.root)}
         result: dict[str, Any] = this._converge(arguments, {})

@@ -88,4 +88,4 @@ def size_of(site: Site, group: MachineGroup) -> int:
 
 def roles_of(name: str, group: MachineGroup) -> tuple[Role, ...]:
     """Return the roles of a group: those written, else its name (`validation` made sure it is a role)."""
-    return tuple(dict.fromkeys(group.roles)) if group.roles else (name,)  # type: ignore[return-value]
+    return tuple(dict.fromkeys(group.roles)) if group.roles else (name,)  # type: ignore[return-value]  # a role, as said above

@@ -157,5 +157,5 @@ def _addresses(hosts: list[HostPlan], network: str) -> Iterator[str]:
 
 
 def _unused(purpose: str) -> bool:
-    record = PURPOSES[purpose]  # type: ignore[index]
+    record = PURPOSES[purpose]  # type: ignore[index]  # a key of PURPOSES, from the site model
     return bool(record.ignored or (record.layer and LAYERS[record.layer].unsupported))

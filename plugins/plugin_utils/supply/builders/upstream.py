@@ -85,7 +85,7 @@ def download(url: str, destination: Path) -> str:
     total = hashlib.sha256()
     try:
         request = urllib.request.Request(url, headers={"User-Agent": "groundup.cloud"})  # noqa: S310 - the lock names it
-        with urllib.request.urlopen(request, timeout=_TIMEOUT) as source, destination.open("wb") as target:  # noqa: S310
+        with urllib.request.urlopen(request, timeout=_TIMEOUT) as source, destination.open("wb") as target:  # noqa: S310  # the lock names it
             for chunk in _chunks(source):
                 total.update(chunk)
                 target.write(chunk)
