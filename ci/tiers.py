@@ -67,8 +67,8 @@ LAB_TESTS = sorted(
     str(path.relative_to(ROOT)) for path in (ROOT / "tests/e2e").glob("test_*.py") if path.name not in MAKE_LABS
 )
 API_TESTS = "tests/integration/rollout_api"  # each worker starts etcd and an API server
-# Ratios and CPU seconds; the one of Kubernetes is in the tier `long`.
-BENCHMARKS = ("plan_inventory", "preflight", "supply")
+# Ratios and CPU seconds. The one of Kubernetes is in the tier `long`, and there `unchanged` has its 1,000 hosts.
+BENCHMARKS = (("plan_inventory",), ("preflight",), ("supply",), ("unchanged", "--hosts", "100"))
 FIRST = ("kubernetes", "rollout")  # each makes a cluster, and takes longest
 SCENARIOS = sorted(
     (path.parent.name for path in (ROOT / "molecule").glob("*/molecule.yml")),
@@ -104,7 +104,9 @@ TIERS = (
     Tier(
         name="bench",
         # The benchmark of Kubernetes makes a lab of its own: it is in the tier `long`.
-        commands=tuple(("ci/run", "python", f"ci/bench/{name}.py", "--rounds", "1") for name in BENCHMARKS),
+        commands=tuple(
+            ("ci/run", "python", f"ci/bench/{name}.py", "--rounds", "1", *options) for name, *options in BENCHMARKS
+        ),
     ),
     Tier(
         name="molecule",
@@ -145,6 +147,7 @@ TIERS = (
             (*PYTEST, "-m", "long", "tests"),
             ("ci/lab", "destroy"),
             ("ci/run", "python", "ci/bench/kubernetes.py"),
+            ("ci/run", "python", "ci/bench/unchanged.py"),
         ),
         needs=needs_root,
         always=("ci/lab", "destroy"),
