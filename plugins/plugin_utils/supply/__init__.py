@@ -11,16 +11,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..errors import GroundupError
 from ..progress import Progress, no_progress
-from .build.progress import Draw
-from .build.run import Run
-from .cache import unpack
 from .cache.artifact import Artifact
-from .lock.model import Lock, Source, load_lock
 
-__all__ = ["Artifact", "Lock", "ensure", "load_lock", "missing", "tool", "unpacked"]
+# Lock and build are imported late: a lookup that a task of every host uses needs neither.
+if TYPE_CHECKING:
+    from .build.progress import Draw
+    from .lock.model import Lock, Source
+
+__all__ = ["Artifact", "ensure", "load_lock", "missing", "tool", "unpacked"]
+
+
+def load_lock() -> Lock:
+    """Return the collection's own lock. Raises GroundupError."""
+    from .lock import model
+
+    return model.load_lock()
 
 
 def ensure(
@@ -46,6 +55,8 @@ def ensure(
 
     Raises GroundupError naming the artifact that could not be made, is damaged, or has the wrong digest.
     """
+    from .build.run import Run
+
     lock = (lock or load_lock()).by(source)
     return Run(lock, progress=progress, draw=draw, jobs=jobs).ensure(lock.select(names), rebuild=rebuild)
 
@@ -54,6 +65,8 @@ def missing(
     names: str | Iterable[str] | None, *, rebuild: bool = False, source: Source = "build", lock: Lock | None = None
 ) -> tuple[str, ...]:
     """Return what ``ensure`` would have to make for ``names``, needs first; make nothing."""
+    from .build.run import Run
+
     lock = (lock or load_lock()).by(source)
     chosen = lock.select(names)
     return Run(lock).missing(chosen, again=set(chosen) if rebuild else set())
@@ -61,6 +74,8 @@ def missing(
 
 def unpacked(name: str, *, progress: Progress = no_progress) -> Path:
     """Return the read-only directory of the root file system ``name``: built, and unpacked once per digest."""
+    from .cache import unpack
+
     return unpack.unpacked(ensure(name, progress=progress)[name])
 
 

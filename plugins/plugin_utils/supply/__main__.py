@@ -8,9 +8,9 @@ from pathlib import Path
 
 from ..errors import GroundupError
 from ..progress import TERMINAL
-from . import Artifact, Lock, ensure, load_lock
+from . import Artifact, ensure, load_lock
 from .cache.served import lay_out
-from .lock.model import DEFAULT_PATH, Kind
+from .lock.model import DEFAULT_PATH, Kind, Lock
 from .prune import prune
 from .publish.images import push
 from .report import check, graph, rebuild_and_compare, record_digests, table

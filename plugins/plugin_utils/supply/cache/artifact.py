@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from ..lock.model import Kind
+if TYPE_CHECKING:
+    from ..lock.model import Kind
 
 _FILE_NAMES: dict[Kind, str] = {"root": "root.tar.zst", "files": "files", "image": "image.tar"}
 

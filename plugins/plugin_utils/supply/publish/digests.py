@@ -16,7 +16,6 @@ from ....module_utils._base.files import write_file
 from ...errors import GroundupError
 from ...paths import state_dir
 from ...verbs import dry_run
-from ..build.oci import manifest_digest
 from ..cache.artifact import Artifact
 
 FILE = "published.json"
@@ -32,6 +31,8 @@ class PublishedDigests:
     @classmethod
     def of(cls, images: Iterable[Artifact], places: Iterable[Path], *, root: Path) -> PublishedDigests:
         """Return the record of image artifacts and of the directories ``places`` of a file tree below ``root``."""
+        from ..build.oci import manifest_digest  # late: it has all of a build with it
+
         files = {}
         for place in places:
             for path in sorted(place.rglob("*.sha256")):
