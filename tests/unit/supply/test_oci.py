@@ -20,7 +20,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock.model i
 
 from .conftest import FakeBuilder
 
-PROGRAM_IMAGE = {
+PROGRAM_IMAGE: dict[str, Any] = {
     "kind": "image",
     "builder": "image",
     "image": "test/program:1",
