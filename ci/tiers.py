@@ -1,6 +1,6 @@
 """Runs the test tiers in order and says at the end what passed, what failed and what was skipped with which reason.
 
-Usage: ci/run python ci/tiers.py [TIER...]        all tiers but `long` and `ha` by default; exit code 1 when one failed
+Usage: ci/run python ci/tiers.py [TIER...]        all but `make test-long` by default; exit code 1 when one failed
 """
 
 from __future__ import annotations
@@ -62,7 +62,12 @@ def needs_root() -> str | None:
 PYTEST = ("ci/run", "pytest", "-q", "--durations=5", "--durations-min=5")  # where the time goes
 # These make and destroy hosts themselves: their tiers call them in their order.
 EXISTING = "test_existing.py"
-MAKE_LABS = {"test_lab_clean.py", "test_lab_gone.py", "test_interruption.py", "test_prediction.py", EXISTING}
+CONFORMANCE = "test_conformance.py"
+CONFORMANCE_SITE = "tests/e2e/conformance/site.yml"
+CLUSTER = ("supply", "metal", "host", "seed", "kubernetes")  # layers of a site up to its cluster
+MAKE_LABS = {
+    "test_lab_clean.py", "test_lab_gone.py", "test_interruption.py", "test_prediction.py", EXISTING, CONFORMANCE,
+}  # fmt: skip
 LAB_TESTS = sorted(
     str(path.relative_to(ROOT)) for path in (ROOT / "tests/e2e").glob("test_*.py") if path.name not in MAKE_LABS
 )
@@ -158,6 +163,18 @@ TIERS = (
         commands=tuple(("env", THREE_CONTROL_HOSTS, *command) for command in THREE_CONTROL_HOST_TESTS),
         needs=needs_root,
         always=("env", THREE_CONTROL_HOSTS, "ci/lab", "destroy"),
+        by_default=False,
+    ),
+    Tier(
+        name="conformance",
+        commands=(
+            ("ci/supply", "build", "conformance"),
+            ("env", f"SITE={CONFORMANCE_SITE}", "ci/lab", "destroy"),
+            ("ci/run", "ansible-playbook", "-i", CONFORMANCE_SITE, *(f"groundup.cloud.{name}" for name in CLUSTER)),
+            ("env", f"SITE={CONFORMANCE_SITE}", *PYTEST, f"tests/e2e/{CONFORMANCE}"),
+        ),
+        needs=needs_root,
+        always=("env", f"SITE={CONFORMANCE_SITE}", "ci/lab", "destroy"),
         by_default=False,
     ),
 )

@@ -8,6 +8,7 @@ import subprocess
 import tarfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
@@ -19,7 +20,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock.model i
 
 from .conftest import FakeBuilder
 
-PROGRAM_IMAGE = {
+PROGRAM_IMAGE: dict[str, Any] = {
     "kind": "image",
     "builder": "image",
     "image": "test/program:1",
@@ -47,6 +48,27 @@ def test_an_image_built_twice_has_the_same_digest(image: tuple[Lock, supply.Arti
     assert second.built
     assert second.sha256 == first.sha256
     assert manifest_digest(second.path) == digest
+
+
+@pytest.mark.root
+def test_variants_share_the_archive_and_the_layers_of_an_image_and_start_as_they_say(
+    fake: FakeBuilder, make_lock: Callable[..., Lock]
+) -> None:
+    del fake
+    variants = {"test/shell:1": {"entrypoint": [], "cmd": ["sh"]}, "test/nobody:2": {"user": "65534"}}
+    inputs = {**PROGRAM_IMAGE["inputs"], "modes": {"/usr/bin/program": "4755"}, "variants": variants}
+    lock = make_lock(program={}, image={**PROGRAM_IMAGE, "inputs": inputs})
+    archive = supply.ensure("image", lock=lock)["image"].path
+
+    def inspect(name: str, *options: str) -> dict[str, Any]:
+        command = ["skopeo", "inspect", *options, f"oci-archive:{archive}:{name}"]
+        return dict(json.loads(subprocess.run(command, check=True, capture_output=True).stdout))
+
+    names = ("test/program:1", *variants)
+    assert len({tuple(inspect(name)["Layers"]) for name in names}) == 1
+    own, shell, nobody = (inspect(name, "--config")["config"] for name in names)
+    assert own["Entrypoint"] == nobody["Entrypoint"] == ["/usr/bin/program"]
+    assert (shell.get("Entrypoint"), shell["Cmd"], nobody["User"]) == (None, ["sh"], "65534")
 
 
 @pytest.mark.root

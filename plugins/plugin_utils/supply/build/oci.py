@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 from ..cache.artifact import file_digest
-from .archive import pack_command
 from .context import BuildContext
 
 _MANIFEST = "application/vnd.oci.image.manifest.v1+json"
@@ -36,15 +35,14 @@ class ImageConfig:
     labels: Mapping[str, str] = field(default_factory=dict)
 
 
-def write_tree(context: BuildContext, *, tree: Path, config: ImageConfig, reference: str) -> None:
-    """Write the image of a directory tree (owners and modes as they are) to ``context.output``."""
-    layer = context.scratch / "layer.tar"
-    context.run(pack_command(tree, layer, epoch=context.lock.pins.epoch))
-    write_layer(context, layer=layer, config=config, reference=reference)
-
-
 def write_layer(
-    context: BuildContext, *, layer: Path, config: ImageConfig, reference: str, below: Sequence[Path] = ()
+    context: BuildContext,
+    *,
+    layer: Path,
+    config: ImageConfig,
+    reference: str,
+    below: Sequence[Path] = (),
+    variants: Mapping[str, ImageConfig] | None = None,
 ) -> None:
     """Write the image with the uncompressed ``layer`` (see ``Chroot.pack``) to ``context.output``.
 
@@ -52,6 +50,7 @@ def write_layer(
         reference: ``repository:tag`` below the site's registry; only an annotation of the archive.
         below: layers under it, lowest first, as ``.tar.zst`` (an artifact of kind ``root`` is one). Registries and
             hosts keep a layer once, whatever the number of images on it.
+        variants: reference -> configuration of further images of the same layers in this archive.
     """
     compressed = context.scratch / "layer.tar.zst"
     context.run(["zstd", "-q", "-f", "-T0", "-3", "-o", compressed, layer])
@@ -70,23 +69,28 @@ def write_layer(
         return {"mediaType": kind, "digest": f"sha256:{digest}", "size": _size(content)}
 
     created = datetime.fromtimestamp(context.lock.pins.epoch, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    stated: dict[str, Any] = {
-        "Entrypoint": list(config.entrypoint), "Cmd": list(config.cmd), "User": config.user,
-        "WorkingDir": config.workdir, "Labels": dict(sorted(config.labels.items())),
-        "Env": [f"{key}={value}" for key, value in sorted(config.env.items())],
-    }  # fmt: skip
-    described = blob(_CONFIG, _json({
-        "architecture": "amd64", "os": "linux", "created": created,
-        "config": {key: value for key, value in stated.items() if value},
-        "rootfs": {"type": "layers", "diff_ids": plain_digests},
-        "history": [{"created": created, "created_by": "groundup.cloud supply"} for _ in plain_digests],
-    }))  # fmt: skip
-    manifest = blob(_MANIFEST, _json({
-        "schemaVersion": 2, "mediaType": _MANIFEST, "config": described,
-        "layers": [blob(_LAYER, path) for path in (*below, compressed)],
-    }))  # fmt: skip
-    annotations = {"org.opencontainers.image.ref.name": reference}
-    members["index.json"] = _json({"schemaVersion": 2, "manifests": [{**manifest, "annotations": annotations}]})
+    layers = [blob(_LAYER, path) for path in (*below, compressed)]
+
+    def image(reference: str, config: ImageConfig) -> dict[str, Any]:
+        """Add an image; return its descriptor."""
+        stated: dict[str, Any] = {
+            "Entrypoint": list(config.entrypoint), "Cmd": list(config.cmd), "User": config.user,
+            "WorkingDir": config.workdir, "Labels": dict(sorted(config.labels.items())),
+            "Env": [f"{key}={value}" for key, value in sorted(config.env.items())],
+        }  # fmt: skip
+        described = blob(_CONFIG, _json({
+            "architecture": "amd64", "os": "linux", "created": created,
+            "config": {key: value for key, value in stated.items() if value},
+            "rootfs": {"type": "layers", "diff_ids": plain_digests},
+            "history": [{"created": created, "created_by": "groundup.cloud supply"} for _ in plain_digests],
+        }))  # fmt: skip
+        manifest = blob(_MANIFEST, _json({
+            "schemaVersion": 2, "mediaType": _MANIFEST, "config": described, "layers": layers,
+        }))  # fmt: skip
+        return {**manifest, "annotations": {"org.opencontainers.image.ref.name": reference}}
+
+    images = [image(name, each) for name, each in {reference: config, **(variants or {})}.items()]
+    members["index.json"] = _json({"schemaVersion": 2, "manifests": images})
     with tarfile.open(context.output, "w", format=tarfile.USTAR_FORMAT) as archive:
         for name, content in sorted(members.items()):
             info = tarfile.TarInfo(name)

@@ -1,8 +1,10 @@
 """Go programs from their modules, in a build root whose Go obtains the pinned toolchain as a module.
 
 Inputs: ``module`` (directory below ``supply/go/`` with go.mod, go.sum and perhaps a main.go of our own), ``packages``
-(program name -> package to build), ``stamp`` (variable -> value set by the linker) and ``include`` (file ->
-``artifact:path``: files of other artifacts, served with the programs). go.sum fixes the content of every module.
+(program name -> package to build), ``tests`` (program name -> package whose tests it runs), ``stamp`` (variable ->
+value set by the linker), ``include`` (file -> ``artifact:path``: files of other artifacts, served with the programs),
+``copy`` (file -> ``module:path``: files that a module has beside its source) and ``versions_of`` (another module
+below ``supply/go/`` whose go.mod is this one's too). go.sum fixes the content of every module.
 """
 
 from __future__ import annotations
@@ -19,31 +21,43 @@ from ..build.sbom import Component, go_components
 from ..lock.model import Entry
 
 _SOURCES = COLLECTION / "supply/go"
+_COPY = 'install -m 644 "$(go list -m -f "{{.Dir}}" "$2")/$3" "bin/$1"'  # a shell's arguments: file, module, path
 
 
 class GoPrograms(Builder):
     """``go build``, static and without paths of the machine in the programs."""
 
     def sources(self, entry: Entry) -> tuple[Path, ...]:
-        """The module's directory."""
-        return (_SOURCES / entry.inputs["module"],)
+        """The module's directory, and the go.mod it shares."""
+        shared = [_SOURCES / entry.inputs["versions_of"] / "go.mod"] if "versions_of" in entry.inputs else []
+        return (_SOURCES / entry.inputs["module"], *shared)
 
     def build(self, entry: Entry, context: BuildContext) -> None:
         """Compile and link every program, and list the modules that were linked."""
         work = context.scratch / "work"
-        shutil.copytree(self.sources(entry)[0], work)
+        module, *shared = self.sources(entry)
+        shutil.copytree(module, work)
+        for path in shared:
+            shutil.copy(path, work)
         (work / "bin").mkdir()
         packages: dict[str, str] = entry.inputs["packages"]
         flags = " ".join(["-s -w", *(f"-X {name}={value}" for name, value in entry.inputs.get("stamp", {}).items())])
-        context.say(f"compiling {', '.join(packages)}")
-        compile_all = ["go", "build", "-p", str(os.cpu_count() or 1), "-trimpath", "-ldflags", flags, "-o", "bin/"]
-        run_go(context, [*compile_all, *packages.values()], source=work)
+        tests: dict[str, str] = entry.inputs.get("tests", {})
+        context.say(f"compiling {', '.join([*packages, *tests])}")
+        options = ["-p", str(os.cpu_count() or 1), "-trimpath", "-ldflags", flags, "-o"]
+        run_go(context, ["go", "build", *options, "bin/", *packages.values()], source=work)
         for name, package in packages.items():
             shutil.move(work / "bin" / _linked_name(package, entry.inputs["module"]), context.output / name)
             (context.output / name).chmod(0o755)
+        for name, package in tests.items():
+            run_go(context, ["go", "test", "-c", "-vet=off", *options, f"bin/{name}", package], source=work)
+            shutil.move(work / "bin" / name, context.output / name)
         for name, source in entry.inputs.get("include", {}).items():
             artifact, _, path = source.partition(":")
             shutil.copy(context.needs[artifact].path / path, context.output / name)
+        for name, source in entry.inputs.get("copy", {}).items():
+            run_go(context, ["sh", "-euc", _COPY, "sh", name, *source.split(":")], source=work)
+            shutil.move(work / "bin" / name, context.output / name)
         list_all = ["sh", "-euc", "go version -m /output > modules.txt"]
         run_go(context, list_all, source=work, binds={"/output": context.output}, network=False)
         context.components.append(Component.of("golang", "std", context.lock.pins.go.removeprefix("go")))

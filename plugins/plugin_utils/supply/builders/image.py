@@ -1,20 +1,27 @@
 """Images of programs from other artifacts: on nothing at all, or on a Debian root file system.
 
 Inputs: ``base`` (a needed ``root`` artifact; absent: nothing), ``files`` (path in the image -> ``artifact:path``),
-``links`` (path in the image -> target), ``entrypoint``, ``env``, ``user``.
+``modes`` (path -> octal mode, where it is not 0755), ``links`` (path in the image -> target), ``entrypoint``, ``cmd``,
+``env``, ``user``; ``variants`` (``repository:tag`` -> those of the former four that differ): further images
+of the same files, which share the archive and are pushed by name.
 """
 
 from __future__ import annotations
 
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
+from ..build.archive import pack_command
 from ..build.builder import Builder
 from ..build.context import BuildContext
-from ..build.oci import ImageConfig, write_layer, write_tree
+from ..build.oci import ImageConfig, write_layer
 from ..build.sbom import components_of
 from ..cache.unpack import unpacked
 from ..lock.model import Entry
+
+_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 class ProgramImage(Builder):
@@ -24,22 +31,26 @@ class ProgramImage(Builder):
         """Lay the tree out and write the archive."""
         inputs = entry.inputs
         labels = {"org.opencontainers.image.title": entry.name, "org.opencontainers.image.version": entry.version}
-        config = ImageConfig(
-            entrypoint=tuple(inputs.get("entrypoint", ())), user=inputs.get("user", ""), labels=labels,
-            env={"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", **inputs.get("env", {})},
-        )  # fmt: skip
+
+        def config(stated: Mapping[str, Any]) -> ImageConfig:
+            return ImageConfig(
+                entrypoint=tuple(stated.get("entrypoint", ())), cmd=tuple(stated.get("cmd", ())),
+                user=stated.get("user", ""), labels=labels, env={"PATH": _PATH, **stated.get("env", {})},
+            )  # fmt: skip
+
+        variants = {name: config(inputs | stated) for name, stated in inputs.get("variants", {}).items()}
+        layer, epoch = context.scratch / "layer.tar", context.lock.pins.epoch
         if "base" in inputs:
             root = context.chroot(inputs["base"])
             self._fill(root.upper, entry, context)
-            layer = context.scratch / "layer.tar"
-            root.pack(layer, epoch=context.lock.pins.epoch)
-            write_layer(context, layer=layer, config=config, reference=str(entry.image))
+            root.pack(layer, epoch=epoch)
         else:
             tree = context.scratch / "tree"
             (tree / "tmp").mkdir(parents=True)
             (tree / "tmp").chmod(0o1777)
             self._fill(tree, entry, context)
-            write_tree(context, tree=tree, config=config, reference=str(entry.image))
+            context.run(pack_command(tree, layer, epoch=epoch))
+        write_layer(context, layer=layer, config=config(inputs), reference=str(entry.image), variants=variants)
         for name, artifact in context.needs.items():
             # A build root lends single files to an image: only what is whole inside is listed.
             if artifact.kind == "files" or name == inputs.get("base"):
@@ -53,7 +64,7 @@ class ProgramImage(Builder):
             target = tree / inside.lstrip("/")
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(origin, target)
-            target.chmod(0o755)
+            target.chmod(int(entry.inputs.get("modes", {}).get(inside, "755"), 8))
         for inside, to in entry.inputs.get("links", {}).items():
             link = tree / inside.lstrip("/")
             link.parent.mkdir(parents=True, exist_ok=True)
