@@ -1,6 +1,6 @@
 """Runs the test tiers in order and says at the end what passed, what failed and what was skipped with which reason.
 
-Usage: ci/run python ci/tiers.py [TIER...]        all tiers but `long` and `ha` by default; exit code 1 when one failed
+Usage: ci/run python ci/tiers.py [TIER...]    by default all but those of `make test-long`; exit code 1 when one failed
 """
 
 from __future__ import annotations
@@ -62,7 +62,8 @@ def needs_root() -> str | None:
 PYTEST = ("ci/run", "pytest", "-q", "--durations=5", "--durations-min=5")  # where the time goes
 # These make and destroy hosts themselves: their tiers call them in their order.
 EXISTING = "test_existing.py"
-MAKE_LABS = {"test_lab_clean.py", "test_lab_gone.py", "test_interruption.py", "test_prediction.py", EXISTING}
+KERNEL = "test_kernel.py"
+MAKE_LABS = {"test_lab_clean.py", "test_lab_gone.py", "test_interruption.py", "test_prediction.py", EXISTING, KERNEL}
 LAB_TESTS = sorted(
     str(path.relative_to(ROOT)) for path in (ROOT / "tests/e2e").glob("test_*.py") if path.name not in MAKE_LABS
 )
@@ -148,6 +149,17 @@ TIERS = (
         ),
         needs=needs_root,
         always=("ci/lab", "destroy"),
+        by_default=False,
+    ),
+    Tier(
+        name="kernel",
+        commands=(
+            ("ci/bootstrap", "long"),  # QEMU
+            ("ci/supply", "build", "plain", "machine"),
+            (*PYTEST, "-s", "-x", f"tests/e2e/{KERNEL}"),
+        ),
+        needs=needs_root,
+        always=("ci/run", "python", "tests/e2e/emulated.py"),
         by_default=False,
     ),
     Tier(
