@@ -33,8 +33,8 @@ unit: bootstrap ## the tests for the inner loop: no root, no built artifact, und
 test: bootstrap ## every test tier that fits this machine
 	@ci/run python ci/tiers.py
 
-test-long: bootstrap ## the tests that take too long for CI: ten kills, three control hosts, conformance
-	@ci/run python ci/tiers.py long ha conformance
+test-long: bootstrap ## the tests that take too long for CI: ten kills, an emulated machine, three control hosts, conformance
+	@ci/run python ci/tiers.py long kernel ha conformance
 
 lint: bootstrap ## every static check
 	@ci/lint

@@ -65,8 +65,9 @@ EXISTING = "test_existing.py"
 CONFORMANCE = "test_conformance.py"
 CONFORMANCE_SITE = "tests/e2e/conformance/site.yml"
 CLUSTER = ("supply", "metal", "host", "seed", "kubernetes")  # layers of a site up to its cluster
+KERNEL = "test_kernel.py"
 MAKE_LABS = {
-    "test_lab_clean.py", "test_lab_gone.py", "test_interruption.py", "test_prediction.py", EXISTING, CONFORMANCE,
+    "test_lab_clean.py", "test_lab_gone.py", "test_interruption.py", "test_prediction.py", EXISTING, CONFORMANCE, KERNEL,
 }  # fmt: skip
 LAB_TESTS = sorted(
     str(path.relative_to(ROOT)) for path in (ROOT / "tests/e2e").glob("test_*.py") if path.name not in MAKE_LABS
@@ -156,6 +157,17 @@ TIERS = (
         ),
         needs=needs_root,
         always=("ci/lab", "destroy"),
+        by_default=False,
+    ),
+    Tier(
+        name="kernel",
+        commands=(
+            ("ci/bootstrap", "long"),  # QEMU
+            ("ci/supply", "build", "plain", "machine"),
+            (*PYTEST, "-s", "-x", f"tests/e2e/{KERNEL}"),
+        ),
+        needs=needs_root,
+        always=("ci/run", "python", "tests/e2e/emulated.py"),
         by_default=False,
     ),
     Tier(

@@ -11,7 +11,6 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,6 +28,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import unpac
 
 USER = "ops"
 NIC = "enp1s0"  # a name that no plan gives
+LAN = "lan"
 # Debian's own mirror, which they do not reach: `.invalid` is nobody's (RFC 2606).
 SOURCES = "deb http://mirror.invalid/debian {suite} main\n"
 SUITES = {"13": "trixie", "12": "bookworm"}
@@ -78,7 +78,7 @@ class PlainRack:
             ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "operator", "-f", str(self.operator_key)], check=True
         )
         cidr = f"{self.gateway.rpartition('.')[0]}.0/24"
-        lan = LabNetwork(name="lan", purpose="management", cidr=cidr, gateway=self.gateway, mtu=1500)
+        lan = LabNetwork(name=LAN, purpose="management", cidr=cidr, gateway=self.gateway, mtu=1500)
         network.make_bridge(self.name, lan, network.links())
         for release, suite in SUITES.items():
             chosen = [machine for machine in self.machines if machine.release == release]
@@ -128,17 +128,27 @@ class PlainRack:
 
     def _host(self, machine: PlainMachine) -> LabHost:
         port = Interface(
-            name=NIC, network="lan", address=machine.address, prefix=24, mtu=1500, mac=None, gateway=self.gateway,
+            name=NIC, network=LAN, address=machine.address, prefix=24, mtu=1500, mac=None, gateway=self.gateway,
             offload=True,
         )  # fmt: skip
         return LabHost(name=machine.name, fqdn=machine.name, address=machine.address, interfaces=(port,))
 
+    def personalize(self, root: Path, machine: PlainMachine) -> None:
+        """Make ``root``, which is an image's, that of ``machine``: its names, its keys, the account of the operator."""
+        rootfs.personalize(root, self._host(machine), account=self._account(), nameservers=())
+        sources = SOURCES.format(suite=SUITES[machine.release])
+        write_file(root / "etc/apt/sources.list", sources.encode(), mode=0o644)
+
+    def _account(self) -> rootfs.LoginAccount:
+        return rootfs.LoginAccount(
+            user=USER, keys=(self.operator_key.with_suffix(".pub").read_text().strip(),), port=22
+        )
+
     def _spec(self, release: str) -> converge.ContainerSpec:
-        keys: Sequence[str] = (self.operator_key.with_suffix(".pub").read_text().strip(),)
         return converge.ContainerSpec(
             image=unpacked(f"rootfs-plain-{release}"),
             volumes=VOLUMES,
-            account=rootfs.LoginAccount(user=USER, keys=tuple(keys), port=22),
+            account=self._account(),
             nameservers=(),
             timeout=60,
         )

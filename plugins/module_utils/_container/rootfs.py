@@ -83,10 +83,15 @@ def prepare(
     done = home / "prepared"
     if done.exists():
         return
-    _identity(root, host, nameservers)
+    personalize(root, host, account=account, nameservers=nameservers)
     _system(root)
-    _login(root, host, account)
     done.touch()
+
+
+def personalize(root: Path, host: LabHost, *, account: LoginAccount, nameservers: Sequence[str]) -> None:
+    """Give the root file system of an image the names, keys and account of ``host``. Raises GroundupError."""
+    _identity(root, host, nameservers)
+    _login(root, host, account)
 
 
 def host_key(lab: Lab, host: str) -> str:
