@@ -67,7 +67,8 @@ CONFORMANCE_SITE = "tests/e2e/conformance/site.yml"
 CLUSTER = ("supply", "metal", "host", "seed", "kubernetes")  # layers of a site up to its cluster
 KERNEL = "test_kernel.py"
 MAKE_LABS = {
-    "test_lab_clean.py", "test_lab_gone.py", "test_interruption.py", "test_prediction.py", EXISTING, CONFORMANCE, KERNEL,
+    "test_lab_clean.py", "test_lab_gone.py", "test_interruption.py", "test_prediction.py",
+    EXISTING, CONFORMANCE, KERNEL,
 }  # fmt: skip
 LAB_TESTS = sorted(
     str(path.relative_to(ROOT)) for path in (ROOT / "tests/e2e").glob("test_*.py") if path.name not in MAKE_LABS
