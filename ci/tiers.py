@@ -74,8 +74,8 @@ LAB_TESTS = sorted(
     str(path.relative_to(ROOT)) for path in (ROOT / "tests/e2e").glob("test_*.py") if path.name not in MAKE_LABS
 )
 API_TESTS = "tests/integration/rollout_api"  # each worker starts etcd and an API server
-# Ratios and CPU seconds. The one of Kubernetes is in the tier `long`, and there `unchanged` has its 1,000 hosts.
-BENCHMARKS = (("plan_inventory",), ("preflight",), ("supply",), ("unchanged", "--hosts", "100"))
+# Ratios and CPU seconds. Those of Kubernetes and of 1,000 unchanged hosts are in the tier `long`.
+BENCHMARKS = ("plan_inventory", "preflight", "supply")
 FIRST = ("kubernetes", "rollout")  # each makes a cluster, and takes longest
 SCENARIOS = sorted(
     (path.parent.name for path in (ROOT / "molecule").glob("*/molecule.yml")),
@@ -111,9 +111,7 @@ TIERS = (
     Tier(
         name="bench",
         # The benchmark of Kubernetes makes a lab of its own: it is in the tier `long`.
-        commands=tuple(
-            ("ci/run", "python", f"ci/bench/{name}.py", "--rounds", "1", *options) for name, *options in BENCHMARKS
-        ),
+        commands=tuple(("ci/run", "python", f"ci/bench/{name}.py", "--rounds", "1") for name in BENCHMARKS),
     ),
     Tier(
         name="molecule",
