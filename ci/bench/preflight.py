@@ -19,24 +19,10 @@ import tempfile
 import time
 from pathlib import Path
 
+from ansible_collections.groundup.cloud.ci.bench.region import site_file
 from ansible_collections.groundup.cloud.ci.bench.speed import allowance
 
 BOUND = 0.1  # controller CPU seconds a host, see speed.py
-SITE = """\
-plugin: groundup.cloud.site
-site: bench-preflight
-domain: bench.test
-profile: region
-networks:
-  management: {{cidr: 10.0.0.0/16}}
-  storage: {{cidr: 10.1.0.0/16}}
-machines:
-  seed: {{count: 1, rack: r1}}
-  control: {{count: 3, racks: [r1, r2, r3]}}
-  worker: {{count: {workers}, racks: [r1, r2, r3]}}
-kubernetes: {{cni: flannel, pod_cidr: 10.240.0.0/12}}
-storage: {{backend: external}}
-"""
 # Its last word but one is the address. A tenth of the hosts has a fault.
 SSH = r"""#!/bin/sh
 cat > /dev/null
@@ -69,7 +55,7 @@ def _run(hosts: int) -> tuple[float, float]:
     with tempfile.TemporaryDirectory(prefix="groundup-bench-") as scratch:
         room = Path(scratch)
         site, ssh = room / "site.yml", room / "ssh"
-        site.write_text(SITE.format(workers=hosts - 4), encoding="utf-8")
+        site.write_text(site_file("bench-preflight", hosts=hosts, management="10.0.0.0/16"), encoding="utf-8")
         ssh.write_text(SSH, encoding="utf-8")
         ssh.chmod(0o755)
         before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()

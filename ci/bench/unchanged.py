@@ -30,6 +30,7 @@ from typing import Any, ClassVar
 from urllib.parse import parse_qs, urlsplit
 
 import yaml
+from ansible_collections.groundup.cloud.ci.bench.region import site_file
 from ansible_collections.groundup.cloud.ci.bench.speed import allowance
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.access import keep
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.nodes import NODES, patch, wanted
@@ -42,22 +43,6 @@ Object = dict[str, Any]
 BOUND = 0.5  # controller CPU seconds a host, see speed.py
 LAYERS = ("groundup.cloud.host", "groundup.cloud.kubernetes")
 NAME = "bench-unchanged"
-SITE = """\
-plugin: groundup.cloud.site
-site: {name}
-domain: bench.test
-profile: region
-access: {{user: ops}}
-networks:
-  management: {{cidr: 127.64.0.0/16}}
-  storage: {{cidr: 10.1.0.0/16}}
-machines:
-  seed: {{count: 1, rack: r1}}
-  control: {{count: 3, racks: [r1, r2, r3]}}
-  worker: {{count: {workers}, racks: [r1, r2, r3]}}
-kubernetes: {{cni: flannel, pod_cidr: 10.240.0.0/12}}
-storage: {{backend: external}}
-"""
 # Says that sudo let it in, then answers for the module that came: the host's own answer, else everybody's.
 SSH = r"""#!/bin/sh
 for word; do host=$address; address=$word; done
@@ -166,7 +151,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="groundup-bench-") as scratch:
         room = Path(scratch)
         site = room / "site.yml"
-        site.write_text(SITE.format(name=NAME, workers=hosts - 4), encoding="utf-8")
+        text = site_file(NAME, hosts=hosts, management="127.64.0.0/16")
+        site.write_text(f"{text}access: {{user: ops}}\n", encoding="utf-8")
         plan = make_plan(load_site(str(site)))
         kubeconfig = _stage(room, plan)
         _play(room, site, "groundup.cloud.secrets")

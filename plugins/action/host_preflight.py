@@ -21,12 +21,11 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.contact.logins impo
 )
 from ansible_collections.groundup.cloud.plugins.plugin_utils.layers import aside
 from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.layers import ABSENT, FIRST_CONTACT
-from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
+from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import SECRETS_IDENTITY, state_dir
 from ansible_collections.groundup.cloud.plugins.plugin_utils.verbs import dry_run
 
 MODULE = "groundup.cloud.host_preflight"
 CONSENT = "accept_host_keys"
-STORE = "secrets.pub"  # `secrets.store.PUBLIC`, which takes longer to import than all of this
 SITE_OPTIONS = ("unused_networks", "control", "hardware_required", "systems", "swap", "cgroup_v1", "eviction")
 
 
@@ -76,7 +75,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
 
     def _module(self) -> dict[str, Any]:
         """Run the module over the connection as it is now."""
-        store = (files.read(state_dir(self._site["site"]) / STORE) or "").strip()
+        store = (files.read(state_dir(self._site["site"]) / SECRETS_IDENTITY) or "").strip()
         now = {"store": store, "controller_time": time.time()}
         options = planned(self._variables) | self._task.args | now
         found: dict[str, Any] = self._execute_module(MODULE, module_args=options, task_vars=self._variables)

@@ -10,6 +10,7 @@ import os
 from pathlib import Path
 
 COLLECTION = Path(__file__).resolve().parents[2]  # the root of the installed collection
+SECRETS_IDENTITY = "secrets.pub"  # in the state directory of a site: whose secrets it has, not what they are
 
 
 def cache_dir() -> Path:

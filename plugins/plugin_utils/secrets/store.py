@@ -17,16 +17,15 @@ from ansible.parsing.vault import AnsibleVaultError, VaultLib, VaultSecret
 
 from ...module_utils._base.files import write_file
 from ...module_utils._base.locks import locked
-from ..paths import state_dir
+from ..paths import SECRETS_IDENTITY, state_dir
 from .errors import SecretsError
 from .names import check_name, generate, reference
 from .password import VARIABLE, PasswordSource, password_source
 
 FILE = "secrets.yml"
 LOCK = ".secrets.lock"
-PUBLIC = "secrets.pub"  # the identity of the store
 # Files that are only written once a store exists: without the store they mean that it was lost.
-MARKERS = (PUBLIC, "ca.crt", "kubeconfig")
+MARKERS = (SECRETS_IDENTITY, "ca.crt", "kubeconfig")
 
 
 class Store:
@@ -99,7 +98,7 @@ class Store:
         """Generate a value for each of ``names`` that has none; return the new names, sorted. Raises SecretsError."""
         wanted = sorted({check_name(name) for name in names})
         complete = all(name in self._values for name in wanted)
-        if complete and _holds(self._directory / PUBLIC, self._public()):
+        if complete and _holds(self._directory / SECRETS_IDENTITY, self._public()):
             return ()
         if not self._write:
             return self._generate(wanted)
@@ -110,7 +109,7 @@ class Store:
             if new:
                 self._save()
             # After the store, never before it: without the store this file means that the store was lost.
-            write_file(self._directory / PUBLIC, self._public(), mode=0o644)
+            write_file(self._directory / SECRETS_IDENTITY, self._public(), mode=0o644)
         return new
 
     def resolve(self, values: Any) -> Any:

@@ -6,19 +6,13 @@ from pathlib import Path
 
 import pytest
 import yaml
-from ansible_collections.groundup.cloud.plugins.action import host_preflight as action
 from ansible_collections.groundup.cloud.plugins.action.host_preflight import planned
 from ansible_collections.groundup.cloud.plugins.modules import host_preflight
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import load_site, make_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.output.serial import host_vars, site_vars
-from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import store
 
 INVENTORIES = Path(__file__).parents[3] / "inventories"
 BY_ITSELF = {"name", "site", "store", "accept_host_keys", "controller_time"}
-
-
-def test_the_action_knows_what_the_store_calls_its_identity() -> None:
-    assert action.STORE == store.PUBLIC
 
 
 @pytest.mark.parametrize("site", ["edge", "region"])

@@ -14,7 +14,6 @@ import pytest
 import yaml
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, build_site, defaults, make_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.output.serial import site_vars
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.platform import versions
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services import RECORDS, of_kind
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -278,16 +277,6 @@ def test_what_ansible_templates_often_is_small_and_has_no_hosts(plan_of: Callabl
     assert "hosts" not in small
     assert all("values" not in release for release in small["openstack"]["releases"])
     assert len(json.dumps(small)) < 12_000
-
-
-def test_the_lock_has_the_images_of_the_matrix_under_their_names_and_no_others() -> None:
-    artifacts = yaml.safe_load((ROOT / "supply.lock").read_text())["artifacts"]
-    cluster = {name: entry for name, entry in artifacts.items() if "conformance" not in entry.get("groups", ())}
-    built = {name: entry["image"] for name, entry in cluster.items() if entry["kind"] == "image"}
-    references: dict[str, str] = {}
-    for cni in versions.POD_NETWORKS:
-        references |= versions.images(registry="registry", kubernetes="1.36.3", openstack="2026.1", cni=cni)
-    assert built == {name: reference.removeprefix("registry/") for name, reference in references.items()}
 
 
 def test_a_site_of_ten_thousand_hosts_is_planned_without_an_error() -> None:

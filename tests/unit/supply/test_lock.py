@@ -115,6 +115,14 @@ def test_the_artifacts_of_a_chosen_pod_network_are_its_charts_and_images_and_opt
     assert lock.artifacts[record.chart].version == record.chart_version.removeprefix("v")
 
 
+def test_images_of_the_version_matrix_are_in_the_lock_under_their_names_and_no_others() -> None:
+    cluster = {name: entry for name, entry in load_lock().artifacts.items() if "conformance" not in entry.groups}
+    references: dict[str, str] = {}
+    for cni in versions.POD_NETWORKS:
+        references |= versions.images(registry="registry", kubernetes="1.36.3", openstack="2026.1", cni=cni)
+    assert {name: f"registry/{entry.image}" for name, entry in cluster.items() if entry.kind == "image"} == references
+
+
 def told(after: str, until: str) -> set[str]:
     """Return the names in the first column of a table of docs/supply.md."""
     text = (DEFAULT_PATH.parent / "docs/supply.md").read_text(encoding="utf-8")
