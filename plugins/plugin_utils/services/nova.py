@@ -6,6 +6,15 @@ SERVICE = ServiceRecord(
     name="nova",
     needs=("keystone", "placement", "neutron", "glance"),
     uses=("database", "queue", "cache"),
+    databases={"oslo_db": "nova_api", "oslo_db_cell0": "nova_cell0", "oslo_db_cell1": "nova"},
+    accounts={
+        "neutron": "for calls to Neutron",
+        "placement": "for calls to Placement",
+        "cinder": "for calls to Cinder",
+        "service": "whose token goes along with a tenant's",
+    },
+    slowness=2.0,  # three schemas, and the longest start of all
+    runs_on=("hypervisor", "nova has nowhere to start a server"),
     shares=(
         (
             "conf.nova.neutron.metadata_proxy_shared_secret",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -75,28 +76,52 @@ def api_endpoint(plan: Plan, service: str, api: PublicApi) -> Values:
     }
 
 
-def api_values(plan: Plan, sizes: Sizes, service: str, *, memory: str, limit: str, cpu: int) -> Values:
+# Processes of an API pod by profile: each is a Python process of about 120 MiB.
+WORKERS = {"lab": 1, "edge": 2, "region": 4}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChartNames:
+    """What a chart calls its API and its pods."""
+
+    api: str = "api"  # under network, pod.replicas and pod.lifecycle
+    resources: str = "api"  # under pod.resources
+    probes: tuple[str, str] | None = ("api", "api")  # under pod.probes: component and container; None: not to be set
+    labels: tuple[str, ...] = ("api", "job", "test")
+
+
+def api_values(
+    plan: Plan, sizes: Sizes, service: str, *, memory: str, limit: str, cpu: int, names: ChartNames = ChartNames()
+) -> Values:
     """Return values that every API has: node port, replicas, probes, resources, one more pod during an update."""
-    endpoint = public_endpoint(plan, service)
+    endpoint, pods = public_endpoint(plan, service), sizes.pods[service]
     # Probes ask the API, not a file (H5), and what answers without the database: a sick database does not restart the
     # API too.
     health = endpoint.health_path.rstrip("/") or "/"
     return {
-        "labels": node_labels(("api", "job", "test")),
+        "labels": node_labels(names.labels),
         "endpoints": {endpoint.type.replace("-", "_"): {"path": {"healthcheck": health}}},
-        "network": {"api": {"node_port": {"enabled": True, "port": endpoint.node_port}}},
+        "network": {names.api: {"node_port": {"enabled": True, "port": endpoint.node_port}}},
         "pod": {
-            "replicas": {"api": sizes.api},
-            "affinity": anti_affinity(sizes, members=sizes.api, quorum=False),
+            "replicas": {names.api: pods},
+            "affinity": anti_affinity(sizes, members=pods, quorum=False),
             "lifecycle": {
                 # The new pod answers before an old one goes, also with a single replica (U10).
                 "upgrades": {"deployments": {"rolling_update": {"max_unavailable": 0, "max_surge": 1}}},
-                "disruption_budget": {"api": {"min_available": 1 if sizes.api > 1 else 0}},
+                "disruption_budget": {names.api: {"min_available": 1 if pods > 1 else 0}},
             },
-            "probes": probes("api", "api", patience=60),
-            "resources": {"enabled": sizes.resources, "api": resources(memory=memory, limit=limit, cpu=sizes.cpu(cpu))},
+            **({"probes": probes(*names.probes, patience=60)} if names.probes else {}),
+            "resources": {
+                "enabled": sizes.resources,
+                names.resources: resources(memory=memory, limit=limit, cpu=sizes.cpu(cpu)),
+            },
         },
     }
+
+
+def uwsgi(processes: int, **options: Any) -> Values:
+    """Return options of uWSGI. Without need-app an application that failed answers 500 for ever, and looks alive."""
+    return {"uwsgi": {"processes": processes, "need-app": True, **options}}
 
 
 def node_labels(names: Iterable[str]) -> Values:

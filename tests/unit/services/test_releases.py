@@ -37,7 +37,18 @@ def test_sizes_in_the_site_file_win() -> None:
     plan = plan_of("region")
     asked = replace(plan, openstack=replace(plan.openstack, replicas={"mariadb": 5, "api": 7}))
     assert sizes(asked).members == {"mariadb": 5, "rabbitmq": 3, "memcached": 3}
-    assert sizes(asked).api == 7
+    assert sizes(asked).pods["keystone"] == sizes(asked).api == 7
+
+
+def test_an_api_has_pods_and_processes_of_its_own_number() -> None:
+    plan = plan_of("region")
+    own = replace(plan.openstack, replicas={"api": 7, "keystone": 2}, workers={"keystone": 9})
+    asked = replace(plan, openstack=own)
+    assert (sizes(asked).pods["keystone"], sizes(asked).pods["glance"]) == (2, 7)
+    assert (sizes(plan).workers["keystone"], sizes(asked).workers["keystone"]) == (4, 9)
+    keystone = next(release for release in with_values(asked).openstack.releases if release.name == "keystone")
+    assert keystone.values["pod"]["replicas"] == {"api": 2}
+    assert "processes=9 " in keystone.values["conf"]["wsgi_keystone"]
 
 
 def test_pods_ask_for_cpu_by_the_cores_of_the_machines(tmp_path: Path) -> None:

@@ -253,10 +253,33 @@ Replicas = create_model(  # type: ignore[call-overload]  # fields of the records
         for record in RECORDS.values()
         if record.members
     },
+    **{
+        record.name: (
+            Annotated[int, Field(ge=1, le=32)] | None,
+            Field(None, description=f"Pods of {record.label}'s API. Default: openstack.replicas.api."),
+        )
+        for record in RECORDS.values()
+        if record.api and record.values and not record.members
+    },
     api=(
         Annotated[int, Field(ge=1, le=32)] | None,
         Field(None, description="Pods of each API. Default: one a control host, at most 3."),
     ),
+)
+
+
+Workers = create_model(  # type: ignore[call-overload]
+    "Workers",
+    __base__=Model,
+    __doc__="Processes of a pod, where a service has several.",
+    **{
+        record.name: (
+            Annotated[int, Field(ge=1, le=64)] | None,
+            Field(None, description=f"Processes of each of {record.label}'s pods. Default: by profile."),
+        )
+        for record in RECORDS.values()
+        if record.workers
+    },
 )
 
 
@@ -286,6 +309,7 @@ class OpenStack(Model):
         default_factory=dict, description="Chart versions in place of the matrix'."
     )
     replicas: Replicas = Field(default_factory=Replicas, description="Sizes of services.")
+    workers: Workers = Field(default_factory=Workers, description="Processes of services.")
     overrides: dict[Name, Override] = Field(
         default_factory=dict, description="Chart values of the site's own, by release, each with its reason."
     )
