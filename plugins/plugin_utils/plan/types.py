@@ -212,6 +212,7 @@ class EndpointPlan:
     url: str  # "https://identity.lab.test/v3"
     node_port: int
     health_path: str  # what the edge asks: "/v3/"
+    in_catalog: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -252,6 +253,10 @@ class OvnPlan:
     tenant_mtu: int
     distributed_floating_ip: bool
     bridge_mappings: dict[str, str]  # physical network -> provider network
+    northbound: tuple[str, ...]  # "ssl:10.0.0.11:6641", one a control host
+    southbound: tuple[str, ...]  # of northd and Neutron; chassis have a listener that allows them less
+    path_mtu: int  # of the network tenants' tunnels cross hosts on
+    physical_mtus: dict[str, int]  # physical network -> MTU
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -31,6 +31,7 @@ class PublicApi:
     port: int  # of the Service
     node_port: int  # the chart's own default
     backend: str = ""  # name of the Service; "": <service>-api
+    port_name: str = "api"  # the port's key under the charts' endpoint
     in_catalog: bool = True
 
 
@@ -64,6 +65,7 @@ class ServiceRecord:
     unmet: tuple[str, str] = ("service-without-its-needs", "it would come up and fail every request")  # finding, why
 
     api: PublicApi | None = None
+    more_apis: tuple[PublicApi, ...] = ()  # more public names, none in the catalog
     images: Mapping[str, str] = field(default_factory=dict)  # tag in the chart -> image of the lock
     secrets: Mapping[str, str] = field(default_factory=dict)  # name -> what it is; accounts with others follow
     client_images: Mapping[str, str] = field(default_factory=dict)  # of the jobs its clients' charts have for it
@@ -89,6 +91,11 @@ class ServiceRecord:
         """Return its schemas by the charts' name of their endpoint; {} without a database."""
         used = "database" in (*self.uses, *self.optional)
         return self.databases or ({"oslo_db": self.name} if used else {})
+
+    @property
+    def apis(self) -> tuple[PublicApi, ...]:
+        """Return everything it offers under public names, the API of the catalog first."""
+        return (self.api, *self.more_apis) if self.api else ()
 
     @property
     def label(self) -> str:

@@ -68,10 +68,10 @@ def test_the_api_goes_to_every_control_host_that_says_it_is_ready() -> None:
 def test_a_public_name_goes_to_its_service_on_every_node_and_another_name_nowhere() -> None:
     text = render("haproxy.cfg.j2", control=["control-1"])
     frontend = section(text, "frontend public")
-    assert "use_backend keystone if { var(txn.name) -m str identity.lab.test }" in frontend
+    assert "use_backend identity if { var(txn.name) -m str identity.lab.test }" in frontend
     assert "default_backend unknown" in frontend
     assert "set-header X-Forwarded-Proto https" in frontend
-    backend = section(text, "backend keystone")
+    backend = section(text, "backend identity")
     assert "uri /v3/" in backend
     assert "default-server check " in backend
     assert re.findall(r" {4}server \S+ (\S+)", backend) == ["10.0.0.11:30500", "10.0.0.31:30500"]

@@ -120,8 +120,7 @@ def edge(layout: Layout) -> EdgePlan:
     control = sorted(layout.with_role("control"), key=lambda host: (numbers[host.name], host.name))
     endpoints = []
     for name in dict.fromkeys(site.openstack.services):
-        api = RECORDS[name].api if name in RECORDS else None
-        if api:
+        for api in RECORDS[name].apis if name in RECORDS else ():
             fqdn = f"{api.host}.{site.domain}"
             endpoints.append(
                 EndpointPlan(
@@ -131,6 +130,7 @@ def edge(layout: Layout) -> EdgePlan:
                     url=f"https://{fqdn}{api.path}",
                     node_port=api.node_port,
                     health_path=api.health,
+                    in_catalog=api.in_catalog,
                 )
             )
     return EdgePlan(
