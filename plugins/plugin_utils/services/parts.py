@@ -33,8 +33,8 @@ def shared_values(plan: Plan, sizes: Sizes, record: ServiceRecord) -> Values:
     for other, client in (*((other, record.name) for other in others), (record, "")):
         if other.endpoints:
             endpoints = merge(endpoints, other.endpoints(plan, sizes, client))
-        elif other.api:
-            endpoints = merge(endpoints, api_endpoint(plan, other.name, other.api))
+        for api in (other.apis[:1] if client else other.apis) if not other.endpoints else ():
+            endpoints = merge(endpoints, api_endpoint(plan, other.name, api))
     images = {tag: image for other in others for tag, image in other.client_images.items()}
     images |= {**record.images, "dep_check": "dep-check"}
     return {
@@ -48,10 +48,13 @@ def shared_values(plan: Plan, sizes: Sizes, record: ServiceRecord) -> Values:
     }
 
 
-def public_endpoint(plan: Plan, service: str) -> EndpointPlan:
-    """Return the public endpoint of ``service``. Raises KeyError when the plan's edge has none."""
+def public_endpoint(plan: Plan, service: str, type_: str = "") -> EndpointPlan:
+    """Return the public endpoint of ``service``: that of its API, or the one of ``type_``.
+
+    Raises KeyError when the plan's edge has none.
+    """
     for endpoint in plan.edge.endpoints:
-        if endpoint.service == service:
+        if endpoint.service == service and type_ in ("", endpoint.type):
             return endpoint
     raise KeyError(f"the plan's edge has no endpoint for {service}, which has an API")
 
@@ -61,7 +64,7 @@ def api_endpoint(plan: Plan, service: str, api: PublicApi) -> Values:
 
     TLS ends at the site's edge, so the public endpoint has a scheme, a name and a port of its own.
     """
-    public = urlsplit(public_endpoint(plan, service).url)
+    public = urlsplit(public_endpoint(plan, service, api.type).url)
     backend = api.backend or f"{service}-api"
     ports = dict.fromkeys(("default", "internal", "service"), api.port)
     return {
@@ -70,7 +73,7 @@ def api_endpoint(plan: Plan, service: str, api: PublicApi) -> Values:
             "hosts": {"default": backend, "internal": backend, "public": service},
             "host_fqdn_override": {"public": {"host": public.hostname}},
             "scheme": {"default": "http", "public": public.scheme, "service": "http"},
-            "port": {"api": {**ports, "public": public.port or {"https": 443, "http": 80}[public.scheme]}},
+            "port": {api.port_name: {**ports, "public": public.port or {"https": 443, "http": 80}[public.scheme]}},
             "path": {"default": public.path},
         }
     }
@@ -122,6 +125,18 @@ def api_values(
 def uwsgi(processes: int, **options: Any) -> Values:
     """Return options of uWSGI. Without need-app an application that failed answers 500 for ever, and looks alive."""
     return {"uwsgi": {"processes": processes, "need-app": True, **options}}
+
+
+def queued(service: str) -> Values:
+    """Return `conf` of a client of the message queue. RabbitMQ 4 has quorum queues, and no policy of mirrors.
+
+    Nobody listens to notifications yet, and with a driver a sick queue would stall every request.
+    """
+    rabbit = {"rabbit_quorum_queue": True, "rabbit_transient_quorum_queue": True, "rabbit_ha_queues": False}
+    return {
+        service: {"oslo_messaging_rabbit": rabbit, "oslo_messaging_notifications": {"driver": "noop"}},
+        "rabbitmq": {"policies": []},
+    }
 
 
 def node_labels(names: Iterable[str]) -> Values:
