@@ -17,7 +17,6 @@ Per component, <key> -> ...:
   check     command of its probes, when it has no endpoint
   mounts    its key under pod.mounts: more volumes of the values
   owns      paths of its volumes that are to be the service's own
-  replace   true where no two may run at once: an update ends the old pod first
   env, envFrom, volumes   see _pod.tpl
 */}}
 {{- define "groundup.component" -}}
@@ -76,11 +75,10 @@ spec:
   serviceName: {{ $component.name }}
   podManagementPolicy: Parallel
   {{- else }}
-  {{- $strategy := ternary "Recreate" $upgrades.pod_replacement_strategy (default false $component.replace) }}
   revisionHistoryLimit: {{ $upgrades.revision_history }}
   strategy:
-    type: {{ $strategy }}
-    {{- if eq $strategy "RollingUpdate" }}
+    type: {{ $upgrades.pod_replacement_strategy }}
+    {{- if eq $upgrades.pod_replacement_strategy "RollingUpdate" }}
     rollingUpdate:
       maxUnavailable: {{ $upgrades.rolling_update.max_unavailable }}
       maxSurge: {{ $upgrades.rolling_update.max_surge }}
