@@ -23,7 +23,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import Pass
 
 TEMPLATES = Path(__file__).parents[3] / "roles" / "edge" / "templates"
 ADDRESSES = {"control-1": "10.0.0.11", "control-2": "10.0.0.12", "control-3": "10.0.0.13", "worker-1": "10.0.0.31"}
-KEYSTONE = {"service": "keystone", "name": "identity.lab.test", "node_port": 30500, "health_path": "/v3/"}
+KEYSTONE = {"type": "identity", "name": "identity.lab.test", "node_port": 30500, "health_path": "/v3/"}
 
 
 def render(template: str, *, control: list[str], host: str = "control-1", public: bool = True) -> str:
