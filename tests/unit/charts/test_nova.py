@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -70,7 +69,7 @@ class Nova:
 
 
 @pytest.fixture
-def job(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+def job(monkeypatch: pytest.MonkeyPatch) -> Any:
     def run(nova: Nova) -> list[Any]:
         for name, module in nova.modules().items():
             made = ModuleType(name)
