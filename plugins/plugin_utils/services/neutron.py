@@ -280,6 +280,7 @@ SERVICE = ServiceRecord(
     needs=("keystone",),
     uses=("database", "queue", "cache"),
     accounts={"nova": "for calls to Nova", "placement": "for calls to Placement"},
+    layer="network",
     plans_for="hypervisor",
     api=PublicApi(type="network", host="network", port=9696, node_port=30096, backend="neutron-server"),
     images={"neutron_server": "openstack", "neutron_db_sync": "openstack"},

@@ -76,6 +76,7 @@ class ServiceRecord:
     workers: Mapping[str, int] = field(default_factory=dict)  # by profile: processes of each pod
     slowness: float = 1.0  # how much longer than others it may take to start: factor on the rollout's start_timeout
     runs_on: tuple[Role, str] | None = None  # role without whose hosts it is useless, and why
+    layer: str = ""  # without which its pods never start
     plans_for: Role | None = None  # role whose networks are planned for it, before there is a host
     quorum: str = ""  # what needs a majority of them: an odd number, on hosts of their own; "": nothing does
     advice: tuple[Advice, ...] = ()
