@@ -14,6 +14,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.roles import
 from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.systems import SYSTEMS
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.layout.profiles import HARDWARE
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services import RECORDS, needs
+from ansible_collections.groundup.cloud.plugins.plugin_utils.services.record import ServiceRecord
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services.secrets import secrets
 
 _OURS = "groundup.cloud."
@@ -95,7 +96,15 @@ def services(_: Path) -> Iterator[str]:
     for record in RECORDS.values():
         api = f"`https://{record.api.host}.<domain>{record.api.path}`" if record.api else "-"
         after = ", ".join(needs(record)) or "-"
-        yield f"| {record.name} | {record.kind} | {after} | {api} | {'yes' if record.values else 'no'} |"
+        yield f"| {record.name} | {record.kind} | {after} | {api} | {_built(record)} |"
+
+
+def _built(record: ServiceRecord) -> str:
+    stands_on = {one.layer for one in (record, *(RECORDS[name] for name in needs(record))) if one.layer}
+    missing = sorted(name for name in stands_on if LAYERS[name].unsupported)
+    if not record.values:
+        return "no"
+    return f"chart only: layer {', '.join(missing)} is missing" if missing else "yes"
 
 
 def names_of_secrets(_: Path) -> Iterator[str]:

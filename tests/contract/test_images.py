@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import site_plan, with_images
+import yaml
+from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import with_images
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.workloads import images
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.services import RECORDS
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, build_site, make_plan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.services import RECORDS, of_kind
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish.digests import PublishedDigests
 
 from .conftest import ROOT, Render, chart_in, objects
@@ -16,8 +17,10 @@ from .conftest import ROOT, Render, chart_in, objects
 
 @pytest.fixture(scope="module")
 def pinned() -> Plan:
-    """The plan of the lab, as if every image of it were published."""
-    plan = site_plan(ROOT / "inventories/lab/site.yml")
+    """The plan of the lab with every service that is deployed, as if every image of it were published."""
+    data = yaml.safe_load((ROOT / "inventories/lab/site.yml").read_text())
+    data["openstack"]["services"] = [record.name for record in of_kind("service") if record.values]
+    plan = make_plan(build_site(data))
     names = [reference.removeprefix(f"{plan.supply.registry}/") for reference in plan.supply.images.values()]
     record = PublishedDigests(images={name: f"sha256:{hashlib.sha256(name.encode()).hexdigest()}" for name in names})
     return with_images(plan, record.pin(plan.supply.images, registry=plan.supply.registry))

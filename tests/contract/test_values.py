@@ -23,6 +23,10 @@ FREE = [
         r"endpoints\.\w+\.port\.\w+\.\w+",
         r"endpoints\.\w+\.auth(\..+)?",
         rf"conf\.({'|'.join(RECORDS)})\.\w+(\.\w+)?",  # sections and options of oslo.config; of a server's own file
+        r"conf\.(ovn_agent|plugins\.\w+)\.\w+(\.\w+)?",  # Neutron has more files of that kind
+        r"conf\.\w+_uwsgi\.uwsgi\.[\w-]+",  # options of uWSGI
+        r"pod\.probes\..+\.params\.\w+",  # Kubernetes' own
+        r"pod\.affinity\.anti\.weight(\.default)?",  # helm-toolkit reads it for every chart
     )
 ]
 SCALARS = {bool: "boolean", int: "number", float: "number", str: "string"}

@@ -15,6 +15,8 @@ Per component, <key> -> ...:
             disruption budget
   port      key under the endpoint's port (default: api)
   check     command of its probes, when it has no endpoint
+  mounts    its key under pod.mounts: more volumes of the values
+  owns      paths of its volumes that are to be the service's own
   env, envFrom, volumes   see _pod.tpl
 */}}
 {{- define "groundup.component" -}}
@@ -98,9 +100,11 @@ spec:
       {{- include "groundup.pod.security" (dict "user" .profile.user) | nindent 6 }}
       {{- include "groundup.pod.placement" (dict "root" $root "component" $component.label "known" $known "spread" true) | nindent 6 }}
       {{- $needs := (include "groundup.known" (dict "map" $root.Values.dependencies.static "names" $known) | fromJson).it }}
-      {{- with include "groundup.pod.wait" (merge (dict "needs" $needs) $at) }}
+      {{- $wait := include "groundup.pod.wait" (merge (dict "needs" $needs) $at) }}
+      {{- if or $wait $component.owns }}
       initContainers:
-        {{- . | nindent 8 }}
+        {{- with $wait }}{{ . | nindent 8 }}{{ end }}
+        {{- if $component.owns }}{{ include "groundup.pod.owner" $at | nindent 8 }}{{ end }}
       {{- end }}
       containers:
         - name: {{ $component.name }}
@@ -127,10 +131,17 @@ spec:
               containerPort: {{ include "groundup.component.port" $at }}
           {{- end }}
           {{- include "groundup.component.probes" $at | nindent 10 }}
+          {{- $mounts := dig ($component.mounts | default "") ($component.mounts | default "") dict ($pod.mounts | default dict) | default dict }}
           volumeMounts:
             {{- include "groundup.pod.mounts" (merge (dict "volumes" $component.volumes) $at) | nindent 12 }}
+            {{- with $mounts.volumeMounts }}
+            {{- toYaml . | nindent 12 }}
+            {{- end }}
       volumes:
         {{- include "groundup.pod.volumes" (merge (dict "volumes" $component.volumes) $at) | nindent 8 }}
+        {{- with $mounts.volumes }}
+        {{- toYaml . | nindent 8 }}
+        {{- end }}
 {{- end }}
 
 {{/*

@@ -25,7 +25,7 @@
 {{ end -}}
 {{- end }}
 
-{{/* One file of the profile's config. In: root, profile, name, conf (path under .Values.conf). */}}
+{{/* One file of the profile's config. In: root, profile, name, conf (path under .Values.conf), omit (sections). */}}
 {{- define "groundup.conf.file" -}}
 {{- $value := .root.Values.conf -}}
 {{- range splitList "." .conf }}{{ $value = get ($value | default dict) . }}{{ end -}}
@@ -45,6 +45,7 @@
 {{- end -}}
 {{- $_ := set $value $section $written -}}
 {{- end -}}
+{{- range .omit }}{{ $_ := unset $value . }}{{ end -}}
 {{- include "groundup.conf.ini" $value | trim }}{{ printf "\n" }}
 {{- end -}}
 {{- end }}
@@ -55,7 +56,7 @@
 {{- dig (get .profile.databases .type) "connection" "" (get .root.Values.conf .profile.service) | default $derived -}}
 {{- end }}
 
-{{/* Sections that follow from the endpoints: databases, queue, cache, credentials. In: root, profile. Out: YAML. */}}
+{{/* Sections that follow from the endpoints: databases, queue, cache, credentials, options. In: root, profile. Out: YAML. */}}
 {{- define "groundup.conf.derived" -}}
 {{- $at := . -}}
 {{- $root := .root -}}
@@ -92,7 +93,7 @@
 {{- end -}}
 {{- $_ := set $derived $section $options -}}
 {{- end -}}
-{{- $derived | toYaml -}}
+{{- merge $derived (.profile.options | default dict) | toYaml -}}
 {{- end }}
 
 {{/*

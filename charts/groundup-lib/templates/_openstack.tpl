@@ -10,9 +10,11 @@ The profile:
   accounts    account under endpoints.identity.auth -> section of its credentials (default: the service's own,
               keystone_authtoken; none without a catalog)
   databases   endpoint -> section of its connection, "" for none (default: oslo_db: database)
-  config      files of Secret <service>-etc: name -> <path under conf>, or {conf, path}; conf "" is an empty file, path in
-              the pod is /etc/<service>/<name> unless written. Text is a template, a map becomes YAML or JSON by its file's
-              name and INI otherwise. logging.conf and policy.yaml are every service's.
+  options     section -> option -> value: what else follows from the endpoints
+  config      files of Secret <service>-etc: name -> <path under conf>, or {conf, path, omit}; conf "" is an empty file, path
+              in the pod is /etc/<service>/<name> unless written, "" for one no pod has; sections of omit are left out. Text
+              is a template, a map becomes YAML or JSON by its file's name and INI otherwise. logging.conf and policy.yaml
+              are every service's.
   scratch     directories a pod may write to (default: /tmp, /var/lock, /var/lib/<service>)
   components  name -> see _components.tpl
   jobs, cron  name -> see _jobs.tpl
@@ -57,7 +59,7 @@ All files of the chart's files/ are in /opt/bin of its pods.
 {{- $files := dict -}}
 {{- range $name, $from := merge ($profile.config | default dict) $config -}}
 {{- if kindIs "string" $from }}{{ $from = dict "conf" $from }}{{ end -}}
-{{- $_ := set $files $name (merge $from (dict "path" (printf "/etc/%s/%s" $service $name))) -}}
+{{- $_ := set $files $name (hasKey $from "path" | ternary $from (merge $from (dict "path" (printf "/etc/%s/%s" $service $name)))) -}}
 {{- end -}}
 {{- $_ := set $profile "config" $files -}}
 {{- $_ := set $profile "components" $components -}}
@@ -134,7 +136,7 @@ All files of the chart's files/ are in /opt/bin of its pods.
 {{- $at := . -}}
 {{- $data := dict -}}
 {{- range $name, $file := .profile.config }}
-{{- $_ := set $data $name (include "groundup.conf.file" (merge (dict "name" $name "conf" $file.conf) $at)) }}
+{{- $_ := set $data $name (include "groundup.conf.file" (merge (dict "name" $name "conf" $file.conf "omit" $file.omit) $at)) }}
 {{- end }}
 {{- if hasKey .profile.jobs "identity" }}{{ $_ := set $data "identity.json" (include "groundup.identity" .) }}{{ end }}
 {{- include "groundup.secret" (dict "name" (printf "%s-etc" .profile.service) "data" $data) }}

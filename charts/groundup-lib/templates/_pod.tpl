@@ -144,6 +144,29 @@ env:
 {{- end }}
 {{- end }}
 
+{{/*
+The init container that gives fresh volumes their owner: a volume is root's, and an fsGroup does nothing to one of a local
+directory. In: root, profile, component.
+*/}}
+{{- define "groundup.pod.owner" -}}
+- name: {{ .component.name }}-perms
+  {{- include "groundup.image" (dict "root" .root "image" .component.image) | nindent 2 }}
+  command: {{ toJson (concat (list "chown" (printf "%v:%v" .profile.user .profile.user)) .component.owns) }}
+  securityContext:
+    runAsUser: 0
+    runAsNonRoot: false
+    allowPrivilegeEscalation: false
+    readOnlyRootFilesystem: true
+    capabilities:
+      drop: [ALL]
+      add: [CHOWN]
+  volumeMounts:
+    {{- range .component.owns }}
+    - name: {{ base . }}
+      mountPath: {{ . }}
+    {{- end }}
+{{- end }}
+
 {{/* Volumes of a service's pod. In: profile, volumes (the pod's own: [{path, volume: as Kubernetes takes it}]). */}}
 {{- define "groundup.pod.volumes" -}}
 - name: scratch
@@ -172,12 +195,12 @@ env:
   mountPath: {{ . }}
   subPath: {{ trimPrefix "/" . | replace "/" "-" }}
 {{- end }}
-{{- range $name, $file := .profile.config }}
+{{- range $name, $file := .profile.config }}{{ if $file.path }}
 - name: etc
   mountPath: {{ $file.path }}
   subPath: {{ $name }}
   readOnly: true
-{{- end }}
+{{- end }}{{ end }}
 {{- range .volumes }}
 - name: {{ base .path }}
   mountPath: {{ .path }}

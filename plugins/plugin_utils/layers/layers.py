@@ -154,7 +154,7 @@ LAYERS: dict[str, LayerRecord] = {
         unsupported=Unsupported(
             asked_by="ovn",
             what="the tenants' network",
-            why="it is planned only: no release uses it before Neutron",
+            why="it is planned only: nothing makes OVN's databases, without which Neutron does not start",
             remedy="leave it out, or keep it for a later version",
         ),
     ),

@@ -212,6 +212,7 @@ class EndpointPlan:
     url: str  # "https://identity.lab.test/v3"
     node_port: int
     health_path: str  # what the edge asks: "/v3/"
+    in_catalog: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -238,6 +239,7 @@ class ReleasePlan:
     needs: tuple[str, ...]  # releases that must verify first
     verify: str  # the service whose record says how; "workloads": that they run is enough
     values: dict[str, Any]  # leaves {"$secret": "name"} are resolved from the secrets store just before rendering
+    slowness: float = 1.0  # factor on the seconds a release may take to start
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -251,6 +253,10 @@ class OvnPlan:
     tenant_mtu: int
     distributed_floating_ip: bool
     bridge_mappings: dict[str, str]  # physical network -> provider network
+    northbound: tuple[str, ...]  # "ssl:10.0.0.11:6641", one a control host
+    southbound: tuple[str, ...]  # of northd and Neutron; chassis have a listener that allows them less
+    path_mtu: int  # of the network tenants' tunnels cross hosts on
+    physical_mtus: dict[str, int]  # physical network -> MTU
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -265,7 +271,8 @@ class OpenStackPlan:
     releases: tuple[ReleasePlan, ...]
     images: tuple[str, ...]  # names of the images its pods run, in the order releases need them
     cpu_share: float  # cores of the smallest node it runs on, of those of the profile's control host; at most 1
-    replicas: dict[str, int] = field(default_factory=dict)  # as written: members by service, pods of each `api`
+    replicas: dict[str, int] = field(default_factory=dict)  # as written: members or pods by service, pods of each `api`
+    workers: dict[str, int] = field(default_factory=dict)  # as written: processes of a pod, by service
     overrides: dict[str, dict[str, Any]] = field(default_factory=dict)  # by release: values merged over the plan's
 
 

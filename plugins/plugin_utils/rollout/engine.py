@@ -16,14 +16,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from ..errors import GroundupError
 from ..graph import Graph, run
 from ..helm.client import Helm
-from ..helm.heal import uninstall
 from ..helm.preview import ChangePreview, preview
 from ..kube.client import Api
 from ..plan.types import Plan, ReleasePlan
-from ..process import InterruptedRunError, Processes, stop_on_signals
+from ..process import Processes, stop_on_signals
 from ..progress import reminder
 from ..secrets import Redactor
 from ..services import keystone
@@ -32,11 +30,12 @@ from .apply import lease
 from .apply.deploy import DeployResult, Tools, deploy
 from .apply.limits import Limits, claims
 from .apply.progress import ReleaseProgress
+from .apply.remove import remove
 from .apply.watch import ClusterView
 from .diagnose import cards
 from .gate.decide import decide
 from .gate.reasons import holders_of_node_ports, reasons_against
-from .gate.retired import announced, in_order, reasons_against_removal
+from .gate.retired import announced, reasons_against_removal
 from .options import Options
 from .reporting import Reporter
 from .types import Card, GateReason, ReleaseReport, RolloutError, RolloutResult, State, Symptom
@@ -122,7 +121,11 @@ class Rollout:
                         processes=self._processes, options=self._options, resolve=self._resolve,
                         ask=self._verifiers.ask,
                     )  # fmt: skip
-                    result = self._remove(found, self._roll(found, reasons, tools))
+                    result = self._roll(found, reasons, tools)
+                    result = remove(
+                        found.retired, result, wanted=self._options.remove, helm=self._helm, processes=self._processes,
+                        leave_catalog=self._verifiers.leave_catalog, reporter=self._reporter, say=self._say,
+                    )  # fmt: skip
                     return result if result.failed else self._with_site(result, patience=self._options.verify_timeout)
             finally:
                 self._processes.stop()
@@ -201,9 +204,9 @@ class Rollout:
             said = ", ".join(f"{kind} {_counted(entry)}" for kind, entry in counts.items())
             self._say(f"  {name}: {said or 'no object differs, its record does'}")
         held = holders_of_node_ports(self._api) if self._api else {}
-        releases, remove = self._plan.openstack.releases, self._options.remove
-        against = reasons_against_removal(remove, retired=found.retired, releases=releases)
-        for line in announced(remove, retired=found.retired, api=self._api) if self._api else ():
+        releases, named = self._plan.openstack.releases, self._options.remove
+        against = reasons_against_removal(named, retired=found.retired, releases=releases)
+        for line in announced(named, retired=found.retired, api=self._api) if self._api else ():
             self._say(line)
         return found, (*reasons_against(self._plan, found, held), *against)
 
@@ -242,34 +245,6 @@ class Rollout:
             tick=tools.progress.tick,
         )
         return self._reporter.result(found, reasons, reports, made)
-
-    def _remove(self, found: ChangePreview, result: RolloutResult) -> RolloutResult:
-        """Remove the releases an operator named, those that need others first; nothing after a failure."""
-        reports, made = [], list(result.cards)
-        failed = result.failed
-        for name in in_order(found.retired):
-            state: State = "kept"
-            if name in self._options.remove and failed:
-                state = "not started"
-            elif name in self._options.remove:
-                live = found.retired[name]
-                try:
-                    self._processes.raise_if_stopped()
-                    with reminder(self._say, f"{name}: removing"):
-                        self._verifiers.leave_catalog(name)  # first: clients must not find what is going away
-                        uninstall(self._helm, live)
-                    state = "removed"
-                    self._say(f"{name}: removed")
-                except InterruptedRunError:
-                    raise
-                except GroundupError as error:
-                    state, failed = "failed", True
-                    symptom = Symptom(release=name, namespace=live.namespace, object=f"release {name}", stage="apply",
-                                      message=str(error))  # fmt: skip
-                    made.append(self._reporter.card(symptom))
-                    self._say(cards.text(made[-1]))
-            reports.append(ReleaseReport(name=name, state=state, changed=state == "removed", seconds=0.0))
-        return replace(result, releases=(*result.releases, *reports), cards=tuple(made))
 
     def _one(
         self, release: ReleasePlan, needs: Iterable[str], found: ChangePreview, tools: Tools

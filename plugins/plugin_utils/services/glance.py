@@ -1,10 +1,112 @@
 """Glance: images."""
 
-from .record import PublicApi, ServiceRecord
+from __future__ import annotations
+
+import datetime
+import hashlib
+import secrets
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from .parts import WORKERS, ChartNames, api_values, merge, queued, uwsgi
+from .probing import PROBE, Client, forgotten, probed
+from .record import Advice, PublicApi, ServiceRecord, Values
+from .sizes import Sizes
+from .verification import Check, Verification
+
+if TYPE_CHECKING:
+    from ..plan.types import Plan
+    from ..rollout.verify.context import VerifierContext
+
+_OBJECT = "Deployment/glance-api"
+_VOLUME = {"lab": "4Gi", "edge": "100Gi", "region": "500Gi"}
+_CHUNK = 64 * 1024 * 1024  # bytes of one piece of an upload; more than uWSGI's own limit, where snapshots would hang
+_SIZE = 256 * 1024  # bytes of the image that is put and read back
+
+
+def values(plan: Plan, sizes: Sizes) -> Values:
+    """Return the chart's values. Images are files of one volume, so that one pod serves them."""
+    one = {**sizes.pods, "glance": 1}
+    shared = api_values(
+        plan, replace(sizes, pods=one), "glance", memory="256Mi", limit="2Gi", cpu=250,
+        names=ChartNames(probes=("api", "glance-api"), labels=("api", "job")),
+    )  # fmt: skip
+    own = {
+        "storage": "pvc",
+        "volume": {"class_name": plan.kubernetes.storage_class, "size": _VOLUME[plan.profile]},
+        "conf": {
+            **queued("glance"),
+            "glance_api_uwsgi": uwsgi(sizes.workers["glance"], **{"chunked-input-limit": _CHUNK}),
+        },
+        # Nothing is to be done for a file store, and no image is fetched from elsewhere.
+        "dependencies": {
+            "static": {
+                "api": {"jobs": ["glance-db-sync", "glance-rabbit-init", "glance-ks-user", "glance-ks-endpoints"]}
+            }
+        },
+        "manifests": {
+            "job_bootstrap": False,
+            "job_clean": False,
+            "job_metadefs_load": False,
+            "job_storage_init": False,
+            "pod_rally_test": False,
+            "pvc_tmp": False,
+        },
+    }
+    return merge(shared, own)
+
+
+def verify(context: VerifierContext) -> Verification:
+    """Return whether an image that is put is read back byte for byte, with its checksum, and can be deleted."""
+    return probed(context, "glance", _ask, path="/v2")
+
+
+def _ask(client: Client) -> Iterator[Check]:
+    left = client.call("GET", f"/images?name={PROBE}").body or {}
+    now = datetime.datetime.now(datetime.UTC)
+    for entry in left.get("images") or ():
+        if forgotten(entry, now=now):
+            client.gone(f"/images/{entry['id']}")
+    wanted = {"name": PROBE, "disk_format": "raw", "container_format": "bare", "visibility": "private"}
+    image = (client.call("POST", "/images", body=wanted, good=201).body or {})["id"]
+    content = secrets.token_bytes(_SIZE)
+    try:
+        client.call("PUT", f"/images/{image}/file", body=content, content="application/octet-stream", good=204)
+        record = client.call("GET", f"/images/{image}").body or {}
+        back = client.call("GET", f"/images/{image}/file").data
+    finally:
+        client.gone(f"/images/{image}")
+    yield judge(content, back, algorithm=str(record.get("os_hash_algo")), digest=str(record.get("os_hash_value")))
+
+
+def judge(content: bytes, back: bytes, *, algorithm: str, digest: str) -> Check:
+    """Return whether what came ``back`` is what was put, and whether Glance's own digest of it is right."""
+    said = f"{len(content)} bytes put, read back and deleted"
+    if back != content:
+        said = f"of {len(content)} bytes {len(back)} came back" + (", others" if len(back) == len(content) else "")
+    elif algorithm not in hashlib.algorithms_available or hashlib.new(algorithm, content).hexdigest() != digest:
+        said, back = f"its digest ({algorithm}) is another than that of the image", b""
+    return Check(name="image", ok=back == content, detail=said, layer="volume", object=_OBJECT)
+
 
 SERVICE = ServiceRecord(
     name="glance",
     needs=("keystone",),
     uses=("database", "queue", "cache"),
     api=PublicApi(type="image", host="image", health="/healthcheck", port=9292, node_port=30092),
+    images={"glance_api": "openstack", "glance_db_sync": "openstack"},
+    workers=WORKERS,
+    advice=(
+        Advice(
+            name="images-on-one-volume",
+            when=lambda *_: True,
+            production=True,
+            what="Glance keeps images as files on one volume, and has one pod",
+            why="with the host of that volume no image can be read, so no server starts",
+            remedy="nothing yet: images in Ceph come with its layer",
+        ),
+    ),
+    values=values,
+    verify=verify,
 )

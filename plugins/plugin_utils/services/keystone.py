@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from ..errors import GroundupError
-from .parts import api_endpoint, api_values, merge, public_endpoint
+from . import RECORDS
+from .parts import WORKERS, api_endpoint, api_values, merge, public_endpoint
 from .record import PublicApi, ServiceRecord, Values
 from .secrets import account, secret
 from .sizes import Sizes
@@ -24,17 +25,20 @@ ADMIN_CREDENTIAL = "keystone/admin"  # name of the secret
 _OBJECT = "Deployment/keystone-api"
 
 _API = PublicApi(type="identity", host="identity", path="/v3", health="/v3/", port=5000, node_port=30500)
-_PROCESSES = {"lab": 1, "edge": 2, "region": 4}  # each is a Python process of about 120 MiB
 
 
 def endpoints(plan: Plan, _sizes: Sizes, client: str) -> Values:
-    """Return Keystone with the administrator's account and that of the client: its service user, or the test's."""
+    """Return Keystone with the administrator's account and those of the client: its service users, or the test's."""
     shared = {**ADMIN, "region_name": plan.openstack.region}
     admin = {**shared, "password": secret(ADMIN_CREDENTIAL), "default_domain_id": "default"}
     if client:
-        user = {**shared, **account(client, f"{client}/keystone"), "role": "admin", "project_name": "service"}
-        user |= {"user_domain_name": "service", "project_domain_name": "service"}
-        return merge(api_endpoint(plan, "keystone", _API), {"identity": {"auth": {"admin": admin, client: user}}})
+        place = {"project_name": "service", "user_domain_name": "service", "project_domain_name": "service"}
+        # `service` is the role by which services know each other; without `admin` none may act for a tenant.
+        user = {**shared, **place, "role": "admin,service"}
+        auth = {"admin": admin, client: {**user, **account(client, f"{client}/keystone")}}
+        for key in RECORDS[client].accounts:
+            auth[key] = {**user, **account(f"{client}_{key}", f"{client}/keystone-{key}")}
+        return merge(api_endpoint(plan, "keystone", _API), {"identity": {"auth": auth}})
     test = {**admin, **account("keystone-test", "keystone/test"), "role": "admin", "project_name": "test"}
     return merge(api_endpoint(plan, "keystone", _API), {"identity": {"auth": {"admin": admin, "test": test}}})
 
@@ -87,7 +91,7 @@ def values(plan: Plan, sizes: Sizes) -> Values:
                 # Nobody listens to its notifications yet, and with a driver a sick queue would stall every login.
                 "oslo_messaging_notifications": {"driver": "noop"},
             },
-            "wsgi_keystone": _wsgi(_PROCESSES[plan.profile]),
+            "wsgi_keystone": _wsgi(sizes.workers["keystone"]),
             "mpm_event": _MPM,
         },
         # No job of its own for domains while there is none to manage: the bootstrap then waits for the database alone.
@@ -194,6 +198,7 @@ SERVICE = ServiceRecord(
     secrets={ADMIN_CREDENTIAL: "the cloud's administrator", "keystone/test": "account of the charts' own tests"},
     client_images=dict.fromkeys(("ks_user", "ks_service", "ks_endpoints"), "openstack-client"),
     client_account=("keystone", "service user"),
+    workers=WORKERS,
     endpoints=endpoints,
     values=values,
     verify=verify,

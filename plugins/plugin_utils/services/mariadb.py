@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..errors import GroundupError
+from . import RECORDS
 from .parts import anti_affinity, node_labels, probes, resources
 from .record import ServiceRecord, Values
 from .secrets import account
@@ -41,10 +42,11 @@ _WEIGHTS = {
 
 
 def endpoints(_plan: Plan, _sizes: Sizes, client: str) -> Values:
-    """Return the database: its administrator, and the account and schema of the client."""
+    """Return the database: its administrator, and the client's account with each of its schemas."""
     admin = account("root", "mariadb/root")
     if client:
-        return {"oslo_db": {"auth": {"admin": admin, client: account(client, f"{client}/db")}, "path": f"/{client}"}}
+        auth = {"admin": admin, client: account(client, f"{client}/db")}
+        return {name: {"auth": auth, "path": f"/{schema}"} for name, schema in RECORDS[client].schemas.items()}
     own = {"sst": account("sst", "mariadb/sst"), "audit": account("audit", "mariadb/audit")}
     return {"oslo_db": {"auth": {"admin": admin, **own}}}
 

@@ -1,10 +1,291 @@
-"""Neutron: networks."""
+"""Neutron: networks of the tenants, on OVN. Nothing of it runs on hypervisors but its agent, which is no pod."""
 
-from .record import PublicApi, ServiceRecord
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from .parts import WORKERS, ChartNames, api_values, merge, node_labels, public_endpoint, queued, resources, uwsgi
+from .probing import PROBE, Client, forgotten, probed
+from .record import PublicApi, ServiceRecord, Values
+from .secrets import secret
+from .sizes import Sizes
+from .verification import Check, Verification
+
+if TYPE_CHECKING:
+    from ..plan.types import OvnPlan, Plan
+    from ..rollout.verify.context import VerifierContext
+
+METADATA_PROXY = "neutron/metadata-proxy"  # name of the secret
+_OBJECT = "Deployment/neutron-server"
+_NAMES = ChartNames(api="server", resources="server", probes=("server", "server"), labels=("server", "job"))
+_ETC, _TLS = "/etc/neutron", "/etc/neutron/ovn"
+_CERTIFICATE = "neutron-ovn-tls"  # Secret made by the layer that makes OVN's databases: tls.crt, tls.key, ca.crt
+_CIDR = "192.0.2.0/24"  # for documentation (RFC 5737): nobody's network
+# Every process that asks neutron-server's configuration for more than the API; the charts have none of them.
+_WORKERS = {"ovn-maintenance-worker": "neutron-ovn-maintenance-worker", "periodic-workers": "neutron-periodic-workers"}
+
+
+def values(plan: Plan, sizes: Sizes) -> Values:
+    """Return the chart's values. All agents are off: OVN does their work."""
+    agents = ("dhcp_agent", "l3_agent", "metadata_agent", "netns_cleanup_cron", "ovs_agent", "sriov_agent")
+    own = {
+        "network": {"backend": ["ovn"]},
+        "conf": merge(
+            queued("neutron"),
+            {
+                "neutron": {
+                    "DEFAULT": {
+                        "service_plugins": "ovn-router",
+                        # With a zone nobody is in yet, no network can be made.
+                        "default_availability_zones": "",
+                        "global_physnet_mtu": max(plan.ovn.path_mtu, *plan.ovn.physical_mtus.values(), 0),
+                        # In OVN nobody calls Neutron by the message queue.
+                        "rpc_workers": 0,
+                        "rpc_state_report_workers": 0,
+                    }
+                },
+                "neutron_api_uwsgi": uwsgi(sizes.workers["neutron"]),
+                "plugins": {"ml2_conf": _ml2(plan.ovn)},
+                "ovn_agent": {"DEFAULT": _metadata(plan)},
+            },
+        ),
+        "pod": {
+            "mounts": {"neutron_server": {"neutron_server": {"volumes": [_tls_volume()], "volumeMounts": [_tls()]}}}
+        },
+        "manifests": {
+            **{f"daemonset_{name}": False for name in agents},
+            "deployment_rpc_server": False,
+            "job_bootstrap": False,
+            "pod_rally_test": False,
+        },
+        "extraObjects": {
+            name.replace("-", "_"): _worker(plan, sizes, name, command) for name, command in _WORKERS.items()
+        },
+    }
+    return merge(api_values(plan, sizes, "neutron", memory="256Mi", limit="2Gi", cpu=500, names=_NAMES), own)
+
+
+def _ml2(ovn: OvnPlan) -> Values:
+    """Return ml2_conf.ini."""
+    physical = {
+        "physical_network_mtus": ",".join(f"{name}:{mtu}" for name, mtu in sorted(ovn.physical_mtus.items())),
+    }
+    ranges = {"network_vlan_ranges": ",".join(_vlans(ovn))} if ovn.bridge_mappings else {}
+    return {
+        "ml2": {
+            "mechanism_drivers": "ovn",
+            "type_drivers": "geneve,flat,vlan",
+            "tenant_network_types": ovn.tenant_network,
+            "extension_drivers": "port_security",
+            "path_mtu": ovn.path_mtu,
+            **(physical if ovn.physical_mtus else {}),
+        },
+        "ml2_type_geneve": {
+            "vni_ranges": ovn.tunnel_ids.replace("-", ":"),
+            # The tenants' MTU is the path's less this and the IP header.
+            "max_header_size": max(ovn.max_header_size, ovn.path_mtu - ovn.tenant_mtu - 20),
+        },
+        "ml2_type_vlan": ranges,
+        "ovn": {
+            "ovn_nb_connection": ",".join(ovn.northbound),
+            "ovn_sb_connection": ",".join(ovn.southbound),
+            **{f"ovn_{db}_private_key": f"{_TLS}/tls.key" for db in ("nb", "sb")},
+            **{f"ovn_{db}_certificate": f"{_TLS}/tls.crt" for db in ("nb", "sb")},
+            **{f"ovn_{db}_ca_cert": f"{_TLS}/ca.crt" for db in ("nb", "sb")},
+            "ovn_metadata_enabled": True,
+            "enable_distributed_floating_ip": ovn.distributed_floating_ip,
+            "neutron_sync_mode": "log",  # a repair is an operator's decision
+            "ovsdb_probe_interval": 60000,
+        },
+    }
+
+
+def _vlans(ovn: OvnPlan) -> Iterator[str]:
+    """Yield the physical networks, the first with the VLANs tenants get where the site has some for them."""
+    for number, name in enumerate(sorted(ovn.bridge_mappings)):
+        tenants = ovn.vlan_range if ovn.tenant_network == "vlan" and number == 0 else None
+        yield f"{name}:{tenants.replace('-', ':')}" if tenants else name
+
+
+def _metadata(plan: Plan) -> Values:
+    """Return how the agents on hypervisors, which are outside the cluster, reach Nova's metadata."""
+    proxy = {"metadata_proxy_shared_secret": secret(METADATA_PROXY)}
+    if "nova" not in plan.openstack.services:
+        return proxy
+    name = public_endpoint(plan, "nova", "compute-metadata").name
+    return {**proxy, "nova_metadata_host": name, "nova_metadata_port": 443, "nova_metadata_protocol": "https"}
+
+
+def _tls_volume() -> Values:
+    return {"name": "ovn-tls", "secret": {"secretName": _CERTIFICATE, "defaultMode": 0o440}}
+
+
+def _tls() -> Values:
+    return {"name": "ovn-tls", "mountPath": _TLS, "readOnly": True}
+
+
+def _worker(plan: Plan, sizes: Sizes, name: str, command: str) -> Values:
+    """Return the Deployment of a process that neutron-server had as its child before it was an application of uWSGI.
+
+    Without the first nothing repairs what OVN and Neutron disagree on, without the second no agent is ever seen dead.
+    Two at once would both do it, so an update ends the old pod first.
+    """
+    labels = {"application": "neutron", "component": name, "release_group": "neutron"}
+    file = {"name": "etc", "readOnly": True}
+    options = ["--config-file", f"{_ETC}/neutron.conf", "--config-file", f"{_ETC}/plugins/ml2/ml2_conf.ini"]
+    secured = {"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]}}
+    scratch = [{"name": "scratch", "mountPath": path, "subPath": path[1:].replace("/", "-")} for path in _SCRATCH]
+    waits = {
+        "NAMESPACE": plan.openstack.namespace,
+        "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/",
+        "DEPENDENCY_JOBS": "neutron-db-sync",
+    }
+    container = {
+        "name": name,
+        "image": plan.supply.images["openstack"],
+        "imagePullPolicy": "IfNotPresent",
+        "command": [command, *options, "--config-dir", f"{_ETC}/neutron.conf.d"],
+        "securityContext": secured,
+        "volumeMounts": [
+            *scratch,
+            {**file, "mountPath": f"{_ETC}/neutron.conf", "subPath": "neutron.conf"},
+            {**file, "mountPath": f"{_ETC}/plugins/ml2/ml2_conf.ini", "subPath": "ml2_conf.ini"},
+            {**file, "mountPath": f"{_ETC}/logging.conf", "subPath": "logging.conf"},
+            {"name": "accounts", "readOnly": True, "mountPath": f"{_ETC}/neutron.conf.d"},
+            _tls(),
+        ],
+        **({"resources": resources(memory="256Mi", limit="2Gi", cpu=sizes.cpu(100))} if sizes.resources else {}),
+    }
+    wait = {
+        "name": "init",
+        "image": plan.supply.images["dep-check"],
+        "imagePullPolicy": "IfNotPresent",
+        "command": ["kubernetes-entrypoint"],
+        "securityContext": {**secured, "runAsUser": 65534, "runAsGroup": 65534},
+        "env": [
+            {"name": "POD_NAME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
+            *({"name": key, "value": value} for key, value in waits.items()),
+        ],
+    }
+    selector = node_labels(("server",))["server"]
+    spec = {
+        "serviceAccountName": "neutron-server",  # it may see what the init container waits for
+        "enableServiceLinks": False,
+        "nodeSelector": {selector["node_selector_key"]: selector["node_selector_value"]},
+        "securityContext": {
+            "runAsUser": _USER, "runAsGroup": _USER, "fsGroup": _USER, "runAsNonRoot": True,
+            "seccompProfile": {"type": "RuntimeDefault"},
+        },
+        "initContainers": [wait],
+        "containers": [container],
+        "volumes": [
+            {"name": "scratch", "emptyDir": {}},
+            {"name": "etc", "secret": {"secretName": "neutron-etc", "defaultMode": 0o440}},
+            # OpenStack-Helm's chart has the accounts in a Secret of their own, the built-in one in neutron.conf.
+            {"name": "accounts", "secret": {"secretName": "neutron-ks-etc", "defaultMode": 0o440, "optional": True}},
+            _tls_volume(),
+        ],
+    }  # fmt: skip
+    rolled = "{{ toJson (list .Values.conf.neutron .Values.conf.plugins .Values.endpoints) | sha256sum }}"
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": f"neutron-{name}", "labels": labels},
+        "spec": {
+            "replicas": 1,
+            "strategy": {"type": "Recreate"},
+            "selector": {"matchLabels": labels},
+            "template": {"metadata": {"labels": labels, "annotations": {"configuration-hash": rolled}}, "spec": spec},
+        },
+    }
+
+
+_USER = 42424
+_SCRATCH = ("/tmp", "/var/lock", "/var/lib/neutron")  # noqa: S108 - in the pod
+
+
+def verify(context: VerifierContext) -> Verification:
+    """Return whether a network with a subnet, a port and a router can be made and removed, and what agents say."""
+    return probed(context, "neutron", _ask, path="/v2.0")
+
+
+def _ask(client: Client) -> Iterator[Check]:
+    now = datetime.datetime.now(datetime.UTC)
+    for kind in ("routers", "networks"):
+        for left in (client.call("GET", f"/{kind}?name={PROBE}").body or {}).get(kind) or ():
+            if forgotten(left, now=now):
+                _remove(client, **{kind[:-1]: str(left["id"])})
+    yield _network(client)
+    yield judge_agents((client.call("GET", "/agents").body or {}).get("agents") or ())
+
+
+def _network(client: Client) -> Check:
+    """Return whether a tenant's first steps work. What was made is removed, whatever happens."""
+    made: dict[str, str] = {}
+    try:
+        network = _make(client, made, "network", name=PROBE, admin_state_up=True)
+        subnet = _make(client, made, "subnet", name=PROBE, network_id=network["id"], ip_version=4, cidr=_CIDR)
+        port = _make(client, made, "port", name=PROBE, network_id=network["id"])
+        router = _make(client, made, "router", name=PROBE)
+        client.call("PUT", f"/routers/{router['id']}/add_router_interface", body={"subnet_id": subnet["id"]})
+    finally:
+        _remove(client, **made)
+    return judge_network(network, port, wanted=client.context.plan.ovn.tenant_mtu)
+
+
+def _make(client: Client, made: dict[str, str], kind: str, **wanted: Any) -> dict[str, Any]:
+    answer = client.call("POST", f"/{kind}s", body={kind: wanted}, good=201).body or {}
+    made[kind] = str(answer[kind]["id"])
+    return dict(answer[kind])
+
+
+def _remove(client: Client, *, network: str = "", router: str = "", **_more: str) -> None:
+    """Remove a router with its interfaces, and a network with its ports and subnets."""
+    if router:
+        ports = (client.call("GET", f"/ports?device_id={router}").body or {}).get("ports") or ()
+        for port in ports:
+            client.call("PUT", f"/routers/{router}/remove_router_interface", body={"port_id": port["id"]})
+        client.gone(f"/routers/{router}")
+    if network:
+        for port in (client.call("GET", f"/ports?network_id={network}&name={PROBE}").body or {}).get("ports") or ():
+            client.gone(f"/ports/{port['id']}")
+        client.gone(f"/networks/{network}")
+
+
+def judge_network(network: Mapping[str, Any], port: Mapping[str, Any], *, wanted: int) -> Check:
+    """Return whether the port has an address and the network the MTU of the plan."""
+    address = [str(ip.get("ip_address")) for ip in port.get("fixed_ips") or ()]
+    mtu = network.get("mtu")
+    wrong = [] if address else ["the port has no address"]
+    wrong += [] if mtu == wanted else [f"its MTU is {mtu}, the plan's {wanted}: large packets would be lost"]
+    detail = "; ".join(wrong) or f"made with port {address[0]} and router, MTU {mtu}, and removed"
+    return Check(name="network", ok=not wrong, detail=detail, layer="network", object=_OBJECT)
+
+
+def judge_agents(agents: Any) -> Check:
+    """Return whether agents are alive. One dead hypervisor is no fault of Neutron's; all dead at once are."""
+    dead = sorted({str(agent.get("host")) for agent in agents if not agent.get("alive")})
+    alive = sum(bool(agent.get("alive")) for agent in agents)
+    said = f"{alive} of {len(agents)} alive" + (f"; not: {', '.join(dead[:5])}" if dead else "")
+    return Check(
+        name="agents", ok=bool(alive) or not agents, detail=said if agents else "none yet: no hypervisor has joined",
+        layer="network", object="Deployment/neutron-periodic-workers",
+    )  # fmt: skip
+
 
 SERVICE = ServiceRecord(
     name="neutron",
     needs=("keystone",),
     uses=("database", "queue", "cache"),
+    accounts={"nova": "for calls to Nova", "placement": "for calls to Placement"},
+    layer="network",
+    plans_for="hypervisor",
     api=PublicApi(type="network", host="network", port=9696, node_port=30096, backend="neutron-server"),
+    images={"neutron_server": "openstack", "neutron_db_sync": "openstack"},
+    secrets={METADATA_PROXY: "proves to Nova that a request for metadata is a guest's own"},
+    workers=WORKERS,
+    values=values,
+    verify=verify,
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -32,8 +33,8 @@ def shared_values(plan: Plan, sizes: Sizes, record: ServiceRecord) -> Values:
     for other, client in (*((other, record.name) for other in others), (record, "")):
         if other.endpoints:
             endpoints = merge(endpoints, other.endpoints(plan, sizes, client))
-        elif other.api:
-            endpoints = merge(endpoints, api_endpoint(plan, other.name, other.api))
+        for api in (other.apis[:1] if client else other.apis) if not other.endpoints else ():
+            endpoints = merge(endpoints, api_endpoint(plan, other.name, api))
     images = {tag: image for other in others for tag, image in other.client_images.items()}
     images |= {**record.images, "dep_check": "dep-check"}
     return {
@@ -47,10 +48,13 @@ def shared_values(plan: Plan, sizes: Sizes, record: ServiceRecord) -> Values:
     }
 
 
-def public_endpoint(plan: Plan, service: str) -> EndpointPlan:
-    """Return the public endpoint of ``service``. Raises KeyError when the plan's edge has none."""
+def public_endpoint(plan: Plan, service: str, type_: str = "") -> EndpointPlan:
+    """Return the public endpoint of ``service``: that of its API, or the one of ``type_``.
+
+    Raises KeyError when the plan's edge has none.
+    """
     for endpoint in plan.edge.endpoints:
-        if endpoint.service == service:
+        if endpoint.service == service and type_ in ("", endpoint.type):
             return endpoint
     raise KeyError(f"the plan's edge has no endpoint for {service}, which has an API")
 
@@ -60,7 +64,7 @@ def api_endpoint(plan: Plan, service: str, api: PublicApi) -> Values:
 
     TLS ends at the site's edge, so the public endpoint has a scheme, a name and a port of its own.
     """
-    public = urlsplit(public_endpoint(plan, service).url)
+    public = urlsplit(public_endpoint(plan, service, api.type).url)
     backend = api.backend or f"{service}-api"
     ports = dict.fromkeys(("default", "internal", "service"), api.port)
     return {
@@ -69,33 +73,69 @@ def api_endpoint(plan: Plan, service: str, api: PublicApi) -> Values:
             "hosts": {"default": backend, "internal": backend, "public": service},
             "host_fqdn_override": {"public": {"host": public.hostname}},
             "scheme": {"default": "http", "public": public.scheme, "service": "http"},
-            "port": {"api": {**ports, "public": public.port or {"https": 443, "http": 80}[public.scheme]}},
+            "port": {api.port_name: {**ports, "public": public.port or {"https": 443, "http": 80}[public.scheme]}},
             "path": {"default": public.path},
         }
     }
 
 
-def api_values(plan: Plan, sizes: Sizes, service: str, *, memory: str, limit: str, cpu: int) -> Values:
+# Processes of an API pod by profile: each is a Python process of about 120 MiB.
+WORKERS = {"lab": 1, "edge": 2, "region": 4}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChartNames:
+    """What a chart calls its API and its pods."""
+
+    api: str = "api"  # under network, pod.replicas and pod.lifecycle
+    resources: str = "api"  # under pod.resources
+    probes: tuple[str, str] | None = ("api", "api")  # under pod.probes: component and container; None: not to be set
+    labels: tuple[str, ...] = ("api", "job", "test")
+
+
+def api_values(
+    plan: Plan, sizes: Sizes, service: str, *, memory: str, limit: str, cpu: int, names: ChartNames = ChartNames()
+) -> Values:
     """Return values that every API has: node port, replicas, probes, resources, one more pod during an update."""
-    endpoint = public_endpoint(plan, service)
+    endpoint, pods = public_endpoint(plan, service), sizes.pods[service]
     # Probes ask the API, not a file (H5), and what answers without the database: a sick database does not restart the
     # API too.
     health = endpoint.health_path.rstrip("/") or "/"
     return {
-        "labels": node_labels(("api", "job", "test")),
+        "labels": node_labels(names.labels),
         "endpoints": {endpoint.type.replace("-", "_"): {"path": {"healthcheck": health}}},
-        "network": {"api": {"node_port": {"enabled": True, "port": endpoint.node_port}}},
+        "network": {names.api: {"node_port": {"enabled": True, "port": endpoint.node_port}}},
         "pod": {
-            "replicas": {"api": sizes.api},
-            "affinity": anti_affinity(sizes, members=sizes.api, quorum=False),
+            "replicas": {names.api: pods},
+            "affinity": anti_affinity(sizes, members=pods, quorum=False),
             "lifecycle": {
                 # The new pod answers before an old one goes, also with a single replica (U10).
                 "upgrades": {"deployments": {"rolling_update": {"max_unavailable": 0, "max_surge": 1}}},
-                "disruption_budget": {"api": {"min_available": 1 if sizes.api > 1 else 0}},
+                "disruption_budget": {names.api: {"min_available": 1 if pods > 1 else 0}},
             },
-            "probes": probes("api", "api", patience=60),
-            "resources": {"enabled": sizes.resources, "api": resources(memory=memory, limit=limit, cpu=sizes.cpu(cpu))},
+            **({"probes": probes(*names.probes, patience=60)} if names.probes else {}),
+            "resources": {
+                "enabled": sizes.resources,
+                names.resources: resources(memory=memory, limit=limit, cpu=sizes.cpu(cpu)),
+            },
         },
+    }
+
+
+def uwsgi(processes: int, **options: Any) -> Values:
+    """Return options of uWSGI. Without need-app an application that failed answers 500 for ever, and looks alive."""
+    return {"uwsgi": {"processes": processes, "need-app": True, **options}}
+
+
+def queued(service: str) -> Values:
+    """Return `conf` of a client of the message queue. RabbitMQ 4 has quorum queues, and no policy of mirrors.
+
+    Nobody listens to notifications yet, and with a driver a sick queue would stall every request.
+    """
+    rabbit = {"rabbit_quorum_queue": True, "rabbit_transient_quorum_queue": True, "rabbit_ha_queues": False}
+    return {
+        service: {"oslo_messaging_rabbit": rabbit, "oslo_messaging_notifications": {"driver": "noop"}},
+        "rabbitmq": {"policies": []},
     }
 
 

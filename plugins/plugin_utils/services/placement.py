@@ -1,10 +1,58 @@
-"""Placement: inventories of resources."""
+"""Placement: what each host has, and what is taken of it."""
 
-from .record import PublicApi, ServiceRecord
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from .parts import WORKERS, ChartNames, api_values, merge, uwsgi
+from .probing import Client, probed
+from .record import PublicApi, ServiceRecord, Values
+from .sizes import Sizes
+from .verification import Check, Verification
+
+if TYPE_CHECKING:
+    from ..plan.types import Plan
+    from ..rollout.verify.context import VerifierContext
+
+_NAMES = ChartNames(probes=None, labels=("api", "job"))  # its probes cannot be set
+_VERSION = {"OpenStack-API-Version": "placement 1.39"}
+
+
+def values(plan: Plan, sizes: Sizes) -> Values:
+    """Return the chart's values."""
+    own = {"conf": {"placement_api_uwsgi": uwsgi(sizes.workers["placement"])}}
+    return merge(api_values(plan, sizes, "placement", memory="256Mi", limit="1Gi", cpu=250, names=_NAMES), own)
+
+
+def verify(context: VerifierContext) -> Verification:
+    """Return whether it finds candidates for a server: a query over all inventories, aggregates and allocations."""
+    return probed(context, "placement", _ask, headers=_VERSION)
+
+
+def _ask(client: Client) -> Iterator[Check]:
+    answer = client.call("GET", "/allocation_candidates?resources=VCPU:1,MEMORY_MB:64&limit=1").body or {}
+    providers = client.call("GET", "/resource_providers").body or {}
+    yield judge(answer.get("allocation_requests"), len(providers.get("resource_providers") or ()))
+
+
+def judge(candidates: object, providers: int) -> Check:
+    """Return whether the query was answered. No candidate is an answer: there may be no hypervisor yet, or no room."""
+    found = isinstance(candidates, list)
+    said = f"{'room' if candidates else 'no room'} for a small server on {providers} hosts"
+    return Check(
+        name="candidates", ok=found, object="Deployment/placement-api",
+        detail=said if found else "the answer has no allocation requests",
+    )  # fmt: skip
+
 
 SERVICE = ServiceRecord(
     name="placement",
     needs=("keystone",),
     uses=("database", "cache"),
     api=PublicApi(type="placement", host="placement", port=8778, node_port=30778),
+    images={"placement": "openstack", "placement_db_sync": "openstack"},
+    workers=WORKERS,
+    values=values,
+    verify=verify,
 )

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from .verification import Verifier
 
 if TYPE_CHECKING:
+    from ..layers.roles import Role
     from ..plan.types import Plan
     from .sizes import Sizes
 
@@ -30,6 +31,7 @@ class PublicApi:
     port: int  # of the Service
     node_port: int  # the chart's own default
     backend: str = ""  # name of the Service; "": <service>-api
+    port_name: str = "api"  # the port's key under the charts' endpoint
     in_catalog: bool = True
 
 
@@ -50,7 +52,7 @@ class Advice:
 class ServiceRecord:
     """One OpenStack service, or a piece of infrastructure that services share."""
 
-    name: str  # of the release, its chart, its database and its accounts
+    name: str  # of the release, its chart, its accounts and, unless `databases` says otherwise, its database
     title: str = ""  # where it is not the name with a capital letter
     kind: Literal["infrastructure", "service"] = "service"
 
@@ -58,16 +60,24 @@ class ServiceRecord:
     uses: tuple[Facility, ...] = ()  # infrastructure it starts after and has an account with
     optional: tuple[Facility, ...] = ()  # infrastructure it has an account with and does not wait for
     provides: Facility | None = None
+    databases: Mapping[str, str] = field(default_factory=dict)  # the charts' endpoint -> schema; {}: oslo_db, its name
+    accounts: Mapping[str, str] = field(default_factory=dict)  # more of its own in Keystone: key in charts -> what for
     unmet: tuple[str, str] = ("service-without-its-needs", "it would come up and fail every request")  # finding, why
 
     api: PublicApi | None = None
+    more_apis: tuple[PublicApi, ...] = ()  # more public names, none in the catalog
     images: Mapping[str, str] = field(default_factory=dict)  # tag in the chart -> image of the lock
     secrets: Mapping[str, str] = field(default_factory=dict)  # name -> what it is; accounts with others follow
     client_images: Mapping[str, str] = field(default_factory=dict)  # of the jobs its clients' charts have for it
     client_account: tuple[str, str] | None = None  # what each client has here: end of the secret's name, description
     shares: tuple[tuple[str, str, str], ...] = ()  # own value, other release, its value: must be the same
 
-    members: str = ""  # what `openstack.replicas.<name>` counts; "": it has no size of its own
+    members: str = ""  # what `openstack.replicas.<name>` counts; "": pods of its API, or nothing
+    workers: Mapping[str, int] = field(default_factory=dict)  # by profile: processes of each pod
+    slowness: float = 1.0  # how much longer than others it may take to start: factor on the rollout's start_timeout
+    runs_on: tuple[Role, str] | None = None  # role without whose hosts it is useless, and why
+    layer: str = ""  # without which its pods never start
+    plans_for: Role | None = None  # role whose networks are planned for it, before there is a host
     quorum: str = ""  # what needs a majority of them: an odd number, on hosts of their own; "": nothing does
     advice: tuple[Advice, ...] = ()
     inspect: str = ""  # the next command when others cannot use it; NAMESPACE stands for the release's
@@ -76,6 +86,17 @@ class ServiceRecord:
     endpoints: Callable[[Plan, Sizes, str], Values] | None = None
     values: Callable[[Plan, Sizes], Values] | None = None  # None: this version does not deploy it
     verify: Verifier | None = None  # None: that its workloads run is enough
+
+    @property
+    def schemas(self) -> Mapping[str, str]:
+        """Return its schemas by the charts' name of their endpoint; {} without a database."""
+        used = "database" in (*self.uses, *self.optional)
+        return self.databases or ({"oslo_db": self.name} if used else {})
+
+    @property
+    def apis(self) -> tuple[PublicApi, ...]:
+        """Return everything it offers under public names, the API of the catalog first."""
+        return (self.api, *self.more_apis) if self.api else ()
 
     @property
     def label(self) -> str:

@@ -13,6 +13,9 @@ def secrets() -> dict[str, str]:
         if not record.values:
             continue
         found |= record.secrets
+        found |= {
+            f"{record.name}/keystone-{key}": f"{record.label}'s user {what}" for key, what in record.accounts.items()
+        }
         for other in (*map(provider, (*record.uses, *record.optional)), *(RECORDS[need] for need in record.needs)):
             if other.client_account:
                 end, what = other.client_account

@@ -20,7 +20,9 @@ class Sizes:
     """Sizes that follow from the control hosts; what follows from the profile is in each service's module."""
 
     members: dict[str, int]  # by service
-    api: int  # pods of each API
+    api: int  # pods of an API that has no number of its own
+    pods: dict[str, int]  # of each API, by service
+    workers: dict[str, int]  # processes of a pod, by service
     topology_key: str  # node label no two members share: a rack's where there are racks enough, else a host's
     spread: bool  # whether a second member on the same host or rack is forbidden, not only avoided
     resources: bool  # whether pods have requests and limits
@@ -50,9 +52,16 @@ def sizes(plan: Plan) -> Sizes:
     members = {record.name: wanted.get(record.name, odd if record.quorum else several) for record in sized}
     racks = {host.node_labels.get(RACK_LABEL) for host in nodes} - {None}
     most = max(members[record.name] for record in sized if record.quorum)
+    api = wanted.get("api", several)
     return Sizes(
         members=members,
-        api=wanted.get("api", several),
+        api=api,
+        pods={record.name: wanted.get(record.name, api) for record in RECORDS.values() if record.api},
+        workers={
+            record.name: plan.openstack.workers.get(record.name, record.workers[plan.profile])
+            for record in RECORDS.values()
+            if record.workers
+        },
         topology_key=RACK_LABEL if most > 1 and len(racks) >= most else HOST_LABEL,
         spread=1 < most <= len(nodes),
         resources=plan.profile not in _SMALL,

@@ -23,7 +23,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import Pass
 
 TEMPLATES = Path(__file__).parents[3] / "roles" / "edge" / "templates"
 ADDRESSES = {"control-1": "10.0.0.11", "control-2": "10.0.0.12", "control-3": "10.0.0.13", "worker-1": "10.0.0.31"}
-KEYSTONE = {"service": "keystone", "name": "identity.lab.test", "node_port": 30500, "health_path": "/v3/"}
+KEYSTONE = {"type": "identity", "name": "identity.lab.test", "node_port": 30500, "health_path": "/v3/"}
 
 
 def render(template: str, *, control: list[str], host: str = "control-1", public: bool = True) -> str:
@@ -68,10 +68,10 @@ def test_the_api_goes_to_every_control_host_that_says_it_is_ready() -> None:
 def test_a_public_name_goes_to_its_service_on_every_node_and_another_name_nowhere() -> None:
     text = render("haproxy.cfg.j2", control=["control-1"])
     frontend = section(text, "frontend public")
-    assert "use_backend keystone if { var(txn.name) -m str identity.lab.test }" in frontend
+    assert "use_backend identity if { var(txn.name) -m str identity.lab.test }" in frontend
     assert "default_backend unknown" in frontend
     assert "set-header X-Forwarded-Proto https" in frontend
-    backend = section(text, "backend keystone")
+    backend = section(text, "backend identity")
     assert "uri /v3/" in backend
     assert "default-server check " in backend
     assert re.findall(r" {4}server \S+ (\S+)", backend) == ["10.0.0.11:30500", "10.0.0.31:30500"]

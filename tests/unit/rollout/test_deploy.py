@@ -6,6 +6,7 @@ import base64
 import gzip
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -63,8 +64,10 @@ class Helm:
 
     def __init__(self, cluster: Cluster, *ends: Finished) -> None:
         self.cluster, self.ends, self.found = cluster, list(ends), list[list[str]]()
+        self.timeouts: list[int] = []
 
-    def upgrade(self, *_arguments: Any, **_more: Any) -> Finished:
+    def upgrade(self, *_arguments: Any, timeout: int, **_more: Any) -> Finished:
+        self.timeouts.append(timeout)
         self.found.append([item["metadata"]["labels"]["status"] for item in self.cluster.records.values()])
         done = self.ends.pop(0)
         self.cluster.record("pending-install" if done.code else "deployed")
@@ -83,6 +86,7 @@ def up(
     verify_timeout: float = 30.0,
     objects: tuple[dict[str, Any], ...] = (),
     processes: Processes | None = None,
+    release: ReleasePlan = RELEASE,
 ) -> tuple[DeployResult, list[str]]:
     said: list[str] = []
     answers = verification or Verification(checks=(Check(name="token", ok=True, detail=""),))
@@ -104,7 +108,7 @@ def up(
     rendered = split("keystone", "openstack", [item for item in objects if item["kind"] != "Pod"])
     lives = {"keystone": live} if live else {}
     found = ChangePreview(rendered={"keystone": rendered}, live=lives, diffs={}, broken={})
-    return deploy(RELEASE, found, tools), asked
+    return deploy(release, found, tools), asked
 
 
 @pytest.fixture(autouse=True)
@@ -121,6 +125,13 @@ def test_a_second_chance_begins_with_what_the_first_left_behind() -> None:
     outcome, _ = up(cluster, helm)
     assert helm.found == [[], []]
     assert outcome.symptom is None
+
+
+def test_a_slow_release_has_longer_to_start() -> None:
+    cluster = Cluster()
+    helm = Helm(cluster, Finished(code=0, stdout="", stderr=""))
+    up(cluster, helm, release=replace(RELEASE, slowness=1.5))
+    assert helm.timeouts == [1800]
 
 
 def test_what_cannot_be_healed_takes_down_its_own_release_only() -> None:

@@ -205,6 +205,16 @@ def test_a_database_name_is_each_services_own() -> None:
     assert list(disagreements([release("a", values=left), release("b", values=right)])) == []
 
 
+def test_an_account_a_service_has_for_calls_to_another_is_its_own() -> None:
+    def identity(*accounts: str) -> dict[str, Any]:
+        return {"endpoints": {"identity": {"auth": {name: {"username": f"{name} of {accounts}"} for name in accounts}}}}
+
+    nova, neutron = release("nova", values=identity("nova", "neutron")), release("neutron", values=identity("nova"))
+    assert list(disagreements([nova, neutron])) == []
+    (reason,) = disagreements([release("one", values=identity("admin")), release("two", values=identity("admin", "x"))])
+    assert "endpoints.identity.auth.admin.username" in reason.what
+
+
 def test_clients_know_how_many_members_the_queue_has() -> None:
     queue = release("rabbitmq", values={"pod": {"replicas": {"server": 3}}})
     client = release("keystone", values={"endpoints": {"oslo_messaging": {"statefulset": {"replicas": 1}}}})

@@ -294,7 +294,7 @@ def test_a_catalog_that_keeps_a_removed_service_is_an_error_with_the_command(
 
 
 def test_a_dashboard_has_a_route_and_no_endpoint(keystone: Keystone, tmp_path: Path) -> None:
-    dashboard = endpoint("horizon", "dashboard.test", "https://dashboard.test", 31000)
+    dashboard = replace(endpoint("horizon", "dashboard.test", "https://dashboard.test", 31000), in_catalog=False)
     assert failures(asked(keystone, tmp_path, routes=(dashboard,), node_ports=(30500, 31000))) == {}
 
 

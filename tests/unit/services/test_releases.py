@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.services.secrets im
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services.sizes import majority, sizes
 
 ROOT = Path(__file__).resolve().parents[3]
+CLOUD = ("keystone", "glance", "placement", "neutron", "nova")
 
 
 def plan_of(site: str) -> Plan:
@@ -37,7 +39,18 @@ def test_sizes_in_the_site_file_win() -> None:
     plan = plan_of("region")
     asked = replace(plan, openstack=replace(plan.openstack, replicas={"mariadb": 5, "api": 7}))
     assert sizes(asked).members == {"mariadb": 5, "rabbitmq": 3, "memcached": 3}
-    assert sizes(asked).api == 7
+    assert sizes(asked).pods["keystone"] == sizes(asked).api == 7
+
+
+def test_an_api_has_pods_and_processes_of_its_own_number() -> None:
+    plan = plan_of("region")
+    own = replace(plan.openstack, replicas={"api": 7, "keystone": 2}, workers={"keystone": 9})
+    asked = replace(plan, openstack=own)
+    assert (sizes(asked).pods["keystone"], sizes(asked).pods["glance"]) == (2, 7)
+    assert (sizes(plan).workers["keystone"], sizes(asked).workers["keystone"]) == (4, 9)
+    keystone = next(release for release in with_values(asked).openstack.releases if release.name == "keystone")
+    assert keystone.values["pod"]["replicas"] == {"api": 2}
+    assert "processes=9 " in keystone.values["conf"]["wsgi_keystone"]
 
 
 def test_pods_ask_for_cpu_by_the_cores_of_the_machines(tmp_path: Path) -> None:
@@ -45,17 +58,29 @@ def test_pods_ask_for_cpu_by_the_cores_of_the_machines(tmp_path: Path) -> None:
     shipped = (ROOT / "inventories/edge/site.yml").read_text()
     box = "hardware: {box: {cores: 2, memory_gb: 64, nic_gbps: 10, nvme: true}}\n"
     small = shipped.replace("    rack: cabinet\n", "    rack: cabinet\n    hardware: box\n")
-    (tmp_path / "site.yml").write_text(small + box)
-    asked = {
-        site: [resources_of(plan, name)["requests"]["cpu"] for name in ("mariadb", "rabbitmq", "memcached", "keystone")]
-        for site, plan in {"edge": plan_of("edge"), "box": site_plan(tmp_path / "site.yml")}.items()
-    }
-    assert asked == {"edge": ["1", "500m", "100m", "500m"], "box": ["125m", "62m", "12m", "62m"]}
+    sites = {"edge": shipped, "box": small + box}
+    asked = {}
+    for site, text in sites.items():
+        (tmp_path / f"{site}.yml").write_text(text.replace("[keystone]", f"[{', '.join(CLOUD)}]"))
+        releases = site_plan(tmp_path / f"{site}.yml").openstack.releases
+        asked[site] = {release.name: sorted(set(cpu_of(release.values))) for release in releases}
+    assert asked["edge"] == {
+        "mariadb": ["1"], "rabbitmq": ["500m"], "memcached": ["100m"], "keystone": ["500m"], "glance": ["250m"],
+        "placement": ["250m"], "neutron": ["100m", "500m"], "nova": ["250m", "500m"],
+    }  # fmt: skip
+    assert asked["box"] == {
+        "mariadb": ["125m"], "rabbitmq": ["62m"], "memcached": ["12m"], "keystone": ["62m"], "glance": ["31m"],
+        "placement": ["31m"], "neutron": ["12m", "62m"], "nova": ["31m", "62m"],
+    }  # fmt: skip
 
 
-def resources_of(plan: Plan, name: str) -> dict[str, dict[str, str]]:
-    found = next(release for release in plan.openstack.releases if release.name == name).values["pod"]["resources"]
-    return next(one for one in found.values() if isinstance(one, dict) and "requests" in one)
+def cpu_of(values: object) -> Iterator[str]:
+    """Yield what each pod asks for."""
+    if isinstance(values, dict) and "requests" in values:
+        yield values["requests"]["cpu"]
+    elif isinstance(values, dict | list):
+        for one in values.values() if isinstance(values, dict) else values:
+            yield from cpu_of(one)
 
 
 def test_members_are_kept_apart_by_rack_only_where_there_are_racks_enough() -> None:

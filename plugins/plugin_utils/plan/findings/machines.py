@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from ...layers.layers import ABSENT, LAYERS, REFUSED
 from ...layers.roles import ROLES, Role
 from ...layers.storage import BACKENDS
+from ...services import RECORDS
 from ..form import choose, error, finding, info
 from ..layout.context import PlanContext
 from ..model.machines import Hardware
@@ -35,8 +36,10 @@ def _roles(context: PlanContext) -> Iterator[Finding]:
             "supply.registry",
             "the seed serves images and packages: nothing above it reaches the internet",
         )
-    if "nova" in site.openstack.services:
-        needed["hypervisor"] = ("openstack.services", "nova has nowhere to start a server")
+    for record in (RECORDS[name] for name in site.openstack.services if name in RECORDS):
+        if record.runs_on:
+            role, why = record.runs_on
+            needed[role] = ("openstack.services", why)
     if BACKENDS[site.storage.backend].layer:
         needed["storage"] = ("storage.backend", f"{site.storage.backend} runs Ceph on storage hosts")
     for role, (key, why) in needed.items():

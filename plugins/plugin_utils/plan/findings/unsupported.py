@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from ...layers.layers import LAYERS, LayerRecord
 from ...layers.purposes import PURPOSES
 from ...layers.storage import BACKENDS
+from ...services import RECORDS
 from ..form import error, warning
 from ..layout.context import PlanContext
 from ..types import Finding
@@ -20,6 +21,13 @@ def check(context: PlanContext) -> Iterator[Finding]:
             why="nothing would listen on port 443: no release could verify",
             remedy="write edge.kind: haproxy, or leave it out",
         )
+    for service in (RECORDS[name] for name in context.plan.openstack.services if name in RECORDS):
+        if service.layer and LAYERS[service.layer].unsupported:
+            yield error("not-in-this-version", "openstack.services")(
+                what=f"{service.name} stands on the layer {service.layer}, which this version does not have",
+                why="its pods would wait for what that layer makes, and the rollout for them, until its time is up",
+                remedy=f"leave out {service.name}, and what needs it, until a later version",
+            )
     for name, layer in LAYERS.items():
         missing = layer.unsupported
         if missing and (asked := _asked(context, name, layer)):

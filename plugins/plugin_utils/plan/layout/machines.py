@@ -8,6 +8,7 @@ from ...layers.provisioners import PROVISIONERS
 from ...layers.purposes import PURPOSES, Purpose
 from ...layers.roles import RACK_LABEL, ROLES
 from ...layers.storage import BACKENDS
+from ...services import RECORDS
 from ..model import Site
 from ..model.machines import Bmc, MachineGroup
 from ..model.networks import Network
@@ -93,8 +94,8 @@ def _networks(site: Site) -> dict[str, Network]:
     found = dict(site.networks)
     have = {network.purpose or name for name, network in found.items()}
     roles = {role for name, group in site.machines.items() for role in roles_of(name, group)}
-    if "neutron" in site.openstack.services:
-        roles.add("hypervisor")
+    records = [RECORDS[name] for name in site.openstack.services if name in RECORDS]
+    roles |= {record.plans_for for record in records if record.plans_for}
     needed = {"management", *BACKENDS[site.storage.backend].networks}
     needed.update(purpose for role in roles for purpose in ROLES[role].brings)
     if any(group.bmc or any(machine.bmc for machine in group.machines.values()) for group in site.machines.values()):

@@ -1,14 +1,13 @@
-"""What runs on the machines, as the site file writes it: from access to the hosts up to OpenStack."""
+"""What runs on the machines, as the site file writes it: from access to the hosts up to the tenants' network."""
 
 from __future__ import annotations
 
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, Field, create_model
+from pydantic import AfterValidator, Field
 
 from ...layers.storage import Backend, Volumes
-from ...services import RECORDS, of_kind
 from ..types import CniName, DebianRelease, EdgeKind, FailureDomain, PackageSource, SupplySource, TenantNetwork
 from .base import Address, Cidr, Domain, IdRange, Model, Mtu, Name, Plain, Text, Version
 
@@ -238,54 +237,4 @@ class Ovn(Model):
     bridge_mappings: dict[Name, Name] = Field(
         default_factory=dict,
         description="Physical network to provider network. Default: physnet1, physnet2, ... in order.",
-    )
-
-
-Replicas = create_model(  # type: ignore[call-overload]  # fields of the records, unknown to mypy
-    "Replicas",
-    __base__=Model,
-    __doc__="Sizes of the services that keep a quorum, and of those that do not.",
-    **{
-        record.name: (
-            Annotated[int, Field(ge=1, le=9)] | None,
-            Field(None, description=f"{record.members}. Default: one a control host, at most 3."),
-        )
-        for record in RECORDS.values()
-        if record.members
-    },
-    api=(
-        Annotated[int, Field(ge=1, le=32)] | None,
-        Field(None, description="Pods of each API. Default: one a control host, at most 3."),
-    ),
-)
-
-
-class Override(Model):
-    """Chart values of the site's own."""
-
-    why: Text | None = Field(None, description="Why the chart's own value does not do. Without it the plan warns.")
-    values: Plain = Field(description="Chart values, merged over the plan's.")
-
-
-class OpenStack(Model):
-    """The cloud on top."""
-
-    release: Version = Field(
-        "2026.1", description="OpenStack release; chart versions and images follow from the version matrix."
-    )
-    region: Text = Field("RegionOne", description="Name of the region in the catalog.")
-    namespace: Name = Field("openstack", description="Kubernetes namespace.")
-    services: list[Name] = Field(
-        default_factory=lambda: ["keystone"],
-        description=f"Services; {', '.join(record.label for record in of_kind('infrastructure'))} follow.",
-    )
-    charts: Reference = Field(
-        "builtin", description="builtin, a directory, a Helm repository URL or an oci:// reference."
-    )
-    chart_versions: dict[Name, Version] = Field(
-        default_factory=dict, description="Chart versions in place of the matrix'."
-    )
-    replicas: Replicas = Field(default_factory=Replicas, description="Sizes of services.")
-    overrides: dict[Name, Override] = Field(
-        default_factory=dict, description="Chart values of the site's own, by release, each with its reason."
     )

@@ -9,7 +9,8 @@ from pydantic import Field, PrivateAttr
 from .base import Domain, Model, Name
 from .machines import Hardware, MachineGroup
 from .networks import Network, Rack
-from .platform import Access, Cluster, Edge, Hosts, OpenStack, Ovn, Storage, Supply
+from .openstack import OpenStack
+from .platform import Access, Cluster, Edge, Hosts, Ovn, Storage, Supply
 
 ProfileName = Literal["lab", "edge", "region"]
 

@@ -30,6 +30,11 @@ def defaults(site: Site, plan: Plan) -> dict[str, str]:
             f"openstack.replicas.{name}": (name in plan.openstack.replicas, members)
             for name, members in {**size.members, "api": size.api}.items()
         },
+        **{
+            f"openstack.workers.{name}": (name in plan.openstack.workers, count)
+            for name, count in size.workers.items()
+            if name in plan.openstack.services
+        },
         "hosts.ntp_servers": (bool(site.hosts.ntp_servers), ", ".join(plan.host.ntp_servers) or "the host's own"),
     }
     for name, group, roles in layout.groups():

@@ -10,11 +10,18 @@ IPV4_HEADER = 20
 OVN_HEADER = 38
 
 
+# On each control host. Chassis connect to another listener of SB, 6642, where their role says what they may change.
+NORTHBOUND, SOUTHBOUND = 6641, 16642
+
+
 def ovn(layout: Layout) -> OvnPlan:
     """Return the tenants' network."""
     written = layout.site.ovn
     providers = [network.name for network in layout.by_purpose("provider")]
     in_tunnels = written.tenant_network == "geneve"
+    mappings = dict(written.bridge_mappings) or {f"physnet{number}": name for number, name in enumerate(providers, 1)}
+    mtus = {network.name: network.mtu for network in layout.networks.values()}
+    control = sorted(layout.with_role("control"), key=lambda host: host.name)
     fits = min(room(one, written.max_header_size) if in_tunnels else one.mtu for one in carriers(layout))
     return OvnPlan(
         tenant_network=written.tenant_network,
@@ -23,8 +30,11 @@ def ovn(layout: Layout) -> OvnPlan:
         max_header_size=written.max_header_size,
         tenant_mtu=written.tenant_mtu or fits,
         distributed_floating_ip=written.distributed_floating_ip,
-        bridge_mappings=dict(written.bridge_mappings)
-        or {f"physnet{number}": name for number, name in enumerate(providers, 1)},
+        bridge_mappings=mappings,
+        northbound=tuple(f"ssl:{host.address}:{NORTHBOUND}" for host in control),
+        southbound=tuple(f"ssl:{host.address}:{SOUTHBOUND}" for host in control),
+        path_mtu=min(one.mtu for one in carriers(layout)),
+        physical_mtus={name: mtus[network] for name, network in mappings.items() if network in mtus},
     )
 
 

@@ -120,8 +120,7 @@ def edge(layout: Layout) -> EdgePlan:
     control = sorted(layout.with_role("control"), key=lambda host: (numbers[host.name], host.name))
     endpoints = []
     for name in dict.fromkeys(site.openstack.services):
-        api = RECORDS[name].api if name in RECORDS else None
-        if api:
+        for api in RECORDS[name].apis if name in RECORDS else ():
             fqdn = f"{api.host}.{site.domain}"
             endpoints.append(
                 EndpointPlan(
@@ -131,6 +130,7 @@ def edge(layout: Layout) -> EdgePlan:
                     url=f"https://{fqdn}{api.path}",
                     node_port=api.node_port,
                     health_path=api.health,
+                    in_catalog=api.in_catalog,
                 )
             )
     return EdgePlan(
@@ -158,6 +158,7 @@ def openstack(layout: Layout) -> OpenStackPlan:
             needs=needs(RECORDS[name]),
             verify=name,
             values={},
+            slowness=RECORDS[name].slowness,
         )
         for name in wanted
         if name in RECORDS and RECORDS[name].values and wanted.keys() >= set(RECORDS[name].needs)
@@ -172,6 +173,7 @@ def openstack(layout: Layout) -> OpenStackPlan:
         images=tuple(dict.fromkeys(image for one in releases for image in RECORDS[one.name].images.values())),
         cpu_share=_cpu_share(layout),
         replicas={name: size for name, size in written.replicas.model_dump().items() if size is not None},
+        workers={name: count for name, count in written.workers.model_dump().items() if count is not None},
         overrides={name: override.values for name, override in written.overrides.items()},
     )
 

@@ -76,7 +76,7 @@ class _Deployment:
         self.release, self.preview, self.tools = release, preview, tools
         self.rendered = preview.rendered[release.name]
         self.logs = LogCollector(tools.api)
-        self.deadline = time.monotonic() + tools.options.start_timeout
+        self.deadline = time.monotonic() + tools.options.start_timeout * release.slowness
         self.first_seen: dict[tuple[str, str], float] = {}
         self.before: set[str] = set()  # hook jobs that were there before helm ran, by uid
 
@@ -156,7 +156,7 @@ class _Deployment:
                 self.release,
                 self.tools.resolve(self.release.values),
                 digest=self.rendered.digest,
-                timeout=self.tools.options.hook_timeout,
+                timeout=round(self.tools.options.hook_timeout * self.release.slowness),
                 cancel=cancel,
             )
             running.add_done_callback(lambda _: self.tools.view.wake())

@@ -9,9 +9,8 @@ from ...plan.types import ReleasePlan
 from ...services import RECORDS, provider
 from ..types import GateReason
 
-# Below `endpoints.<name>`: what belongs to one release only.
-_OWN = ("path",)  # of oslo_db and oslo_messaging: each service has a database and a virtual host of its own
-_OWN_IN = ("oslo_db", "oslo_db_api", "oslo_db_cell0", "oslo_messaging")
+# Endpoints of which each service has one of its own: databases, a virtual host.
+_OF_ONE = {"oslo_messaging", *(endpoint for record in RECORDS.values() for endpoint in record.schemas)}
 
 
 def disagreements(releases: Iterable[ReleasePlan]) -> Iterator[GateReason]:
@@ -21,7 +20,7 @@ def disagreements(releases: Iterable[ReleasePlan]) -> Iterator[GateReason]:
     for release in named.values():
         endpoints = release.values.get("endpoints")
         for path, value in leaves(endpoints if isinstance(endpoints, Mapping) else {}, "endpoints"):
-            if _is_own(path):
+            if _is_own(release.name, path):
                 continue
             who, before = first.setdefault(path, (release.name, value))
             if before != value:
@@ -55,9 +54,12 @@ def at(values: Mapping[str, Any], path: str) -> Any:
     return current
 
 
-def _is_own(path: str) -> bool:
-    parts = path.split(".")
-    return len(parts) > 2 and parts[1] in _OWN_IN and parts[2] in _OWN
+def _is_own(release: str, path: str) -> bool:
+    """Return whether a value belongs to one release only: its schemas, its virtual host, its accounts."""
+    endpoint, _, rest = path.removeprefix("endpoints.").partition(".")
+    record = RECORDS.get(release)
+    accounts = [f"auth.{key}." for key in record.accounts] if record and endpoint == "identity" else []
+    return (rest == "path" and endpoint in _OF_ONE) or rest.startswith(tuple(accounts))
 
 
 def _members(named: Mapping[str, ReleasePlan]) -> Iterator[GateReason]:

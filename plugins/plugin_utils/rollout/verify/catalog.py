@@ -35,9 +35,10 @@ def verify_catalog(context: VerifierContext) -> Verification:
     held = holders_of_node_ports(context.api)
     served = {port: ref.name for port, ref in held.items() if ref.namespace == context.release.namespace}
     kept = [
-        (record.name, f"{record.api.host}.{context.plan.domain}", record.api.node_port)
+        (record.name, f"{api.host}.{context.plan.domain}", api.node_port)
         for record in RECORDS.values()
-        if record.api and record.name not in rolled_out and record.api.node_port in served
+        for api in record.apis
+        if record.name not in rolled_out and api.node_port in served
     ]
     for _, host, port in kept:  # out of the site file and not removed: it has no route by intent
         urls = [url for url in urls if urlsplit(url).hostname != host]
@@ -102,7 +103,7 @@ def judge_endpoints(urls: Iterable[str], routes: Iterable[EndpointPlan]) -> Chec
     wrong += [
         f"route without an endpoint: {name}"
         for name, route in by_name.items()
-        if name not in by_host and not ((api := RECORDS[route.service].api) and not api.in_catalog)
+        if name not in by_host and route.in_catalog
     ]
     return Check(
         name="endpoints are routes", ok=not wrong and bool(by_host), layer="network", object="the catalog",

@@ -27,12 +27,13 @@ class Answer:
     status: int
     headers: Mapping[str, str]  # names in lower case
     body: Any  # JSON, or None when it is not JSON
+    data: bytes = b""  # as it came
 
 
 def request(
     method: str, url: str, *, plan: Plan, authority: Path, body: Any = None, headers: Mapping[str, str] | None = None
 ) -> Answer:
-    """Send one request. ``authority``: path of the CA certificate.
+    """Send one request. ``authority``: path of the CA certificate; ``body``: bytes as they are, or what becomes JSON.
 
     Raises UnansweredError for a name the plan has not, no connection, or a bad certificate.
     """
@@ -52,15 +53,17 @@ def request(
     sent = {"Host": parts.netloc, "Accept": "application/json", "Content-Type": "application/json", **(headers or {})}
     target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     try:
-        response = pool.request(method, target, headers=sent, body=None if body is None else json.dumps(body).encode())
+        content = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
+        response = pool.request(method, target, headers=sent, body=content)
     except urllib3.exceptions.HTTPError as error:
         raise UnansweredError(f"{name} at {names[name]}: {error}", where=url) from error
     finally:
         pool.close()
     try:
-        content = json.loads(response.data)
+        parsed = json.loads(response.data)
     except ValueError:
-        content = None
+        parsed = None
     return Answer(
-        status=response.status, body=content, headers={key.lower(): value for key, value in response.headers.items()}
-    )
+        status=response.status, body=parsed, data=response.data,
+        headers={key.lower(): value for key, value in response.headers.items()},
+    )  # fmt: skip

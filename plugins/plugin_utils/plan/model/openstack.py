@@ -1,0 +1,83 @@
+"""OpenStack, as the site file writes it."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field, create_model
+
+from ...services import RECORDS, of_kind
+from .base import Model, Name, Plain, Text, Version
+from .platform import Reference
+
+Replicas = create_model(  # type: ignore[call-overload]  # fields of the records, unknown to mypy
+    "Replicas",
+    __base__=Model,
+    __doc__="Sizes of the services that keep a quorum, and of those that do not.",
+    **{
+        record.name: (
+            Annotated[int, Field(ge=1, le=9)] | None,
+            Field(None, description=f"{record.members}. Default: one a control host, at most 3."),
+        )
+        for record in RECORDS.values()
+        if record.members
+    },
+    **{
+        record.name: (
+            Annotated[int, Field(ge=1, le=32)] | None,
+            Field(None, description=f"Pods of {record.label}'s API. Default: openstack.replicas.api."),
+        )
+        for record in RECORDS.values()
+        if record.api and record.values and not record.members
+    },
+    api=(
+        Annotated[int, Field(ge=1, le=32)] | None,
+        Field(None, description="Pods of each API. Default: one a control host, at most 3."),
+    ),
+)
+
+Workers = create_model(  # type: ignore[call-overload]  # fields of the records, unknown to mypy
+    "Workers",
+    __base__=Model,
+    __doc__="Processes of a pod, where a service has several.",
+    **{
+        record.name: (
+            Annotated[int, Field(ge=1, le=64)] | None,
+            Field(None, description=f"Processes of each of {record.label}'s pods. Default: by profile."),
+        )
+        for record in RECORDS.values()
+        if record.workers
+    },
+)
+
+
+class Override(Model):
+    """Chart values of the site's own."""
+
+    why: Text | None = Field(None, description="Why the chart's own value does not do. Without it the plan warns.")
+    values: Plain = Field(description="Chart values, merged over the plan's.")
+
+
+class OpenStack(Model):
+    """The cloud on top."""
+
+    release: Version = Field(
+        "2026.1", description="OpenStack release; chart versions and images follow from the version matrix."
+    )
+    region: Text = Field("RegionOne", description="Name of the region in the catalog.")
+    namespace: Name = Field("openstack", description="Kubernetes namespace.")
+    services: list[Name] = Field(
+        default_factory=lambda: ["keystone"],
+        description=f"Services; {', '.join(record.label for record in of_kind('infrastructure'))} follow.",
+    )
+    charts: Reference = Field(
+        "builtin", description="builtin, a directory, a Helm repository URL or an oci:// reference."
+    )
+    chart_versions: dict[Name, Version] = Field(
+        default_factory=dict, description="Chart versions in place of the matrix'."
+    )
+    replicas: Replicas = Field(default_factory=Replicas, description="Sizes of services.")
+    workers: Workers = Field(default_factory=Workers, description="Processes of services.")
+    overrides: dict[Name, Override] = Field(
+        default_factory=dict, description="Chart values of the site's own, by release, each with its reason."
+    )

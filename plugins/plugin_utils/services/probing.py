@@ -1,0 +1,77 @@
+"""Put questions to a service as the administrator, through its public URL: what the verifiers of the APIs share."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from .keystone import Token, token
+from .parts import public_endpoint
+from .verification import Check, UnansweredError, Verification
+
+if TYPE_CHECKING:
+    from ..rollout.verify.context import VerifierContext
+    from ..rollout.verify.https import Answer
+
+PROBE = "groundup-verify"  # name of everything a verifier makes
+_FORGOTTEN = 900.0  # seconds after which what a verifier made is a killed run's
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Client:
+    """The administrator at one API."""
+
+    context: VerifierContext
+    url: str
+    token: Token = field(repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    def at(self, url: str) -> Client:
+        """Return this client at another URL."""
+        return replace(self, url=url)
+
+    def call(
+        self, method: str, path: str, *, body: Any = None, content: str = "application/json", good: int = 200
+    ) -> Answer:
+        """Return the answer to one request. Raises UnansweredError when its status is not ``good``."""
+        sent = {**self.headers, "X-Auth-Token": self.token.id, "Content-Type": content}
+        answer = self.context.request(method, f"{self.url}{path}", body=body, headers=sent)
+        if answer.status != good:
+            said = answer.data[:200].decode(errors="replace").strip()
+            raise UnansweredError(f"{method} answers {answer.status}: {said}", where=f"{self.url}{path}")
+        return answer
+
+    def gone(self, path: str) -> None:
+        """Delete what may be gone already. Raises UnansweredError."""
+        sent = {**self.headers, "X-Auth-Token": self.token.id}
+        status = self.context.request("DELETE", f"{self.url}{path}", headers=sent).status
+        if status not in (200, 202, 204, 404):
+            raise UnansweredError(f"DELETE answers {status}", where=f"{self.url}{path}")
+
+
+def probed(
+    context: VerifierContext,
+    service: str,
+    ask: Callable[[Client], Iterable[Check]],
+    *,
+    path: str = "",
+    headers: Mapping[str, str] | None = None,
+) -> Verification:
+    """Return what ``ask`` finds at the public URL of ``service``, or why the administrator gets no token.
+
+    ``path`` follows the URL in every request. Raises UnansweredError.
+    """
+    issued = token(context)
+    if isinstance(issued, Check):
+        return Verification(checks=(issued,))
+    url = public_endpoint(context.plan, service).url.rstrip("/") + path
+    return Verification(checks=tuple(ask(Client(context=context, url=url, token=issued, headers=headers or {}))))
+
+
+def forgotten(entry: Mapping[str, Any], *, now: datetime.datetime) -> bool:
+    """Return whether something of an API's list was left by the verifier of a run that was killed."""
+    made = datetime.datetime.fromisoformat(str(entry.get("created_at")))
+    made = made if made.tzinfo else made.replace(tzinfo=datetime.UTC)
+    return str(entry.get("name")) == PROBE and (now - made).total_seconds() > _FORGOTTEN
