@@ -251,6 +251,10 @@ class OvnPlan:
     tenant_mtu: int
     distributed_floating_ip: bool
     bridge_mappings: dict[str, str]  # physical network -> provider network
+    northbound: tuple[str, ...]  # OVN's databases, one address a control host: "ssl:10.0.0.11:6641"
+    southbound: tuple[str, ...]  # for northd and Neutron: the listener without a role
+    election_timer: int  # milliseconds without a word of the leader before members choose another
+    inactivity_probe: int  # milliseconds of silence before the databases ask whether a client is still there
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...layers.ports import PORTS
 from ..layout.context import Layout
 from ..types import NetworkPlan, OvnPlan
 
@@ -9,12 +10,21 @@ IPV4_HEADER = 20
 # Geneve with OVN's options, the UDP header and the inner Ethernet header: what Neutron's OVN driver needs.
 OVN_HEADER = 38
 
+# On each control host. Chassis connect to another listener of SB, where their role says what they may change.
+NORTHBOUND, SOUTHBOUND = PORTS["ovn-nb"].port, PORTS["ovn-sb"].port
+# Up to so many chassis -> milliseconds. A database that serves many is busy for longer than a second now and then: its
+# members would take its leader for dead and choose again (the default is one second).
+ELECTION_TIMERS = {100: 4000, 500: 8000}
+LONGEST_ELECTION_TIMER = 16000
+INACTIVITY_PROBE = 60000
+
 
 def ovn(layout: Layout) -> OvnPlan:
     """Return the tenants' network."""
     written = layout.site.ovn
     providers = [network.name for network in layout.by_purpose("provider")]
     in_tunnels = written.tenant_network == "geneve"
+    control = sorted(layout.with_role("control"), key=lambda host: host.name)
     fits = min(room(one, written.max_header_size) if in_tunnels else one.mtu for one in carriers(layout))
     return OvnPlan(
         tenant_network=written.tenant_network,
@@ -25,7 +35,16 @@ def ovn(layout: Layout) -> OvnPlan:
         distributed_floating_ip=written.distributed_floating_ip,
         bridge_mappings=dict(written.bridge_mappings)
         or {f"physnet{number}": name for number, name in enumerate(providers, 1)},
+        northbound=tuple(f"ssl:{host.address}:{NORTHBOUND}" for host in control),
+        southbound=tuple(f"ssl:{host.address}:{SOUTHBOUND}" for host in control),
+        election_timer=election_timer(len(layout.with_role("hypervisor"))),
+        inactivity_probe=INACTIVITY_PROBE,
     )
+
+
+def election_timer(chassis: int) -> int:
+    """Return the milliseconds that fit for so many chassis."""
+    return next((timer for most, timer in ELECTION_TIMERS.items() if chassis <= most), LONGEST_ELECTION_TIMER)
 
 
 def carriers(layout: Layout) -> list[NetworkPlan]:

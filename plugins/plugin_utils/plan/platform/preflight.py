@@ -61,7 +61,7 @@ def preflight(
     }
     ports = {
         name: replace(record, port=numbers.get(name) or record.port)
-        for name, record in _opened(kubernetes, edge, supply)
+        for name, record in _opened(kubernetes, edge, supply, layout.site.openstack.services)
     }
     there = [one for one in layout.hosts.values() if one.provisioner == "existing"]  # others may not run yet
     control = [one for one in there if one.name in edge.hosts][:CONTROL]
@@ -90,7 +90,9 @@ def preflight(
     )
 
 
-def _opened(kubernetes: KubernetesPlan, edge: EdgePlan, supply: SupplyPlan) -> Iterator[tuple[str, PortRecord]]:
+def _opened(
+    kubernetes: KubernetesPlan, edge: EdgePlan, supply: SupplyPlan, services: list[str]
+) -> Iterator[tuple[str, PortRecord]]:
     """Yield the ports this site has: those of its pod network, and of what it runs."""
     network = {kubernetes.cni.name, f"{kubernetes.cni.name}:{kubernetes.cni.backend}"}
     for name, record in PORTS.items():
@@ -99,6 +101,8 @@ def _opened(kubernetes: KubernetesPlan, edge: EdgePlan, supply: SupplyPlan) -> I
         if (name == "public" and not edge.endpoints) or (
             "seed" in record.roles and len(record.roles) == 1 and not supply.seed
         ):
+            continue
+        if record.service and record.service not in services:
             continue
         yield name, record
 
