@@ -96,9 +96,14 @@ def _configure(central: Central, changes: Changes, every: Sequence[Unit]) -> Non
     for one in DATABASES:
         files.place(changes, UNITS / f"{one.unit}.d" / "groundup.conf", configuration.drop_in(one))
     text = configuration.options(address=central.address, northbound=central.northbound, southbound=central.southbound)
-    changed = files.place(changes, OPTIONS, text, before=lambda: [one.mark() for one in every])
-    for one in every if changed else ():
-        one.replaced()
+
+    def mark() -> None:
+        for unit in every:
+            unit.mark()
+
+    if files.place(changes, OPTIONS, text, before=mark):
+        for unit in every:
+            unit.replaced()
 
 
 def _member(central: Central, changes: Changes, database: Database) -> disk.Member | None:
@@ -113,10 +118,12 @@ def _member(central: Central, changes: Changes, database: Database) -> disk.Memb
         if known:
             raise _second(database, known)
         if changes.add(f"create the cluster of {database.name}"):
+            database.file.parent.mkdir(parents=True, exist_ok=True)
             timer = f"--election-timer={central.election_timer}"
             run(["ovsdb-tool", timer, "create-cluster", str(database.file), str(database.schema), own])
     elif changes.add(f"join the cluster of {database.name}"):
         through = _through(central, database, known)
+        database.file.parent.mkdir(parents=True, exist_ok=True)
         remotes = [database.member(address) for address in through]
         cluster = f"--cid={known or next(iter(through.values()))}"
         run(["ovsdb-tool", cluster, "join-cluster", str(database.file), database.name, own, *remotes])
@@ -173,7 +180,7 @@ def _lead(central: Central, changes: Changes, database: Database) -> None:
     for timer in steps(now.election_timer, central.election_timer):
         if changes.add(f"set the election timer of {database.name} to {timer} ms"):
             run(status.appctl(database, "cluster/change-election-timer", database.name, str(timer)))
-            wait_until(lambda aim=timer: _timer(database) != aim, timeout=PATIENCE)
+            wait_until(partial(_differs, database, timer), timeout=PATIENCE)
 
 
 def steps(now: int, wanted: int) -> list[int]:
@@ -185,9 +192,9 @@ def steps(now: int, wanted: int) -> list[int]:
     return found
 
 
-def _timer(database: Database) -> int:
+def _differs(database: Database, timer: int) -> bool:
     found = status.ask(database)
-    return found.election_timer if found else 0
+    return found is None or found.election_timer != timer
 
 
 def _lines(rows: frozenset[tuple[str, str, int]]) -> str:

@@ -76,7 +76,7 @@ def shown(item: Mapping[str, Any] | None) -> str:
     """Return an object as a diff may show it: of a Secret the keys alone."""
     if item is None or item["kind"] != "Secret":
         return readable(item)
-    hidden = {key: "(secret)" for key in (item.get("data") or {})}
+    hidden = dict.fromkeys(item.get("data") or {}, "(secret)")
     return readable({**{key: value for key, value in item.items() if key != "stringData"}, "data": hidden})
 
 

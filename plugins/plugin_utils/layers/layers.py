@@ -158,6 +158,7 @@ LAYERS: dict[str, LayerRecord] = {
                 roles=frozenset(("control",)),
                 packages=("openvswitch-common", "ovn-central", "ovn-common"),
                 space={"/var/lib/ovn": 1},
+                volumes=("/var/lib/ovn",),
             ),
         ),
         library="`plugin_utils/ovn`, `module_utils/_ovn`",

@@ -215,5 +215,4 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
     ("not-in-this-version", "warning", "edge", {"storage/backend": "rook"}, "storage.backend"),
     ("not-in-this-version", "warning", "lab", {"machines/worker/provisioner": "ironic"}, "machines"),
     ("not-in-this-version", "warning", "lab", {"networks/cluster": {"cidr": "10.91.0.0/24"}}, "networks.cluster"),
-    ("not-in-this-version", "warning", "lab", {"ovn/tenant_network": "flat"}, "ovn"),
 ]
