@@ -132,7 +132,13 @@ def _member(central: Central, changes: Changes, database: Database) -> disk.Memb
 
 def _through(central: Central, database: Database, known: str) -> dict[str, str]:
     """Return address and cluster of the members to join through. Raises GroundupError when there is none."""
-    answers = status.elsewhere(database, central.peers)
+    answers: dict[str, str] = {}
+
+    def pending() -> bool:
+        answers.update(status.elsewhere(database, central.peers))
+        return not answers
+
+    wait_until(pending, timeout=PATIENCE / 2 if central.peers else 0)
     found = {address: cluster for address, cluster in answers.items() if not known or cluster == known}
     if not found or len(set(found.values())) > 1:
         said = ", ".join(f"{address}: cluster {cluster}" for address, cluster in answers.items()) or "none answers"

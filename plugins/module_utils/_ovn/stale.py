@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from .._base.changes import Changes
@@ -24,10 +25,12 @@ def remove(changes: Changes, *, lost: Mapping[str, Sequence[str]], clusters: Map
         clusters: by database: the id of the site's cluster.
     """
     for one in DATABASES:
-        now = status.ask(one) if lost.get(one.short) else None
         gone = [one.member(address) for address in lost.get(one.short, ())]
         if not gone:
             continue
+        # Members that were started a moment ago look for each other less and less often.
+        wait_until(partial(_silent, one), timeout=PATIENCE)
+        now = status.ask(one)
         if now is None or not now.works or now.cluster != clusters.get(one.short, now.cluster):
             raise GroundupError(
                 f"this host cannot speak for {one.name}: "
@@ -42,6 +45,11 @@ def remove(changes: Changes, *, lost: Mapping[str, Sequence[str]], clusters: Map
                 run(status.appctl(one, "cluster/kick", one.name, address))
                 _wait(one, address)
     return changes.result()
+
+
+def _silent(database: Database) -> bool:
+    now = status.ask(database)
+    return now is None or not now.works
 
 
 def _wait(database: Database, address: str) -> None:
