@@ -55,6 +55,10 @@ class Host:
         file.write_text(f"OVSDB CLUSTER {cluster}|{argv[argv.index(str(file)) + 2]}")
         return ""
 
+    def control(self, verb: str, unit: str) -> None:
+        self.verbs.append(f"{verb} {unit}")
+        self.running.add(unit)
+
     def has(self, database: databases.Database, *, cluster: str, address: str = "10.0.0.12") -> None:
         self.data.mkdir(exist_ok=True)
         database.file.write_text(f"OVSDB CLUSTER {cluster}|{database.member(address)}")
@@ -79,9 +83,7 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
     monkeypatch.setattr(units, "properties", lambda unit, *_: {
         "ActiveState": "active" if unit in found.running else "inactive", "UnitFileState": "enabled",
     })  # fmt: skip
-    monkeypatch.setattr(
-        units, "control", lambda verb, unit: (found.verbs.append(f"{verb} {unit}"), found.running.add(unit))
-    )
+    monkeypatch.setattr(units, "control", found.control)
     monkeypatch.setattr(packages, "installed", lambda *_: False)
     monkeypatch.setattr(tls, "check_pair", lambda *_, **__: None)
     for module in (converge, disk, stale):
