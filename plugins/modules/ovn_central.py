@@ -167,25 +167,23 @@ def work(changes: Changes, given: dict[str, Any]) -> dict[str, Any]:
 
 def main() -> None:
     """Read the options, converge or verify, report."""
-    strings = {"type": "list", "elements": "str", "required": True}
-    text, number = {"type": "str", "required": True}, {"type": "int", "required": True}
     module = AnsibleModule(
         argument_spec={
-            "site": text,
+            "site": {"type": "str", "required": True},
             "step": {"type": "str", "choices": ["maintain", "form", "restart", "verify"], "default": "maintain"},
             "create": {"type": "list", "elements": "str", "choices": ["nb", "sb"], "default": []},
             "clusters": {"type": "dict", "default": {}},
-            "packages": strings,
-            "name": text,
-            "address": text,
-            "peers": strings,
-            "northbound": strings,
-            "southbound": strings,
-            "election_timer": number,
-            "inactivity_probe": number,
-            "certificate": text,
+            "packages": {"type": "list", "elements": "str", "required": True},
+            "name": {"type": "str", "required": True},
+            "address": {"type": "str", "required": True},
+            "peers": {"type": "list", "elements": "str", "required": True},
+            "northbound": {"type": "list", "elements": "str", "required": True},
+            "southbound": {"type": "list", "elements": "str", "required": True},
+            "election_timer": {"type": "int", "required": True},
+            "inactivity_probe": {"type": "int", "required": True},
+            "certificate": {"type": "str", "required": True},
             "private_key": {"type": "str", "required": True, "no_log": True},
-            "ca_certificate": text,
+            "ca_certificate": {"type": "str", "required": True},
             "certificate_days": {"type": "int", "default": 30},
         },
         supports_check_mode=True,

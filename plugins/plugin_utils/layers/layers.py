@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from .packages import CONNTRACK_MAX, PackageSet
@@ -184,6 +184,13 @@ LAYERS: dict[str, LayerRecord] = {
         ),
     ),
 }
+
+
+def sets_of(roles: tuple[Role, ...], *, node: bool, services: Collection[str]) -> Iterator[tuple[str, PackageSet]]:
+    """Yield layer and package set of what a machine with ``roles`` gets in a site with ``services``."""
+    for name, layer in LAYERS.items():
+        if layer.service is None or layer.service in services:
+            yield from ((name, one) for one in layer.installs if one.fits(roles, node=node))
 
 
 def groups_of(roles: tuple[Role, ...], *, node: bool, services: Collection[str] = ()) -> tuple[str, ...]:

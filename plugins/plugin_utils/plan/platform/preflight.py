@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
-from ...layers.layers import LAYERS
+from ...layers.layers import LAYERS, sets_of
 from ...layers.ports import PORTS, PortRecord
 from ...layers.purposes import PURPOSES
 from ...layers.roles import Role
@@ -70,6 +70,7 @@ def preflight(
         nodes=frozenset(one.roles for one in layout.hosts.values() if one.node_labels),
         asked=[*control, *(one for one in there if one.name == supply.seed and one not in control)],
         kernel_modules=host.kernel_modules,
+        services=layout.site.openstack.services,
     )
     return PreflightPlan(
         systems=tuple({name: getattr(record, name) for name in _SYSTEM} for record in SYSTEMS.values()),
@@ -115,11 +116,12 @@ class _Needs:
     nodes: frozenset[tuple[Role, ...]]  # roles of the machines that are nodes of the cluster
     asked: list[HostPlan]  # hosts whose ports every host tries
     kernel_modules: tuple[str, ...]
+    services: list[str]
 
     def of(self, roles: tuple[Role, ...]) -> PreflightRoles:
         """Return what hosts with ``roles`` need."""
         node = roles in self.nodes
-        sets = [one for layer in LAYERS.values() for one in layer.installs if one.fits(roles, node=node)]
+        sets = [one for _, one in sets_of(roles, node=node, services=self.services)]
         modules = [*self.kernel_modules, *(name for one in sets for name in (*one.kernel_modules, *one.needed_modules))]
         tunnels: list[str] = [name for name in ("vxlan", "geneve") if node and name in self.ports]
         return PreflightRoles(
