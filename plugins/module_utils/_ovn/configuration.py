@@ -9,8 +9,8 @@ from .databases import CA, DATABASES, MEMBER, Database
 HEADER = "# Written by groundup.cloud from the site file; changes are lost.\n"
 
 
-def options(*, address: str, northbound: Sequence[str], southbound: Sequence[str]) -> str:
-    """Return the content of /etc/default/ovn-central for the member on ``address``; the rest is what northd calls.
+def options(address: str) -> str:
+    """Return the content of /etc/default/ovn-central for the member on ``address``.
 
     No member is told the address of another: ovn-ctl would join where data are lost, beside the member that had them.
     """
@@ -23,12 +23,13 @@ def options(*, address: str, northbound: Sequence[str], southbound: Sequence[str
             f"--db-{one.short}-create-insecure-remote=no",
             *_tls(f"ovn-{one.short}-db"),
         ]
-    words += [
-        f"--ovn-northd-nb-db={','.join(northbound)}",
-        f"--ovn-northd-sb-db={','.join(southbound)}",
-        *_tls("ovn-northd"),
-    ]
+    words += _tls("ovn-northd")
     return f'{HEADER}OVN_CTL_OPTS="{" ".join(words)}"\n'
+
+
+def northd(*, northbound: Sequence[str], southbound: Sequence[str]) -> str:
+    """Return what northd is told of the databases: words of its command line, so nothing else may be in the file."""
+    return f"--ovnnb-db={','.join(northbound)} --ovnsb-db={','.join(southbound)}\n"
 
 
 def drop_in(database: Database) -> str:

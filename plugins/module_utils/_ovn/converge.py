@@ -19,7 +19,7 @@ from .._base.wait import wait_until
 from .._host import packages
 from .._host.units import Unit
 from . import configuration, disk, status
-from .databases import CA, CENTRAL, DATABASES, MEMBER, NORTHD, OPTIONS, UNITS, Database
+from .databases import CA, CENTRAL, DATABASES, MEMBER, NORTHD, OPTIONS, PARAMETERS, UNITS, Database
 
 Step = Literal["maintain", "form", "restart", "verify"]
 PATIENCE = 60.0  # seconds for a member to find its leader: several elections
@@ -56,7 +56,7 @@ def converge(central: Central, changes: Changes) -> dict[str, Any]:
     northd = Unit(changes, NORTHD)
     for one in DATABASES:
         disk.refuse_foreign(one)  # before anything says "cluster": ovn-ctl would make one of it
-    _configure(central, changes, [*servers.values(), northd])
+    _configure(central, changes, [*servers.values()], northd)
     # After the drop-ins: the packages start their units, which would make databases of this host alone.
     fresh = packages.installed(changes, central.packages)
     absent = fresh and changes.check
@@ -82,7 +82,7 @@ def converge(central: Central, changes: Changes) -> dict[str, Any]:
     }
 
 
-def _configure(central: Central, changes: Changes, every: Sequence[Unit]) -> None:
+def _configure(central: Central, changes: Changes, servers: Sequence[Unit], northd: Unit) -> None:
     """Write what the units run by, and their credentials."""
     files.place(changes, CA, central.ca_certificate.rstrip() + "\n")
     files.place(
@@ -95,14 +95,15 @@ def _configure(central: Central, changes: Changes, every: Sequence[Unit]) -> Non
     )
     for one in DATABASES:
         files.place(changes, UNITS / f"{one.unit}.d" / "groundup.conf", configuration.drop_in(one))
-    text = configuration.options(address=central.address, northbound=central.northbound, southbound=central.southbound)
+    parameters = configuration.northd(northbound=central.northbound, southbound=central.southbound)
+    northd.place(PARAMETERS, parameters)
 
     def mark() -> None:
-        for unit in every:
+        for unit in (*servers, northd):
             unit.mark()
 
-    if files.place(changes, OPTIONS, text, before=mark):
-        for unit in every:
+    if files.place(changes, OPTIONS, configuration.options(central.address), before=mark):
+        for unit in (*servers, northd):
             unit.replaced()
 
 

@@ -10,6 +10,8 @@ RUN = Path("/run/ovn")
 OPTIONS = Path("/etc/default/ovn-central")
 TLS = Path("/etc/ovn/tls")  # of the site's authority; ovsdb-server reads a changed file by itself
 MEMBER, CA = TLS / "member.pem", TLS / "ca.pem"  # certificate and key in one file: never half of a pair
+# Where northd finds the databases. Without this file Debian's ovn-northd.service stops both databases when it stops.
+PARAMETERS = Path("/etc/ovn/ovn-northd-db-params.conf")
 UNITS = Path("/etc/systemd/system")
 CENTRAL, NORTHD = "ovn-central.service", "ovn-northd.service"
 

@@ -77,7 +77,13 @@ class Host:
 def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
     found = Host(tmp_path)
     monkeypatch.setattr(databases, "DATA", found.data)
-    for name, place in {"CA": "ca", "MEMBER": "member", "OPTIONS": "default", "UNITS": "units"}.items():
+    for name, place in {
+        "CA": "ca",
+        "MEMBER": "member",
+        "OPTIONS": "default",
+        "PARAMETERS": "northd",
+        "UNITS": "units",
+    }.items():
         monkeypatch.setattr(converge, name, tmp_path / place)
     monkeypatch.setattr(units, "MARKS", tmp_path / "marks")
     monkeypatch.setattr(units, "properties", lambda unit, *_: {
@@ -168,19 +174,29 @@ def test_a_member_of_another_cluster_or_with_another_address_is_refused(host: Ho
         converged(central("maintain"))
 
 
-def test_a_running_member_waits_with_its_restart_until_it_is_its_turn(host: Host) -> None:
+def test_a_running_member_waits_with_its_restart_until_it_is_its_turn(host: Host, tmp_path: Path) -> None:
     for one in databases.DATABASES:
         host.has(one, cluster=f"cid-{one.short}")
     converged(central("maintain"))
     host.verbs.clear()
-    changed = replace(central("maintain"), northbound=("ssl:10.0.0.11:6641", "ssl:10.0.0.12:6641"))
-    assert converged(changed)["due"] == ["nb", "sb"]
+    (tmp_path / "default").write_text("OVN_CTL_OPTS=other\n")
+    assert converged(central("maintain"))["due"] == ["nb", "sb"]
     assert host.verbs == ["restart ovn-northd.service"]
-    assert converged(replace(changed, step="restart"))["due"] == []
+    assert converged(central("restart"))["due"] == []
     assert host.verbs[1:] == ["restart ovn-ovsdb-server-nb.service", "restart ovn-ovsdb-server-sb.service"]
     host.verbs.clear()
-    again = converged(changed)
+    again = converged(central("maintain"))
     assert (again["changed"], again["due"], host.verbs) == (False, [], [])
+
+
+def test_one_more_control_host_restarts_no_member_but_northd(host: Host) -> None:
+    for one in databases.DATABASES:
+        host.has(one, cluster=f"cid-{one.short}")
+    converged(central("maintain"))
+    host.verbs.clear()
+    more = replace(central("maintain"), northbound=("ssl:10.0.0.11:6641", "ssl:10.0.0.12:6641"))
+    assert converged(more)["due"] == []
+    assert host.verbs == ["restart ovn-northd.service"]
 
 
 def test_the_leader_sets_listeners_with_their_roles(host: Host) -> None:

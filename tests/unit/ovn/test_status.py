@@ -117,20 +117,22 @@ def test_the_election_timer_at_most_doubles_in_a_step(now: int, wanted: int, ste
     assert converge.steps(now, wanted) == steps
 
 
-def test_units_are_given_every_address_and_no_member_to_join_by_themselves() -> None:
-    text = configuration.options(
-        address="10.0.0.12", northbound=("ssl:10.0.0.11:6641", "ssl:10.0.0.12:6641"), southbound=CENTRAL.southbound
-    )
+def test_servers_are_given_no_member_to_join_by_themselves() -> None:
+    text = configuration.options("10.0.0.12")
     (line,) = (line for line in text.splitlines() if not line.startswith("#"))
     assert line.startswith('OVN_CTL_OPTS="')
     assert line.endswith('"')
     for word in (
         "--db-nb-cluster-local-addr=10.0.0.12", "--db-sb-cluster-local-port=6644", "--db-sb-cluster-local-proto=ssl",
-        "--ovn-northd-nb-db=ssl:10.0.0.11:6641,ssl:10.0.0.12:6641", "--ovn-northd-sb-db=ssl:10.0.0.11:16642",
         "--ovn-sb-db-ssl-key=/etc/ovn/tls/member.pem", "--ovn-northd-ssl-ca-cert=/etc/ovn/tls/ca.pem",
     ):  # fmt: skip
         assert f" {word} " in line.replace('"', " ")
     assert "cluster-remote" not in line, "ovn-ctl would join with it where data are lost"
+
+
+def test_northd_calls_every_member_and_the_listener_without_a_role() -> None:
+    text = configuration.northd(northbound=("ssl:10.0.0.11:6641", "ssl:10.0.0.12:6641"), southbound=CENTRAL.southbound)
+    assert text == "--ovnnb-db=ssl:10.0.0.11:6641,ssl:10.0.0.12:6641 --ovnsb-db=ssl:10.0.0.11:16642\n"
 
 
 def test_a_unit_does_not_start_without_data() -> None:
