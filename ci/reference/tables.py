@@ -77,6 +77,7 @@ def ports(_: Path) -> Iterator[str]:
         number = f"{one.port}-{one.last}/{one.protocol}" if one.last else number
         roles = "every host" if len(one.roles) == len(ROLES) else " and ".join(sorted(one.roles)) or "every node"
         only = f"; with {', '.join(sorted(one.pod_networks))}" if one.pod_networks else ""
+        only += f"; with {one.service}" if one.service else ""
         other = f" (`{one.written}`)" if one.written else ""
         yield f"| {number}{other} | {roles} | {one.what}{only} | {_WHO[one.clients]} |"
 

@@ -12,7 +12,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._base.changes impor
 from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import finish
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.access import kubeconfig_path
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Api
-from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.objects import Applier, in_order, readable, title
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.objects import Applier, in_order, shown, title
 
 ARGUMENTS = {
     "site": {"type": "str", "required": True},
@@ -36,7 +36,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
         items = in_order(_checked(objects))
         if changes.check and not kubeconfig.is_file():  # there will be a cluster, and nothing in it
             for item in items:
-                changes.add(title(item), name=title(item), after=readable(item))
+                changes.add(title(item), name=title(item), after=shown(item))
         else:
             applier = Applier(Api(kubeconfig))
             for item in items:

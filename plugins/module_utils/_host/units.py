@@ -69,6 +69,11 @@ class Unit:
         self._mark = (marks or MARKS) / f"{name}.changed"
         self._stale = self._mark.exists()
 
+    @property
+    def stale(self) -> bool:
+        """Whether a file it runs by was replaced since it started, or in check mode would be."""
+        return self._stale
+
     def place(self, path: Path, content: str, **how: object) -> None:
         """Like `files.place`, for a file this unit runs by."""
         self._stale |= files.place(self._changes, path, content, before=self.mark, **how)  # type: ignore[arg-type]  # options of `files.place`

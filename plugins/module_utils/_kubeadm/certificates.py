@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 import re
 import ssl
-import time
 from ipaddress import ip_address
 from pathlib import Path
 
+from .._base import tls
 from .._base.run import run
 
+_WHY = "a node whose certificate cannot be read will not start again"
+_REMEDY = "restore it from a backup of /etc/kubernetes/pki, or remove it and run kubeadm certs renew"
 PEM = re.compile(r"-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----", re.DOTALL)
 
 
@@ -30,8 +32,7 @@ def fingerprint(der: bytes) -> str:
 
 def days_left(path: Path) -> int:
     """Return the whole days until the certificate in ``path`` ends, negative when it has. Raises GroundupError."""
-    ends = _shown(path, "-enddate").partition("notAfter=")[2].strip()
-    return int((ssl.cert_time_to_seconds(ends) - time.time()) // 86400)
+    return tls.days_left(path, why=_WHY, remedy=_REMEDY)
 
 
 def names(path: Path) -> frozenset[str]:
@@ -44,6 +45,6 @@ def names(path: Path) -> frozenset[str]:
 def _shown(path: Path, *what: str) -> str:
     return run(
         ["openssl", "x509", "-in", str(path), "-noout", *what],
-        why="a node whose certificate cannot be read will not start again",
-        remedy="restore it from a backup of /etc/kubernetes/pki, or remove it and run kubeadm certs renew",
+        why=_WHY,
+        remedy=_REMEDY,
     )

@@ -53,9 +53,8 @@ class Applier:
             if not (changes.check and before is None and error.status == 404):
                 raise
             after = dict(item)
-        old, new = readable(before), readable(after)
-        if old != new:
-            changes.add(title(item), name=title(item), before=old, after=new)
+        if readable(before) != readable(after):
+            changes.add(title(item), name=title(item), before=shown(before), after=shown(after))
 
     def _apply(self, path: str, item: Mapping[str, Any], *, dry_run: bool) -> Object:
         for attempt in range(5):
@@ -71,6 +70,14 @@ class Applier:
 def readable(item: Mapping[str, Any] | None) -> str:
     """Return an object as YAML without what the cluster itself writes."""
     return "" if item is None else yaml.safe_dump(declared(item))
+
+
+def shown(item: Mapping[str, Any] | None) -> str:
+    """Return an object as a diff may show it: of a Secret the keys alone."""
+    if item is None or item["kind"] != "Secret":
+        return readable(item)
+    hidden = dict.fromkeys(item.get("data") or {}, "(secret)")
+    return readable({**{key: value for key, value in item.items() if key != "stringData"}, "data": hidden})
 
 
 def declared(item: Mapping[str, Any]) -> Object:

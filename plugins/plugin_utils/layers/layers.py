@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from .packages import CONNTRACK_MAX, PackageSet
@@ -32,6 +33,7 @@ class LayerRecord:
     roles: tuple[Role, ...] = ()
     nodes: bool = False  # whether every node of the cluster is in its group
     provisioners: tuple[Provisioner, ...] = ()  # whose machines it is for; none: any
+    service: str | None = None  # only in sites that have it among their services
     installs: tuple[PackageSet, ...] = ()
     library: str  # its Python below plugins/
     owns: str
@@ -148,15 +150,19 @@ LAYERS: dict[str, LayerRecord] = {
     ),
     "network": LayerRecord(
         needs=("kubernetes",),
-        group="localhost",
-        library="-",
-        owns="OVN's databases and northd",
-        unsupported=Unsupported(
-            asked_by="ovn",
-            what="the tenants' network",
-            why="it is planned only: nothing makes OVN's databases, without which Neutron does not start",
-            remedy="leave it out, or keep it for a later version",
+        group="network",
+        roles=("control",),
+        service="neutron",
+        installs=(
+            PackageSet(
+                roles=frozenset(("control",)),
+                packages=("openvswitch-common", "ovn-central", "ovn-common"),
+                space={"/var/lib/ovn": 1},
+                volumes=("/var/lib/ovn",),
+            ),
         ),
+        library="`plugin_utils/ovn`, `module_utils/_ovn`",
+        owns="OVN's databases and northd, and what Neutron's pods reach them with",
     ),
     "openstack": LayerRecord(
         needs=("kubernetes", "storage", "network"),
@@ -180,7 +186,22 @@ LAYERS: dict[str, LayerRecord] = {
 }
 
 
-def groups_of(roles: tuple[Role, ...], *, node: bool) -> tuple[str, ...]:
-    """Return the inventory groups of a machine with ``roles``; ``node``: it is a node of the cluster."""
-    own = (one.group for one in LAYERS.values() if (one.nodes and node) or not set(one.roles).isdisjoint(roles))
+def sets_of(roles: tuple[Role, ...], *, node: bool, services: Collection[str]) -> Iterator[tuple[str, PackageSet]]:
+    """Yield layer and package set of what a machine with ``roles`` gets in a site with ``services``."""
+    for name, layer in LAYERS.items():
+        if layer.service is None or layer.service in services:
+            yield from ((name, one) for one in layer.installs if one.fits(roles, node=node))
+
+
+def groups_of(roles: tuple[Role, ...], *, node: bool, services: Collection[str] = ()) -> tuple[str, ...]:
+    """Return the inventory groups of a machine with ``roles``; ``node``: it is a node of the cluster.
+
+    ``services`` are those of the site: a layer that is for one of them has no machines without it.
+    """
+    own = (
+        one.group
+        for one in LAYERS.values()
+        if (one.service is None or one.service in services)
+        and ((one.nodes and node) or not set(one.roles).isdisjoint(roles))
+    )
     return tuple(dict.fromkeys((*roles, *own)))

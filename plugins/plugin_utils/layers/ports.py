@@ -23,6 +23,7 @@ class PortRecord:
     roles: frozenset[Role] = frozenset()
     nodes: bool = False  # on every node of the cluster
     pod_networks: frozenset[str] = frozenset()  # only with these, as name or name:backend; none: with any
+    service: str | None = None  # only in sites that have it among their services
     written: str | None = None  # key of the site file that gives another number
 
     def fits(self, roles: tuple[Role, ...], *, node: bool) -> bool:
@@ -31,7 +32,7 @@ class PortRecord:
 
 
 _SEED, _CONTROL = frozenset[Role](("seed",)), frozenset[Role](("control",))
-KERNEL = "the kernel"
+KERNEL, _OVSDB = "the kernel", ("ovsdb-server",)
 
 PORTS: dict[str, PortRecord] = {
     "ssh": PortRecord(
@@ -114,5 +115,25 @@ PORTS: dict[str, PortRecord] = {
     "bgp": PortRecord(
         port=179, what="Calico: routes (BGP)", programs=("bird",), clients="nodes", nodes=True,
         pod_networks=frozenset(("calico:host-gw",)),
+    ),
+    # Neutron's pods call from their nodes. Only a listener with a role holds a client to what its role may do.
+    "ovn-nb": PortRecord(
+        port=6641, what="OVN: northbound database", programs=_OVSDB, clients="nodes", roles=_CONTROL, service="neutron",
+    ),
+    "ovn-sb-chassis": PortRecord(
+        port=6642, what="OVN: southbound database, for chassis (RBAC)", programs=_OVSDB, clients="hosts",
+        roles=_CONTROL, service="neutron",
+    ),
+    "ovn-sb": PortRecord(
+        port=16642, what="OVN: southbound database, for northd and Neutron", programs=_OVSDB, clients="nodes",
+        roles=_CONTROL, service="neutron",
+    ),
+    "ovn-nb-raft": PortRecord(
+        port=6643, what="OVN: northbound database, between members", programs=_OVSDB, clients="control",
+        roles=_CONTROL, service="neutron",
+    ),
+    "ovn-sb-raft": PortRecord(
+        port=6644, what="OVN: southbound database, between members", programs=_OVSDB, clients="control",
+        roles=_CONTROL, service="neutron",
     ),
 }  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import urlsplit
 
+from ..layers.layers import LAYERS
 from ..plan.types import Plan
 from .leaf import LeafSpec
 
@@ -18,4 +19,11 @@ def users(plan: Plan) -> tuple[LeafSpec, ...]:
         own = [port.address for port in seed.interfaces if port.address]
         # The loopback: publishing and the seed's own questions come that way.
         found.append(LeafSpec(user="seed", names=tuple(dict.fromkeys((*called, seed.fqdn, *own, "127.0.0.1")))))
+    if LAYERS["network"].service in plan.openstack.services:
+        # A member of OVN's databases is a server to its clients and a client to the other members.
+        found += [
+            LeafSpec(user=f"ovn-{host.name}", names=(host.fqdn, host.address), usage="both")
+            for host in map(plan.hosts.__getitem__, plan.edge.hosts)
+        ]
+        found.append(LeafSpec(user="neutron-ovn", usage="client"))
     return tuple(found)

@@ -253,10 +253,12 @@ class OvnPlan:
     tenant_mtu: int
     distributed_floating_ip: bool
     bridge_mappings: dict[str, str]  # physical network -> provider network
-    northbound: tuple[str, ...]  # "ssl:10.0.0.11:6641", one a control host
-    southbound: tuple[str, ...]  # of northd and Neutron; chassis have a listener that allows them less
+    northbound: tuple[str, ...]  # OVN's databases, one address a control host: "ssl:10.0.0.11:6641"
+    southbound: tuple[str, ...]  # for northd and Neutron: the listener without a role
     path_mtu: int  # of the network tenants' tunnels cross hosts on
     physical_mtus: dict[str, int]  # physical network -> MTU
+    election_timer: int  # milliseconds without a word of the leader before members choose another
+    inactivity_probe: int  # milliseconds of silence before the databases ask whether a client is still there
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

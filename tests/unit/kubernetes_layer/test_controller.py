@@ -230,6 +230,15 @@ def test_a_dry_run_predicts_and_keeps_nothing() -> None:
     assert cluster.kept == {}
 
 
+@pytest.mark.parametrize("check", [False, True])
+def test_values_of_a_secret_are_in_no_diff(check: bool) -> None:
+    cluster, one = Cluster(), {**MAP, "kind": "Secret", "data": {"k": "aGlkZGVu"}}
+    found = Discovery(version="v1.36.3", resources={("v1", "Secret"): ("secrets", True)})
+    cluster.discover = lambda: found  # type: ignore[method-assign]
+    (made,) = applied_to(cluster, one, check=check)
+    assert ("k: (secret)" in made["after"], "aGlkZGVu" in str(made)) == (True, False)
+
+
 def test_a_kind_the_api_does_not_have_is_named() -> None:
     with pytest.raises(ApiError, match="no kind Secret in v1"):
         applied_to(Cluster(), {**MAP, "kind": "Secret"})

@@ -19,6 +19,7 @@ EVERY_DEBIAN = {
 }  # fmt: skip
 INSTALLED = {
     "haproxy": "haproxy", "ip": "iproute2", "keepalived": "keepalived", "modprobe": "kmod", "openssl": "openssl",
+    "ovn-appctl": "ovn-common", "ovsdb-client": "openvswitch-common", "ovsdb-tool": "openvswitch-common",
     "update-ca-certificates": "ca-certificates",
 }  # fmt: skip
 

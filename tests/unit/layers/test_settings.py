@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.layers import LAYERS
+from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.layers import LAYERS, sets_of
 from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.packages import PackageSet
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, build_site, make_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.output.serial import host_vars
@@ -77,3 +77,9 @@ def test_what_the_site_file_writes_for_every_host_wins() -> None:
 def test_a_module_that_some_hosts_load_is_blocked_on_none() -> None:
     assert "dccp" not in site("existing").host.blocked_modules
     assert "dccp" in site("container").host.blocked_modules
+
+
+def test_what_only_a_service_needs_is_on_no_host_of_a_site_without_it() -> None:
+    sets = {services: dict(sets_of(("control",), node=True, services=services)) for services in ((), ("neutron",))}
+    assert set(sets[("neutron",)]) - set(sets[()]) == {"network"}
+    assert "network" not in site("existing").hosts["control-1"].packages

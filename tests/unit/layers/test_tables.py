@@ -78,7 +78,7 @@ def test_modules_install_nothing_that_the_tables_do_not_name() -> None:
     assert written <= tabled
     calls = (ROOT / "plugins").glob("module*/**/*.py")
     named = {name for path in calls for name in re.findall(r"packages\.installed\(changes, (.*)\)", path.read_text())}
-    assert named == {'wanted["packages"]', '[*wanted["packages"], *store, *clock.lacking()]'}
+    assert named == {'wanted["packages"]', "central.packages", '[*wanted["packages"], *store, *clock.lacking()]'}
 
 
 def test_plain_hosts_come_with_no_package_that_a_layer_installs_but_what_every_debian_has() -> None:

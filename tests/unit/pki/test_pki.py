@@ -243,3 +243,13 @@ def test_a_site_with_a_registry_of_its_own_makes_no_certificate_for_it() -> None
     plan = make_plan(load_site(LAB))
     plan = replace(plan, supply=replace(plan.supply, seed=None))
     assert [spec.user for spec in users(plan)] == ["edge"]
+
+
+def test_a_site_with_neutron_has_a_certificate_a_member_of_ovns_databases_and_one_for_their_clients() -> None:
+    plan = make_plan(load_site(LAB))
+    plan = replace(plan, openstack=replace(plan.openstack, services=("keystone", "neutron")))
+    member, client = (spec for spec in users(plan) if "ovn" in spec.user)
+    assert (member.user, member.usage, set(member.names)) == (
+        "ovn-control-1", "both", {"control-1.lab.test", plan.hosts["control-1"].address},
+    )  # fmt: skip
+    assert (client.user, client.usage, client.names) == ("neutron-ovn", "client", ())

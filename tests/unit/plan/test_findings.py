@@ -38,7 +38,6 @@ def test_a_region_says_what_it_needs_and_what_this_version_does_not_build(plan_o
         (("machines",), "hypervisors"),
         (("machines",), "machines from power-off by Ironic"),
         (("networks.cluster",), "a network of its own for pods' packets"),
-        (("ovn",), "the tenants' network (ovn)"),
         (("storage.backend",), "Ceph on the site's storage hosts"),
     ]
 

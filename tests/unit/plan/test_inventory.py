@@ -9,6 +9,7 @@ from ansible.errors import AnsibleParserError
 from ansible.inventory.data import InventoryData
 from ansible.parsing.dataloader import DataLoader
 from ansible_collections.groundup.cloud.plugins.inventory.site import InventoryModule
+from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.layers import groups_of
 
 ROOT = Path(__file__).resolve().parents[3]
 LAB = ROOT / "inventories/lab/site.yml"
@@ -33,6 +34,12 @@ def test_groups_follow_roles_racks_cluster_and_provisioner() -> None:
     assert groups["control"] == {"control-1"}
     assert groups["kubernetes"] == {"control-1", "worker-1", "worker-2"}
     assert groups["rack_r1"] == groups["provisioner_container"] == groups["all"]
+
+
+def test_the_network_layer_has_hosts_where_neutron_is_a_service() -> None:
+    assert members(inventory(LAB))["network"] == set()
+    assert "network" in groups_of(("control",), node=True, services=("keystone", "neutron"))
+    assert "network" not in groups_of(("worker",), node=True, services=("neutron",))
 
 
 def test_groups_of_roles_exist_without_machines() -> None:

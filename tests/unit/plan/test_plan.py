@@ -14,6 +14,7 @@ import pytest
 import yaml
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, build_site, defaults, make_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.output.serial import site_vars
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.platform.ovn import election_timer
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services import RECORDS, of_kind
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -113,6 +114,15 @@ def test_the_tenants_network_is_in_the_plan_as_written_and_as_it_follows(plan_of
     assert ovn.tenant_mtu == 9000 - 20 - 38
     assert plan_of("edge").ovn.bridge_mappings == {"physnet1": "provider"}
     assert plan_of("region", {"ovn/tenant_mtu": 1500}).ovn.tenant_mtu == 1500
+
+
+def test_ovns_databases_are_on_every_control_host_and_patient_by_the_number_of_chassis(
+    plan_of: Callable[..., Plan],
+) -> None:
+    ovn = plan_of("lab", {"machines/control/count": 3}).ovn
+    assert ovn.northbound == ("ssl:10.90.0.16:6641", "ssl:10.90.0.17:6641", "ssl:10.90.0.18:6641")
+    assert ovn.southbound[0] == "ssl:10.90.0.16:16642"
+    assert [election_timer(chassis) for chassis in (0, 100, 101, 501, 5000)] == [4000, 4000, 8000, 16000, 16000]
 
 
 def test_a_machine_that_is_there_already_is_known_by_the_key_the_site_file_gives(plan_of: Callable[..., Plan]) -> None:

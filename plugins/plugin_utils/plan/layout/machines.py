@@ -43,7 +43,10 @@ def lay_out(site: Site) -> Layout:
         roles = roles_of(group_name, group)
         labels, taints = nodes.labels(roles, group), nodes.taints(roles, group)
         settings = {
-            own: own_settings(site.hosts, roles, node=nodes.is_node(roles), own_kernel=own) for own in (True, False)
+            own: own_settings(
+                site.hosts, roles, node=nodes.is_node(roles), own_kernel=own, services=site.openstack.services
+            )
+            for own in (True, False)
         }
         ports = ports_of(layout, names, roles, group)
         hardware = group.hardware or ROLES[roles[0]].hardware[site.profile]

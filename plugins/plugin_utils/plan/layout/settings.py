@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
-from ...layers.layers import LAYERS
+from ...layers.layers import sets_of
 from ...layers.packages import OF_THE_MACHINE
 from ...layers.roles import Role
 from ..model.platform import Hosts
@@ -19,17 +20,17 @@ class OwnSettings:
     kernel_modules: tuple[str, ...]
 
 
-def own_settings(written: Hosts, roles: tuple[Role, ...], *, node: bool, own_kernel: bool) -> OwnSettings:
-    """Return what a host with ``roles`` gets; what the site file writes for every host wins.
+def own_settings(
+    written: Hosts, roles: tuple[Role, ...], *, node: bool, own_kernel: bool, services: Collection[str]
+) -> OwnSettings:
+    """Return what a host with ``roles`` gets in a site with ``services``; what is written for every host wins.
 
     A host that shares its kernel (``own_kernel`` is false) loads no module and has the parameters of its network alone.
     """
     packages: dict[str, set[str]] = {}
     sysctl: dict[str, str] = {}
     modules: list[str] = []
-    for layer, one in ((name, one) for name, record in LAYERS.items() for one in record.installs):
-        if not one.fits(roles, node=node):
-            continue
+    for layer, one in sets_of(roles, node=node, services=services):
         if one.packages:
             packages.setdefault(layer, set()).update(one.packages)
         sysctl |= {n: v for n, v in one.sysctl.items() if own_kernel or _of_its_network(n)}

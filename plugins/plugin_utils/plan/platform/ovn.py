@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...layers.ports import PORTS
 from ..layout.context import Layout
 from ..types import NetworkPlan, OvnPlan
 
@@ -9,9 +10,13 @@ IPV4_HEADER = 20
 # Geneve with OVN's options, the UDP header and the inner Ethernet header: what Neutron's OVN driver needs.
 OVN_HEADER = 38
 
-
-# On each control host. Chassis connect to another listener of SB, 6642, where their role says what they may change.
-NORTHBOUND, SOUTHBOUND = 6641, 16642
+# On each control host. Chassis connect to another listener of SB, where their role says what they may change.
+NORTHBOUND, SOUTHBOUND = PORTS["ovn-nb"].port, PORTS["ovn-sb"].port
+# Up to so many chassis -> milliseconds. A database that serves many is busy for longer than a second now and then: its
+# members would take its leader for dead and choose again (the default is one second).
+ELECTION_TIMERS = {100: 4000, 500: 8000}
+LONGEST_ELECTION_TIMER = 16000
+INACTIVITY_PROBE = 60000
 
 
 def ovn(layout: Layout) -> OvnPlan:
@@ -35,7 +40,14 @@ def ovn(layout: Layout) -> OvnPlan:
         southbound=tuple(f"ssl:{host.address}:{SOUTHBOUND}" for host in control),
         path_mtu=min(one.mtu for one in carriers(layout)),
         physical_mtus={name: mtus[network] for name, network in mappings.items() if network in mtus},
+        election_timer=election_timer(len(layout.with_role("hypervisor"))),
+        inactivity_probe=INACTIVITY_PROBE,
     )
+
+
+def election_timer(chassis: int) -> int:
+    """Return the milliseconds that fit for so many chassis."""
+    return next((timer for most, timer in ELECTION_TIMERS.items() if chassis <= most), LONGEST_ELECTION_TIMER)
 
 
 def carriers(layout: Layout) -> list[NetworkPlan]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
-from ...layers.layers import LAYERS
+from ...layers.layers import LAYERS, sets_of
 from ...layers.ports import PORTS, PortRecord
 from ...layers.purposes import PURPOSES
 from ...layers.roles import Role
@@ -61,7 +61,7 @@ def preflight(
     }
     ports = {
         name: replace(record, port=numbers.get(name) or record.port)
-        for name, record in _opened(kubernetes, edge, supply)
+        for name, record in _opened(kubernetes, edge, supply, layout.site.openstack.services)
     }
     there = [one for one in layout.hosts.values() if one.provisioner == "existing"]  # others may not run yet
     control = [one for one in there if one.name in edge.hosts][:CONTROL]
@@ -70,6 +70,7 @@ def preflight(
         nodes=frozenset(one.roles for one in layout.hosts.values() if one.node_labels),
         asked=[*control, *(one for one in there if one.name == supply.seed and one not in control)],
         kernel_modules=host.kernel_modules,
+        services=layout.site.openstack.services,
     )
     return PreflightPlan(
         systems=tuple({name: getattr(record, name) for name in _SYSTEM} for record in SYSTEMS.values()),
@@ -90,7 +91,9 @@ def preflight(
     )
 
 
-def _opened(kubernetes: KubernetesPlan, edge: EdgePlan, supply: SupplyPlan) -> Iterator[tuple[str, PortRecord]]:
+def _opened(
+    kubernetes: KubernetesPlan, edge: EdgePlan, supply: SupplyPlan, services: list[str]
+) -> Iterator[tuple[str, PortRecord]]:
     """Yield the ports this site has: those of its pod network, and of what it runs."""
     network = {kubernetes.cni.name, f"{kubernetes.cni.name}:{kubernetes.cni.backend}"}
     for name, record in PORTS.items():
@@ -99,6 +102,8 @@ def _opened(kubernetes: KubernetesPlan, edge: EdgePlan, supply: SupplyPlan) -> I
         if (name == "public" and not edge.endpoints) or (
             "seed" in record.roles and len(record.roles) == 1 and not supply.seed
         ):
+            continue
+        if record.service and record.service not in services:
             continue
         yield name, record
 
@@ -111,11 +116,12 @@ class _Needs:
     nodes: frozenset[tuple[Role, ...]]  # roles of the machines that are nodes of the cluster
     asked: list[HostPlan]  # hosts whose ports every host tries
     kernel_modules: tuple[str, ...]
+    services: list[str]
 
     def of(self, roles: tuple[Role, ...]) -> PreflightRoles:
         """Return what hosts with ``roles`` need."""
         node = roles in self.nodes
-        sets = [one for layer in LAYERS.values() for one in layer.installs if one.fits(roles, node=node)]
+        sets = [one for _, one in sets_of(roles, node=node, services=self.services)]
         modules = [*self.kernel_modules, *(name for one in sets for name in (*one.kernel_modules, *one.needed_modules))]
         tunnels: list[str] = [name for name in ("vxlan", "geneve") if node and name in self.ports]
         return PreflightRoles(

@@ -1,0 +1,7 @@
+"""Action of module groundup.cloud.ovn_stale_members: tells the host which clusters are the site's."""
+
+from __future__ import annotations
+
+from ansible_collections.groundup.cloud.plugins.action.ovn_central import ActionModule
+
+__all__ = ["ActionModule"]

@@ -1,0 +1,1 @@
+# Private: OVN's databases and northd on a control host.

@@ -1,0 +1,119 @@
+"""What a running member says of its cluster, and what members on other hosts do."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from .._base.run import attempt, run
+from .databases import CA, MEMBER, Database
+
+_SERVER = re.compile(r"^ +([0-9a-f]{4}) \([^)]*? at (\S+?)\)( \(self\))?", re.MULTILINE)
+_FIELD = re.compile(r"^([A-Z][A-Za-z ]+): (.*)$", re.MULTILINE)
+_ID = re.compile(r"\(([0-9a-f-]{36})\)")
+ASK = 5  # seconds of one question
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Status:
+    """What `cluster/status` of a member says."""
+
+    cluster: str  # id; "" while it joins
+    server: str  # id
+    state: str  # "cluster member"; another word while it joins, leaves or after it left
+    role: str  # leader, follower or candidate
+    leader: str  # "self", the first letters of another's id, or "unknown"
+    election_timer: int  # milliseconds
+    behind: int  # entries of the log that it does not have in its data yet
+    servers: dict[str, str]  # address -> first letters of the id
+
+    @property
+    def works(self) -> bool:
+        """Say whether it is a member and knows who leads."""
+        return self.state == "cluster member" and self.leader != "unknown"
+
+
+def parse(text: str) -> Status:
+    """Return what `cluster/status` printed."""
+    fields = dict(_FIELD.findall(text))
+    return Status(
+        cluster=_id(fields.get("Cluster ID", "")),
+        server=_id(fields.get("Server ID", "")),
+        state=fields.get("Status", "unknown"),
+        role=fields.get("Role", "unknown"),
+        leader=fields.get("Leader", "unknown"),
+        election_timer=int(fields.get("Election timer", 0)),
+        behind=int(fields.get("Entries not yet applied", 0)),
+        servers={address: short for short, address, _ in _SERVER.findall(text)},
+    )
+
+
+def ask(database: Database) -> Status | None:
+    """Return what this host's member of ``database`` says, None when it does not answer."""
+    done = attempt(appctl(database, "cluster/status", database.name))
+    return None if done.returncode else parse(done.stdout)
+
+
+def appctl(database: Database, command: str, *arguments: str) -> list[str]:
+    """Return the command line that tells this host's member something."""
+    return ["ovn-appctl", "-T", str(ASK), "-t", str(database.control), command, *arguments]
+
+
+def northd() -> str:
+    """Return what this host's northd is: active, standby, or paused; why not when it does not answer."""
+    done = attempt(["ovn-appctl", "-T", str(ASK), "-t", "ovn-northd", "status"])
+    return done.stdout.partition(":")[2].strip() if done.returncode == 0 else "silent"
+
+
+def elsewhere(database: Database, addresses: Iterable[str]) -> dict[str, str]:
+    """Return the cluster id of every member on ``addresses`` that answers and is in touch with its cluster."""
+    found = {}
+    for address in addresses:
+        where = {"op": "select", "table": "Database", "where": [["name", "==", database.name]]}
+        query = json.dumps(["_Server", {**where, "columns": ["cid", "connected"]}])
+        remote = f"ssl:{address}:{_open(database)}"
+        tls = [f"--private-key={MEMBER}", f"--certificate={MEMBER}", f"--ca-cert={CA}"]
+        done = attempt(["ovsdb-client", "-t", str(ASK), *tls, "query", remote, query])
+        if done.returncode == 0 and (cluster := parse_answer(done.stdout)):
+            found[address] = cluster
+    return found
+
+
+def parse_answer(text: str) -> str:
+    """Return the cluster id in the answer of a member, "" when it is not in touch with its cluster."""
+    rows = json.loads(text)[0].get("rows", ())
+    return next((str(row["cid"][1]) for row in rows if row["connected"] and row["cid"][:1] == ["uuid"]), "")
+
+
+def listeners(database: Database) -> frozenset[tuple[str, str, int]]:
+    """Return target, role and probe of the listeners that ``database`` has. Raises GroundupError."""
+    columns = "target,inactivity_probe" + (",role" if database.knows_roles else "")
+    said = run([*local(database), "-f", "json", f"--columns={columns}", "list", "connection"])
+    return parse_listeners(said)
+
+
+def parse_listeners(text: str) -> frozenset[tuple[str, str, int]]:
+    """Return target, role and probe of each row; an unset probe, which is an empty set, is -1."""
+    found = json.loads(text)
+    rows = (dict(zip(found["headings"], row, strict=True)) for row in found["data"])
+    return frozenset((row["target"], row.get("role", ""), _number(row["inactivity_probe"])) for row in rows)
+
+
+def _number(value: object) -> int:
+    return value if isinstance(value, int) else -1
+
+
+def local(database: Database) -> list[str]:
+    """Return the command line of the database's client for this host's member, which passes on to the leader."""
+    return [database.client, "--no-leader-only", f"--db={database.socket}", f"--timeout={ASK * 4}"]
+
+
+def _open(database: Database) -> int:
+    return next(one.port for one in database.listeners if not one.role)
+
+
+def _id(text: str) -> str:
+    found = _ID.search(text)
+    return found[1] if found else ""

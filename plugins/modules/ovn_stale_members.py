@@ -1,0 +1,71 @@
+#!/usr/bin/python
+"""Removes members of OVN's databases whose hosts have no data any more."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: ovn_stale_members
+short_description: Remove members of OVN's databases whose data are lost
+version_added: 0.1.0
+description:
+  - Runs on a control host whose members are in touch with their leaders, and has the others go on without the members
+    that hosts without data were. Such a host joins as a new member then.
+  - Fails where there is no leader, because most members must agree.
+options:
+  site:
+    description: Name of the site.
+    type: str
+    required: true
+  lost:
+    description: By database, addresses of hosts that said in this run that they have no data of it.
+    type: dict
+    required: true
+  clusters:
+    description: Ids of the site's clusters by database. The action fills it in.
+    type: dict
+    default: {}
+attributes:
+  diff_mode:
+    description: Nothing is shown beside the changes.
+    support: none
+extends_documentation_fragment: groundup.cloud.attributes
+"""
+
+EXAMPLES = r"""
+- name: Go on without the members of control-3, which has a new disk
+  groundup.cloud.ovn_stale_members:
+    site: "{{ groundup_site.site }}"
+    lost: {nb: [10.90.0.13], sb: [10.90.0.13]}
+  delegate_to: control-1
+"""
+
+RETURN = r"""
+changes:
+  description: What was done, or in check mode would be, a line each.
+  type: list
+  elements: str
+  returned: success
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
+from ansible_collections.groundup.cloud.plugins.module_utils._base.module import finish
+from ansible_collections.groundup.cloud.plugins.module_utils._ovn import stale
+
+
+def main() -> None:
+    """Read the options, remove, report."""
+    module = AnsibleModule(
+        argument_spec={
+            "site": {"type": "str", "required": True},
+            "lost": {"type": "dict", "required": True},
+            "clusters": {"type": "dict", "default": {}},
+        },
+        supports_check_mode=True,
+    )
+    changes, given = Changes(check=module.check_mode), module.params
+    finish(module, lambda: stale.remove(changes, lost=given["lost"], clusters=given["clusters"]), changes=changes)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,45 @@
+"""The record of which OVN clusters are the site's: no second one is ever made, whatever hosts have lost."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from ...module_utils._base.files import write_file
+from ..errors import GroundupError
+from ..paths import state_dir
+
+
+def record_path(site: str) -> Path:
+    """Return where the controller notes the clusters of ``site``."""
+    return state_dir(site) / "ovn.json"
+
+
+def known(site: str) -> dict[str, str]:
+    """Return the id of each database's cluster; empty before there is one.
+
+    Raises GroundupError for a damaged record.
+    """
+    path = record_path(site)
+    try:
+        return {str(name): str(cluster) for name, cluster in json.loads(path.read_text(encoding="utf-8")).items()}
+    except FileNotFoundError:
+        return {}
+    except (ValueError, AttributeError) as error:
+        raise GroundupError(
+            f"the record of OVN's clusters of site {site} is damaged: {error}",
+            where=str(path),
+            why="without it the controller cannot tell these clusters from others",
+            remedy="restore it from a backup, or move it away: it is written again from what the control hosts have",
+        ) from error
+
+
+def keep(site: str, databases: Mapping[str, str | None]) -> None:
+    """Note clusters that a host has and the record lacks; the modules refuse others before. Raises OSError."""
+    before = known(site)
+    after = {name: cluster for name, cluster in databases.items() if cluster} | before
+    if after != before:
+        path = record_path(site)
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        write_file(path, (json.dumps(after, sort_keys=True) + "\n").encode(), mode=0o644)
