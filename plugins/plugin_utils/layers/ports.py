@@ -31,6 +31,7 @@ class PortRecord:
 
 
 _SEED, _CONTROL = frozenset[Role](("seed",)), frozenset[Role](("control",))
+_HYPERVISOR = frozenset[Role](("hypervisor",))
 KERNEL = "the kernel"
 
 PORTS: dict[str, PortRecord] = {
@@ -114,5 +115,22 @@ PORTS: dict[str, PortRecord] = {
     "bgp": PortRecord(
         port=179, what="Calico: routes (BGP)", programs=("bird",), clients="nodes", nodes=True,
         pod_networks=frozenset(("calico:host-gw",)),
+    ),
+    "ovn-southbound": PortRecord(
+        port=6642, what="OVN's southbound database", programs=("ovsdb-server",), clients="hosts", roles=_CONTROL,
+    ),
+    "ovs-manager": PortRecord(
+        port=6640, what="Open vSwitch's database, for nova-compute", programs=("ovsdb-server",), clients="itself",
+        roles=_HYPERVISOR,
+    ),
+    "libvirt-tls": PortRecord(
+        port=16514, what="libvirt: live migration", programs=("libvirtd", "systemd"), clients="hosts", roles=_HYPERVISOR,
+    ),
+    "vnc": PortRecord(
+        port=5900, last=6923, what="QEMU: consoles", programs=("qemu-system-x86",), clients="nodes", roles=_HYPERVISOR,
+    ),
+    "migration": PortRecord(
+        port=61152, last=61215, what="QEMU: live migration", programs=("qemu-system-x86",), clients="hosts",
+        roles=_HYPERVISOR,
     ),
 }  # fmt: skip

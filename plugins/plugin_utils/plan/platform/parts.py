@@ -62,7 +62,11 @@ def supply(layout: Layout) -> SupplyPlan:
         ca=site.supply.ca,
         packages={release: f"packages-{release}/{release}" for release in releases},
         images={**found, **site.supply.images},
-        chosen=(*((chosen,) if chosen else ()), *(f"packages-{release}" for release in releases)),
+        chosen=(
+            *((chosen,) if chosen else ()),
+            *(f"packages-{release}" for release in releases),
+            *(("hypervisor",) if layout.with_role("hypervisor") and site.supply.source != "registry" else ()),
+        ),
     )
 
 

@@ -1,0 +1,18 @@
+"""What hypervisors are told: OVN's southbound database, and what their machines are."""
+
+from __future__ import annotations
+
+from ...layers.ports import PORTS
+from ..layout.context import Layout
+from ..types import HypervisorPlan
+
+
+def hypervisor(layout: Layout) -> HypervisorPlan:
+    """Return what every hypervisor is told."""
+    port = PORTS["ovn-southbound"].port
+    kinds = dict.fromkeys(host.hardware for host in layout.with_role("hypervisor"))
+    return HypervisorPlan(
+        # On the management network: ovn-controller must not reach it through a bridge that it programs itself.
+        southbound=tuple(f"ssl:{host.address}:{port}" for host in layout.with_role("control")),
+        compute={kind: layout.hardware[kind].compute.model_dump() for kind in kinds if kind in layout.hardware},
+    )
