@@ -16,7 +16,9 @@ def users(plan: Plan) -> tuple[LeafSpec, ...]:
         seed = plan.hosts[plan.supply.seed]
         called = [str(urlsplit(url).hostname) for url in (f"//{plan.supply.registry}", plan.supply.files_url)]
         # The loopback: publishing and the seed's own questions come that way.
-        found.append(LeafSpec(user="seed", names=tuple(dict.fromkeys((*called, seed.fqdn, *_addresses(seed), "127.0.0.1")))))
+        found.append(
+            LeafSpec(user="seed", names=tuple(dict.fromkeys((*called, seed.fqdn, *_addresses(seed), "127.0.0.1"))))
+        )
     # OVN's southbound database lets a chassis write by the name in its certificate: the user is the host's name.
     found += [
         LeafSpec(user=host.name, names=tuple(dict.fromkeys((host.name, host.fqdn, *_addresses(host)))), usage="both")

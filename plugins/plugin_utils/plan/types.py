@@ -259,6 +259,7 @@ class HypervisorPlan:
 
     southbound: tuple[str, ...]  # members of OVN's southbound database: "ssl:10.90.0.11:6642"
     compute: dict[str, dict[str, Any]]  # by hardware profile, those of hypervisors: fields of `Compute`
+    environments: dict[DebianRelease, str]  # file with the Python environment, below files_url
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,10 +21,19 @@ HARDWARE: dict[str, Hardware] = {
     # Its hosts share one machine, whose kernel need not have openvswitch, nor its processor virtualisation. Each reports
     # the whole machine: what is reserved leaves the others theirs.
     "lab-container": Hardware(
-        cores=1, memory_gb=2, nic_gbps=1, nvme=False,
+        cores=1,
+        memory_gb=2,
+        nic_gbps=1,
+        nvme=False,
         compute=Compute(
-            datapath="netdev", virt_type="qemu", cpu_mode="custom", cpu_model="Nehalem", machine_type="pc",
-            reserved_cores=0, reserved_memory_gb=4, cpu_allocation_ratio=8.0,
+            datapath="netdev",
+            virt_type="qemu",
+            cpu_mode="custom",
+            cpu_model="Nehalem",
+            machine_type="pc",
+            reserved_cores=0,
+            reserved_memory_gb=4,
+            cpu_allocation_ratio=8.0,
         ),
     ),  # fmt: skip
     "lab-vm": Hardware(cores=1, memory_gb=2, nic_gbps=1, nvme=False),

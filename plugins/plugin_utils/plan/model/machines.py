@@ -53,7 +53,9 @@ class Compute(Model):
     reserved_memory_gb: Annotated[int, Field(ge=0, le=65536)] = Field(8, description="Memory for the host, GiB.")
     reserved_disk_gb: Annotated[int, Field(ge=0, le=1048576)] = Field(20, description="Disk for the host, GiB.")
     cpu_allocation_ratio: Annotated[float, Field(gt=0, le=64)] = Field(4.0, description="Virtual cores a core.")
-    ram_allocation_ratio: Annotated[float, Field(gt=0, le=4)] = Field(1.0, description="Memory of guests to the host's.")
+    ram_allocation_ratio: Annotated[float, Field(gt=0, le=4)] = Field(
+        1.0, description="Memory of guests to the host's."
+    )
 
     @model_validator(mode="after")
     def _model_goes_with_custom(self) -> Compute:

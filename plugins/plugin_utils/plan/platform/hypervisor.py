@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 from ...layers.ports import PORTS
 from ..layout.context import Layout
-from ..types import HypervisorPlan
+from ..types import DebianRelease, HypervisorPlan
+
+ENVIRONMENT = "environment.tar.gz"  # what the builder of that name makes
 
 
 def hypervisor(layout: Layout) -> HypervisorPlan:
@@ -15,4 +19,8 @@ def hypervisor(layout: Layout) -> HypervisorPlan:
         # On the management network: ovn-controller must not reach it through a bridge that it programs itself.
         southbound=tuple(f"ssl:{host.address}:{port}" for host in layout.with_role("control")),
         compute={kind: layout.hardware[kind].compute.model_dump() for kind in kinds if kind in layout.hardware},
+        environments={
+            release: f"hypervisor-{release}/{layout.site.openstack.release}/{ENVIRONMENT}"
+            for release in get_args(DebianRelease)
+        },
     )
