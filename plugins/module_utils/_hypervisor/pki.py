@@ -1,4 +1,4 @@
-"""The host's certificate where OVN, libvirt and QEMU each look for it: real files, because AppArmor follows no links."""
+"""The host's certificate where OVN, libvirt and QEMU look for it: real files, because AppArmor follows no links."""
 
 from __future__ import annotations
 

@@ -47,7 +47,8 @@ def chassis(site: Mapping[str, Any], host: Mapping[str, Any]) -> Chassis:
     address = tunnel["address"] if tunnel else host["address"]
     own = datapath != "system"
     by_network = {network: name for name, network in site["ovn"]["bridge_mappings"].items()}
-    bridges, mappings = [], {}
+    bridges: list[Bridge] = []
+    mappings: dict[str, str] = {}
     if own and tunnel:
         place = f"{address}/{tunnel['prefix']}"
         bridges.append(Bridge(name=UNDERLAY, port=tunnel["name"], datapath=datapath, address=place, mtu=tunnel["mtu"]))

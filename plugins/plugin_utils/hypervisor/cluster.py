@@ -1,4 +1,4 @@
-"""What the cluster says to hypervisors: the releases' configuration, and where its services are reached from outside."""
+"""What the cluster says to hypervisors: the releases' configuration, and where its services are reached."""
 
 from __future__ import annotations
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 INVENTORY = frozenset(("VCPU", "MEMORY_MB", "DISK_GB"))
@@ -52,10 +53,10 @@ class Lack:
 
 def lacking(cloud: Cloud, hosts: Iterable[str]) -> list[Lack]:
     """Return what is missing, host by host: the first thing of each, in the order they come about."""
-    return [lack for host in hosts if (lack := _of_host(cloud, host))]
+    return [lack for host in hosts for lack in islice(_of_host(cloud, host), 1)]
 
 
-def _of_host(cloud: Cloud, host: str) -> Lack | None:
+def _of_host(cloud: Cloud, host: str) -> Iterator[Lack]:
     def lack(layer: str, reason: str, remedy: str) -> Lack:
         return Lack(host=host, layer=layer, reason=reason, remedy=remedy)
 
@@ -63,34 +64,32 @@ def _of_host(cloud: Cloud, host: str) -> Lack | None:
     controllers = [one for one in agents if "Controller" in str(one.get("agent_type"))]
     log = f"journalctl -n 50 on {host}:"
     if not controllers:
-        return lack(
+        yield lack(
             "network", "OVN's southbound database has no chassis of it", f"{log} -u ovn-controller; ovs-vsctl show"
         )
     if dead := [str(one["agent_type"]) for one in agents if not one.get("alive")]:
-        return lack("network", f"not alive: {', '.join(dead)}", f"{log} -u ovn-controller -u neutron-ovn-agent")
+        yield lack("network", f"not alive: {', '.join(dead)}", f"{log} -u ovn-controller -u neutron-ovn-agent")
     services = [one for one in cloud.services if one.get("host") == host]
     if not services:
-        return lack(
+        yield lack(
             "message queue", "its nova-compute has never reported", f"{log} -u nova-compute: it waits for RabbitMQ"
         )
-    if services[0].get("state") != "up":
-        return lack("service", f"its nova-compute is {services[0].get('state')}", f"{log} -u nova-compute")
+    if down := [str(one.get("state")) for one in services if one.get("state") != "up"]:
+        yield lack("service", f"its nova-compute is {down[0]}", f"{log} -u nova-compute")
     if not any((one.get("hypervisor_hostname")) == host for one in cloud.hypervisors):
-        return lack(
+        yield lack(
             "service",
             "no cell has mapped it yet",
             "nova-scheduler does so by itself (discover_hosts_in_cells_interval); see its log",
         )
-    uuid = cloud.providers.get(host)
-    if uuid is None:
-        return lack("service", "Placement has no resource provider of it", f"{log} -u nova-compute: Placement's answer")
-    if missing := INVENTORY - cloud.inventories.get(uuid, frozenset()):
-        return lack(
+    if host not in cloud.providers:
+        yield lack("service", "Placement has no resource provider of it", f"{log} -u nova-compute: Placement's answer")
+    if missing := INVENTORY - cloud.inventories.get(cloud.providers.get(host, ""), frozenset()):
+        yield lack(
             "service",
             f"its resource provider has no {', '.join(sorted(missing))}",
             f"{log} -u nova-compute: what it reserves may be all there is",
         )
-    return None
 
 
 def _of_ovn(agent: Mapping[str, Any]) -> bool:

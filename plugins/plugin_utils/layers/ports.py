@@ -124,7 +124,8 @@ PORTS: dict[str, PortRecord] = {
         roles=_HYPERVISOR,
     ),
     "libvirt-tls": PortRecord(
-        port=16514, what="libvirt: live migration", programs=("libvirtd", "systemd"), clients="hosts", roles=_HYPERVISOR,
+        port=16514, what="libvirt: live migration", programs=("libvirtd", "systemd"), clients="hosts",
+        roles=_HYPERVISOR,
     ),
     "vnc": PortRecord(
         port=5900, last=6923, what="QEMU: consoles", programs=("qemu-system-x86",), clients="nodes", roles=_HYPERVISOR,

@@ -18,8 +18,8 @@ HARDWARE: dict[str, Hardware] = {
     "region-seed": Hardware(cores=8, memory_gb=32, nic_gbps=10, nvme=False),
     "edge-node": Hardware(cores=16, memory_gb=64, nic_gbps=10, nvme=True),
     "edge-seed": Hardware(cores=4, memory_gb=16, nic_gbps=1, nvme=False),
-    # Its hosts share one machine, whose kernel need not have openvswitch, nor its processor virtualisation. Each reports
-    # the whole machine: what is reserved leaves the others theirs.
+    # Its hosts share one machine, whose kernel need not have openvswitch, nor its processor virtualisation. Each
+    # reports the whole machine: what is reserved leaves the others theirs.
     "lab-container": Hardware(
         cores=1,
         memory_gb=2,
@@ -35,7 +35,7 @@ HARDWARE: dict[str, Hardware] = {
             reserved_memory_gb=4,
             cpu_allocation_ratio=8.0,
         ),
-    ),  # fmt: skip
+    ),
     "lab-vm": Hardware(cores=1, memory_gb=2, nic_gbps=1, nvme=False),
 }
 

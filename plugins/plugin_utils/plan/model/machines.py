@@ -39,7 +39,7 @@ class Compute(Model):
 
     datapath: Literal["system", "netdev"] = Field(
         "system",
-        description="Who carries packets: the kernel's openvswitch module, or Open vSwitch itself (a kernel without it).",
+        description="Who carries packets: the kernel's openvswitch module, or Open vSwitch itself.",
     )
     virt_type: Literal["kvm", "qemu"] = Field("kvm", description="qemu: without the processor's help, for tests.")
     cpu_mode: Literal["host-model", "host-passthrough", "custom"] = Field(
