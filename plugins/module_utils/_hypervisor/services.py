@@ -7,6 +7,7 @@ from pathlib import Path
 
 from .._base import files
 from .._base.changes import Changes
+from .._base.run import run
 from .._host.units import Unit
 from . import accounts
 
@@ -85,11 +86,15 @@ WantedBy=multi-user.target
 """
 
 
+def _sudo_takes(path: Path) -> None:
+    run(["visudo", "-c", "-q", "-f", str(path)], why="a broken file stops sudo for everybody")
+
+
 def place(changes: Changes, wanted: Mapping[str, Mapping[str, str]], *, compute_id: str) -> tuple[Unit, Unit]:
     """Place what the services run by; return their units, which the caller starts. Raises GroundupError, OSError."""
     compute, agent = Unit(changes, COMPUTE), Unit(changes, OVN_AGENT)
     nova = accounts.ensure(changes, "nova", home="/var/lib/nova", groups=("libvirt",))
-    files.place(changes, SUDOERS, _SUDOERS, mode=0o440)
+    files.place(changes, SUDOERS, _SUDOERS, mode=0o440, valid=_sudo_takes)
     for path, text in zip(NOVA, (wanted["nova"]["cluster"], wanted["nova"]["host"]), strict=True):
         compute.place(path, text, mode=0o640, group=nova, secret=True)
     for path, text in zip(AGENT, (wanted["agent"]["cluster"], wanted["agent"]["host"]), strict=True):

@@ -174,6 +174,7 @@ LAYERS: dict[str, LayerRecord] = {
                 # haproxy: the metadata agent starts one for each network of the host's guests.
                 packages=(
                     "haproxy",
+                    "libvirt-clients",
                     "libvirt-daemon-system",
                     "openvswitch-switch",
                     "ovn-host",

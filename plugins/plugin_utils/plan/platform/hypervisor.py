@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import get_args
-
 from ...layers.ports import PORTS
 from ..layout.context import Layout
-from ..types import DebianRelease, HypervisorPlan
+from ..types import HypervisorPlan
 
 ENVIRONMENT = "environment.tar.gz"  # what the builder of that name makes
 
@@ -21,6 +19,13 @@ def hypervisor(layout: Layout) -> HypervisorPlan:
         compute={kind: layout.hardware[kind].compute.model_dump() for kind in kinds if kind in layout.hardware},
         environments={
             release: f"hypervisor-{release}/{layout.site.openstack.release}/{ENVIRONMENT}"
-            for release in get_args(DebianRelease)
+            for release in layout.site.hosts.debian_releases
         },
     )
+
+
+def artifacts(layout: Layout) -> tuple[str, ...]:
+    """Return the lock's artifacts that only sites with hypervisors need."""
+    if not layout.with_role("hypervisor"):
+        return ()
+    return (*(f"hypervisor-{release}" for release in layout.site.hosts.debian_releases), "guest")
