@@ -154,6 +154,7 @@ def nova_host(cluster: Cluster, host: Host) -> str:
             **dict.fromkeys(_CLIENTS, client),
             # The charts' own list answers inside the cluster only: the catalog knows the public one.
             "glance": {**client, "api_servers": ""},
+            "cinder": {**client, "catalog_info": "volumev3::publicURL"},
         }
     )
 

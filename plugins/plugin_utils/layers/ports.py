@@ -116,9 +116,6 @@ PORTS: dict[str, PortRecord] = {
         port=179, what="Calico: routes (BGP)", programs=("bird",), clients="nodes", nodes=True,
         pod_networks=frozenset(("calico:host-gw",)),
     ),
-    "ovn-southbound": PortRecord(
-        port=6642, what="OVN's southbound database", programs=("ovsdb-server",), clients="hosts", roles=_CONTROL,
-    ),
     "ovs-manager": PortRecord(
         port=6640, what="Open vSwitch's database, for nova-compute", programs=("ovsdb-server",), clients="itself",
         roles=_HYPERVISOR,

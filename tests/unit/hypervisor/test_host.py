@@ -100,7 +100,7 @@ def test_what_a_machine_cannot_do_is_refused_with_the_field(
     monkeypatch.setattr(checks, "KVM", tmp_path / "kvm")
     monkeypatch.setattr(checks, "TUN", tmp_path / "tun")
     monkeypatch.setattr(checks, "LOADED", tmp_path)  # openvswitch is there
-    good = {"virt_type": "qemu", "reserved_cores": 0, "reserved_memory_gb": 0, "datapath": "system"}
+    good: dict[str, Any] = {"virt_type": "qemu", "reserved_cores": 0, "reserved_memory_gb": 0, "datapath": "system"}
     checks.refuse(Compute(**good).model_dump(), hardware="own", host="h")
     with pytest.raises(GroundupError, match=said) as caught:
         checks.refuse(Compute(**{**good, field: value}).model_dump(), hardware="own", host="h")

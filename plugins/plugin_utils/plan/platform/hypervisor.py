@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from ...layers.ports import PORTS
 from ..layout.context import Layout
 from ..types import HypervisorPlan
 
+# The listener with access control (role=ovn-controller). Belongs into layers/ports.py with the layer that opens it.
+SOUTHBOUND_PORT = 6642
 ENVIRONMENT = "environment.tar.gz"  # what the builder of that name makes
 
 
 def hypervisor(layout: Layout) -> HypervisorPlan:
     """Return what every hypervisor is told."""
-    port = PORTS["ovn-southbound"].port
     kinds = dict.fromkeys(host.hardware for host in layout.with_role("hypervisor"))
     return HypervisorPlan(
         # On the management network: ovn-controller must not reach it through a bridge that it programs itself.
-        southbound=tuple(f"ssl:{host.address}:{port}" for host in layout.with_role("control")),
+        southbound=tuple(f"ssl:{host.address}:{SOUTHBOUND_PORT}" for host in layout.with_role("control")),
         compute={kind: layout.hardware[kind].compute.model_dump() for kind in kinds if kind in layout.hardware},
         environments={
             release: f"hypervisor-{release}/{layout.site.openstack.release}/{ENVIRONMENT}"
