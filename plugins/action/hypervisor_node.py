@@ -10,6 +10,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.hosts import spared
 from ansible_collections.groundup.cloud.plugins.plugin_utils.hypervisor import configuration
 from ansible_collections.groundup.cloud.plugins.plugin_utils.hypervisor.chassis import chassis
 from ansible_collections.groundup.cloud.plugins.plugin_utils.hypervisor.cluster import read_cluster
+from ansible_collections.groundup.cloud.plugins.plugin_utils.hypervisor.configuration import NotYetError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.access import kubeconfig_path
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Api
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish import digests
@@ -62,15 +63,21 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
         self, site: dict[str, Any], host: dict[str, Any], tunnel: str, variables: dict[str, Any]
     ) -> dict[str, dict[str, str]]:
         kubeconfig = kubeconfig_path(site["site"])
+        foreseen = {kind: {"cluster": FORESEEN, "host": FORESEEN} for kind in ("nova", "agent")}
         if self._task.check_mode and not kubeconfig.is_file():  # there will be a cluster
-            return {kind: {"cluster": FORESEEN, "host": FORESEEN} for kind in ("nova", "agent")}
+            return foreseen
         hosts = variables["hostvars"]
-        cluster = read_cluster(
-            Api(kubeconfig),
-            namespace=site["openstack"]["namespace"],
-            nodes=[hosts[name]["groundup_host"]["address"] for name in variables["groups"]["control"]],
-            auth_url=next(one["url"] for one in site["edge"]["endpoints"] if one["service"] == "keystone"),
-        )
+        try:
+            cluster = read_cluster(
+                Api(kubeconfig),
+                namespace=site["openstack"]["namespace"],
+                nodes=[hosts[name]["groundup_host"]["address"] for name in variables["groups"]["control"]],
+                auth_url=next((one["url"] for one in site["edge"]["endpoints"] if one["service"] == "keystone"), ""),
+            )
+        except NotYetError:
+            if self._task.check_mode:  # the releases will be there, too
+                return foreseen
+            raise
         own = configuration.Host(
             site=site["site"],
             name=host["name"],

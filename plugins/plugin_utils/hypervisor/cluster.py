@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..errors import GroundupError
 from ..kube.client import Api
 from ..kube.types import Object, resource_path
 from . import ini
@@ -15,6 +14,7 @@ from .configuration import (
     NOVA_FILES,
     NOVA_SECRET,
     Cluster,
+    NotYetError,
     for_hosts,
     reachable,
     secret_file,
@@ -79,8 +79,8 @@ def node_port(services: Sequence[Mapping[str, Any]], name: str) -> int:
     raise _unreachable(f"Service {name}", "a node port for it")
 
 
-def _unreachable(what: str, lacks: str) -> GroundupError:
-    return GroundupError(
+def _unreachable(what: str, lacks: str) -> NotYetError:
+    return NotYetError(
         f"hypervisors cannot reach {what}",
         where="Services of the releases' namespace",
         why=f"hypervisors are outside the cluster; there is no {lacks}",

@@ -43,6 +43,10 @@ AGENT = ("/etc/neutron/ovn_agent.ini", "/etc/neutron/host.conf")
 _NAMESPACE = uuid.UUID("5d8dfc0a-5f0b-4f5c-8d28-67726f756e64")
 
 
+class NotYetError(GroundupError):
+    """The releases that hypervisors run by are not there, or not as hypervisors need them."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cluster:
     """What the releases were given, and how hosts reach what answers inside the cluster only. Holds passwords."""
@@ -73,7 +77,7 @@ def secret_file(secret: Mapping[str, Any] | None, names: tuple[str, ...], *, whe
     for name in names:
         if name in data:
             return base64.b64decode(data[name]).decode("utf-8")
-    raise GroundupError(
+    raise NotYetError(
         f"no {' or '.join(names)} in it" if secret else "there is no such Secret",
         where=where,
         why="a hypervisor runs by what its release was given, and by nothing else",

@@ -182,7 +182,6 @@ LAYERS: dict[str, LayerRecord] = {
                     "qemu-utils",
                 ),
                 space={"/opt": 1, "/var/lib/nova": 10},
-                volumes=("/var/lib/nova",),
             ),
         ),
         library="`plugin_utils/hypervisor`, `module_utils/{_host,_hypervisor}`",

@@ -9,8 +9,13 @@ from typing import Any
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.hypervisor import configuration, ini
-from ansible_collections.groundup.cloud.plugins.plugin_utils.hypervisor.cluster import member_port, node_port
+from ansible_collections.groundup.cloud.plugins.plugin_utils.hypervisor.cluster import (
+    member_port,
+    node_port,
+    read_cluster,
+)
 from ansible_collections.groundup.cloud.plugins.plugin_utils.hypervisor.configuration import Cluster, Host
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Api
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.model.machines import Compute
 
 NOVA = """\
@@ -153,6 +158,35 @@ SERVICES: list[dict[str, Any]] = [
 def test_a_member_is_found_by_its_pod_and_tls_by_its_port() -> None:
     assert member_port(SERVICES, "rabbitmq-rabbitmq-0") == (30671, True)
     assert node_port(SERVICES, "nova-metadata") == 30775
+
+
+class Kubernetes(Api):
+    """A cluster with two Secrets and the Services."""
+
+    def __init__(self, secrets: Mapping[str, Mapping[str, str]]) -> None:
+        self.secrets = secrets
+
+    def find(self, path: str) -> dict[str, Any] | None:
+        found = self.secrets.get(path.rpartition("/")[2])
+        return found and {"data": {name: base64.b64encode(text.encode()).decode() for name, text in found.items()}}  # type: ignore[return-value]
+
+    def get(self, path: str, **query: str) -> dict[str, Any]:
+        assert path.endswith("/services")
+        assert not query
+        return {"items": SERVICES}
+
+
+def test_the_cluster_says_what_hosts_run_by_and_where_they_reach_it() -> None:
+    nova = NOVA.replace(",nova:pw@rabbitmq-rabbitmq-1.rabbitmq.svc:5672", "")
+    api = Kubernetes(
+        {"nova-etc": {"nova.conf": nova}, "neutron-etc": {"ovn_agent.ini": "[agent]\nextensions = metadata\n"}}
+    )
+    found = read_cluster(api, namespace="openstack", nodes=["10.90.0.16", "10.90.0.17"], auth_url="https://i/v3")
+    assert found.transport_url == "rabbit://nova:pw@10.90.0.16:30671/nova"
+    assert found.queue_tls
+    assert found.metadata == ("10.90.0.16", 30775)
+    assert "dbpw" not in repr(found) + found.nova
+    assert "nova:pw" not in repr(found), "what holds passwords shows none of them"
 
 
 def test_what_hosts_cannot_reach_is_refused_by_name() -> None:
