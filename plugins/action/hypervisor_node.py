@@ -88,5 +88,5 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
         )
         return {
             "nova": {"cluster": cluster.nova, "host": configuration.nova_host(cluster, own)},
-            "agent": {"cluster": cluster.agent, "host": configuration.agent_host(cluster, own)},
+            "agent": {"cluster": cluster.agent, "host": configuration.agent_host(own)},
         }

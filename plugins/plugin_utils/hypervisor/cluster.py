@@ -22,7 +22,6 @@ from .configuration import (
 
 _POD = "statefulset.kubernetes.io/pod-name"
 _QUEUE_PORTS = (5671, 5672)  # with TLS and without
-_METADATA = "nova-metadata"
 
 
 def read_cluster(api: Api, *, namespace: str, nodes: Sequence[str], auth_url: str) -> Cluster:
@@ -35,6 +34,8 @@ def read_cluster(api: Api, *, namespace: str, nodes: Sequence[str], auth_url: st
     where = f"Secret {namespace}/"
     nova = secret_file(secret(NOVA_SECRET), NOVA_FILES, where=where + NOVA_SECRET)
     agent = secret_file(secret(NEUTRON_SECRET), AGENT_FILES, where=where + NEUTRON_SECRET)
+    if not ini.value(agent, "DEFAULT", "nova_metadata_host"):
+        raise _unreachable("Nova's metadata service", "nova_metadata_host among the values of release neutron")
     tls = False
 
     def member(name: str) -> tuple[str, int]:
@@ -51,7 +52,6 @@ def read_cluster(api: Api, *, namespace: str, nodes: Sequence[str], auth_url: st
         transport_url=reachable(ini.value(nova, "DEFAULT", "transport_url") or "", member),
         queue_tls=tls,
         auth_url=auth_url,
-        metadata=(nodes[0], node_port(services, _METADATA)),
     )
 
 
@@ -67,16 +67,6 @@ def member_port(services: Sequence[Mapping[str, Any]], pod: str) -> tuple[int, b
     raise _unreachable(
         f"the message queue's member {pod}", f"a Service of type NodePort with the selector {_POD}: {pod}"
     )
-
-
-def node_port(services: Sequence[Mapping[str, Any]], name: str) -> int:
-    """Return the first node port of the Service ``name``. Raises GroundupError."""
-    for service in services:
-        if (service.get("metadata") or {}).get("name") == name:
-            for port in (service.get("spec") or {}).get("ports") or ():
-                if port.get("nodePort"):
-                    return int(port["nodePort"])
-    raise _unreachable(f"Service {name}", "a node port for it")
 
 
 def _unreachable(what: str, lacks: str) -> NotYetError:

@@ -56,7 +56,6 @@ class Cluster:
     transport_url: str = field(repr=False)  # with members as hosts reach them
     queue_tls: bool
     auth_url: str
-    metadata: tuple[str, int]  # address and port of Nova's metadata service
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,9 +162,8 @@ def nova_host(cluster: Cluster, host: Host) -> str:
     )
 
 
-def agent_host(cluster: Cluster, host: Host) -> str:
+def agent_host(host: Host) -> str:
     """Return what is of this host in the configuration of Neutron's OVN agent, which runs as root."""
-    address, port = cluster.metadata
     helper = f"{CURRENT}/bin/privsep-helper --config-file {AGENT[0]} --config-file {AGENT[1]}"
     return ini.text_of(
         {
@@ -175,9 +173,7 @@ def agent_host(cluster: Cluster, host: Host) -> str:
                 "log_config_append": "",
                 "metadata_proxy_socket": "/run/neutron/metadata_proxy",
                 "metadata_workers": 1,
-                "nova_metadata_host": address,
-                "nova_metadata_port": port,
-                "nova_metadata_protocol": "http",
+                "auth_ca_cert": TRUST,  # of Nova's metadata service, whose public name the release says
             },
             "agent": {"extensions": "metadata"},
             "AGENT": {"root_helper": "", "root_helper_daemon": ""},  # another section: names are case-sensitive

@@ -11,10 +11,9 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import Groun
 from ansible_collections.groundup.cloud.plugins.plugin_utils.hypervisor import configuration, ini
 from ansible_collections.groundup.cloud.plugins.plugin_utils.hypervisor.cluster import (
     member_port,
-    node_port,
     read_cluster,
 )
-from ansible_collections.groundup.cloud.plugins.plugin_utils.hypervisor.configuration import Cluster, Host
+from ansible_collections.groundup.cloud.plugins.plugin_utils.hypervisor.configuration import Cluster, Host, NotYetError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Api
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.model.machines import Compute
 
@@ -47,7 +46,7 @@ def host(**compute: Any) -> Host:
 def cluster(*, tls: bool = False) -> Cluster:
     return Cluster(
         nova=configuration.for_hosts(NOVA), agent="[DEFAULT]\n", transport_url="rabbit://nova:pw@10.90.0.11:30672/nova",
-        queue_tls=tls, auth_url="https://identity.lab.test/v3", metadata=("10.90.0.11", 30775),
+        queue_tls=tls, auth_url="https://identity.lab.test/v3",
     )  # fmt: skip
 
 
@@ -126,11 +125,11 @@ def test_the_queue_is_spoken_to_as_it_listens(tls: bool) -> None:
 
 
 def test_the_agent_reaches_the_southbound_database_with_the_hosts_certificate() -> None:
-    text = configuration.agent_host(cluster(), host())
+    text = configuration.agent_host(host())
     assert ini.value(text, "ovn", "ovn_sb_connection") == "ssl:10.90.0.11:6642"
     assert ini.value(text, "ovn", "ovn_sb_certificate") == "/etc/groundup/hypervisor/certificate.pem"
-    assert ini.value(text, "DEFAULT", "nova_metadata_host") == "10.90.0.11"
-    assert ini.value(text, "DEFAULT", "nova_metadata_port") == "30775"
+    assert ini.value(text, "DEFAULT", "nova_metadata_host") is None, "the release says it"
+    assert ini.value(text, "DEFAULT", "auth_ca_cert") == configuration.TRUST
 
 
 def test_a_reinstalled_host_is_the_same_compute_and_another_sites_is_not() -> None:
@@ -151,13 +150,11 @@ SERVICES: list[dict[str, Any]] = [
             "ports": [{"port": 15672, "nodePort": 31000}, {"port": 5671, "nodePort": 30671}],
         },
     },
-    {"metadata": {"name": "nova-metadata"}, "spec": {"ports": [{"port": 8775, "nodePort": 30775}]}},
 ]
 
 
 def test_a_member_is_found_by_its_pod_and_tls_by_its_port() -> None:
     assert member_port(SERVICES, "rabbitmq-rabbitmq-0") == (30671, True)
-    assert node_port(SERVICES, "nova-metadata") == 30775
 
 
 class Kubernetes(Api):
@@ -184,7 +181,6 @@ def test_the_cluster_says_what_hosts_run_by_and_where_they_reach_it() -> None:
     found = read_cluster(api, namespace="openstack", nodes=["10.90.0.16", "10.90.0.17"], auth_url="https://i/v3")
     assert found.transport_url == "rabbit://nova:pw@10.90.0.16:30671/nova"
     assert found.queue_tls
-    assert found.metadata == ("10.90.0.16", 30775)
     assert "dbpw" not in repr(found) + found.nova
     assert "nova:pw" not in repr(found), "what holds passwords shows none of them"
 
@@ -192,5 +188,8 @@ def test_the_cluster_says_what_hosts_run_by_and_where_they_reach_it() -> None:
 def test_what_hosts_cannot_reach_is_refused_by_name() -> None:
     with pytest.raises(GroundupError, match="rabbitmq-rabbitmq-1"):
         member_port(SERVICES, "rabbitmq-rabbitmq-1")
-    with pytest.raises(GroundupError, match="Service rabbitmq"):
-        node_port(SERVICES, "rabbitmq")
+    with pytest.raises(NotYetError, match="nova_metadata_host"):
+        read_cluster(
+            Kubernetes({"nova-etc": {"nova.conf": NOVA}, "neutron-etc": {"ovn_agent.ini": "[agent]\n"}}),
+            namespace="openstack", nodes=["10.90.0.16"], auth_url="https://i/v3",
+        )  # fmt: skip
