@@ -175,9 +175,8 @@ class Kubernetes(Api):
 
 def test_the_cluster_says_what_hosts_run_by_and_where_they_reach_it() -> None:
     nova = NOVA.replace(",nova:pw@rabbitmq-rabbitmq-1.rabbitmq.svc:5672", "")
-    api = Kubernetes(
-        {"nova-etc": {"nova.conf": nova}, "neutron-etc": {"ovn_agent.ini": "[agent]\nextensions = metadata\n"}}
-    )
+    agent = "[DEFAULT]\nnova_metadata_host = metadata.lab.test\n"
+    api = Kubernetes({"nova-etc": {"nova.conf": nova}, "neutron-etc": {"ovn_agent.ini": agent}})
     found = read_cluster(api, namespace="openstack", nodes=["10.90.0.16", "10.90.0.17"], auth_url="https://i/v3")
     assert found.transport_url == "rabbit://nova:pw@10.90.0.16:30671/nova"
     assert found.queue_tls
