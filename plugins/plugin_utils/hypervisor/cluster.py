@@ -11,10 +11,12 @@ from . import ini
 from .configuration import (
     AGENT_FILES,
     NEUTRON_SECRET,
+    NOVA_ACCOUNTS,
     NOVA_FILES,
     NOVA_SECRET,
     Cluster,
     NotYetError,
+    every_file,
     for_hosts,
     reachable,
     secret_file,
@@ -33,6 +35,7 @@ def read_cluster(api: Api, *, namespace: str, nodes: Sequence[str], auth_url: st
     services = list(api.get(resource_path("v1", "services", namespace=namespace)).get("items") or ())
     where = f"Secret {namespace}/"
     nova = secret_file(secret(NOVA_SECRET), NOVA_FILES, where=where + NOVA_SECRET)
+    accounts = every_file(secret(NOVA_ACCOUNTS))
     agent = secret_file(secret(NEUTRON_SECRET), AGENT_FILES, where=where + NEUTRON_SECRET)
     if not ini.value(agent, "DEFAULT", "nova_metadata_host"):
         raise _unreachable("Nova's metadata service", "nova_metadata_host among the values of release neutron")
@@ -47,7 +50,7 @@ def read_cluster(api: Api, *, namespace: str, nodes: Sequence[str], auth_url: st
         return nodes[int(number) % len(nodes) if number.isdigit() else 0], port
 
     return Cluster(
-        nova=for_hosts(nova),
+        nova=for_hosts(nova + accounts),
         agent=for_hosts(agent),
         transport_url=reachable(ini.value(nova, "DEFAULT", "transport_url") or "", member),
         queue_tls=tls,

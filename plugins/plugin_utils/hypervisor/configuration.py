@@ -18,6 +18,7 @@ from ..errors import GroundupError
 from . import ini
 
 NOVA_SECRET, NEUTRON_SECRET = "nova-etc", "neutron-etc"  # names of Secrets
+NOVA_ACCOUNTS = "nova-ks-etc"  # OpenStack-Helm's charts have accounts in a Secret of their own, read after the other
 # Names of files in them, the first that is there: charts of releases call them differently.
 NOVA_FILES = ("nova-compute.conf", "nova.conf")
 AGENT_FILES = ("ovn_agent.ini", "neutron_ovn_agent.ini", "ovn_metadata_agent.ini", "neutron_ovn_metadata_agent.ini")
@@ -82,6 +83,12 @@ def secret_file(secret: Mapping[str, Any] | None, names: tuple[str, ...], *, whe
         why="a hypervisor runs by what its release was given, and by nothing else",
         remedy="run the playbook groundup.cloud.openstack with nova and neutron among openstack.services",
     )
+
+
+def every_file(secret: Mapping[str, Any] | None) -> str:
+    """Return the text of all files of a Secret one after another, as a service reads a directory; "" without one."""
+    data = (secret or {}).get("data") or {}
+    return "".join(base64.b64decode(data[name]).decode("utf-8").rstrip() + "\n" for name in sorted(data))
 
 
 def reachable(url: str, address_of: Callable[[str], tuple[str, int]]) -> str:

@@ -141,12 +141,13 @@ def test_a_reinstalled_host_is_the_same_compute_and_another_sites_is_not() -> No
     )
 
 
+_POD = "statefulset.kubernetes.io/pod-name"
 SERVICES: list[dict[str, Any]] = [
     {"metadata": {"name": "rabbitmq"}, "spec": {"ports": [{"port": 5672}]}},
     {
         "metadata": {"name": "member-0"},
         "spec": {
-            "selector": {"statefulset.kubernetes.io/pod-name": "rabbitmq-rabbitmq-0"},
+            "selector": {_POD: "rabbitmq-rabbitmq-0"},
             "ports": [{"port": 15672, "nodePort": 31000}, {"port": 5671, "nodePort": 30671}],
         },
     },
@@ -158,10 +159,10 @@ def test_a_member_is_found_by_its_pod_and_tls_by_its_port() -> None:
 
 
 class Kubernetes(Api):
-    """A cluster with two Secrets and the Services."""
+    """A cluster with Secrets and Services."""
 
-    def __init__(self, secrets: Mapping[str, Mapping[str, str]]) -> None:
-        self.secrets = secrets
+    def __init__(self, secrets: Mapping[str, Mapping[str, str]], services: list[dict[str, Any]] | None = None) -> None:
+        self.secrets, self.services = secrets, services or SERVICES
 
     def find(self, path: str) -> dict[str, Any] | None:
         found = self.secrets.get(path.rpartition("/")[2])
@@ -170,7 +171,7 @@ class Kubernetes(Api):
     def get(self, path: str, **query: str) -> dict[str, Any]:
         assert path.endswith("/services")
         assert not query
-        return {"items": SERVICES}
+        return {"items": self.services}
 
 
 def test_the_cluster_says_what_hosts_run_by_and_where_they_reach_it() -> None:
@@ -182,6 +183,22 @@ def test_the_cluster_says_what_hosts_run_by_and_where_they_reach_it() -> None:
     assert found.queue_tls
     assert "dbpw" not in repr(found) + found.nova
     assert "nova:pw" not in repr(found), "what holds passwords shows none of them"
+
+
+def test_accounts_of_openstack_helms_charts_come_from_a_secret_of_their_own() -> None:
+    secrets = {
+        "nova-etc": {"nova-compute.conf": NOVA.replace("password = placementpw", "")},
+        "nova-ks-etc": {
+            "nova_placement.conf": "[placement]\npassword = fromks",
+            "nova_keystone_authtoken.conf": "[keystone_authtoken]\npassword = ofapi\n",
+        },
+        "neutron-etc": {"ovn_agent.ini": "[DEFAULT]\nnova_metadata_host = m\n"},
+    }
+    member = {**SERVICES[1], "spec": {**SERVICES[1]["spec"], "selector": {_POD: "rabbitmq-rabbitmq-1"}}}
+    api = Kubernetes(secrets, [*SERVICES, member])
+    found = read_cluster(api, namespace="openstack", nodes=["10.90.0.16"], auth_url="https://i/v3").nova
+    assert ini.value(found, "placement", "password") == "fromks"
+    assert "ofapi" not in found, "what only the API uses stays there"
 
 
 def test_what_hosts_cannot_reach_is_refused_by_name() -> None:
