@@ -133,7 +133,8 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # ansible shi
             inventory.add_group(group)
         for host in plan.hosts.values():
             place = (f"rack_{host.rack.replace('-', '_')}", f"provisioner_{host.provisioner}")
-            for group in (*groups_of(host.roles, node=bool(host.node_labels)), *place, *[REFUSED] * bool(errors)):
+            own = groups_of(host.roles, node=bool(host.node_labels), services=plan.openstack.services)
+            for group in (*own, *place, *[REFUSED] * bool(errors)):
                 if group not in inventory.groups:
                     inventory.add_group(group)
                 inventory.add_host(host.name, group)

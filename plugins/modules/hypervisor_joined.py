@@ -30,7 +30,7 @@ EXAMPLES = r"""
 - name: Hypervisors have joined
   groundup.cloud.hypervisor_joined:
     site_file: inventories/lab/site.yml
-    hosts: "{{ groups.hypervisor }}"
+    hosts: "{{ groups.compute }}"
 """
 
 RETURN = r"""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from .packages import CONNTRACK_MAX, PackageSet
@@ -32,6 +33,7 @@ class LayerRecord:
     roles: tuple[Role, ...] = ()
     nodes: bool = False  # whether every node of the cluster is in its group
     provisioners: tuple[Provisioner, ...] = ()  # whose machines it is for; none: any
+    service: str | None = None  # only in sites that have it among their services
     installs: tuple[PackageSet, ...] = ()
     library: str  # its Python below plugins/
     owns: str
@@ -166,8 +168,9 @@ LAYERS: dict[str, LayerRecord] = {
     ),
     "hypervisor": LayerRecord(
         needs=("openstack",),
-        group="hypervisor",
+        group="compute",  # hypervisors of a site with Nova
         roles=("hypervisor",),
+        service="nova",
         installs=(
             PackageSet(
                 roles=frozenset(("hypervisor",)),
@@ -190,7 +193,15 @@ LAYERS: dict[str, LayerRecord] = {
 }
 
 
-def groups_of(roles: tuple[Role, ...], *, node: bool) -> tuple[str, ...]:
-    """Return the inventory groups of a machine with ``roles``; ``node``: it is a node of the cluster."""
-    own = (one.group for one in LAYERS.values() if (one.nodes and node) or not set(one.roles).isdisjoint(roles))
+def groups_of(roles: tuple[Role, ...], *, node: bool, services: Collection[str] = ()) -> tuple[str, ...]:
+    """Return the inventory groups of a machine with ``roles``; ``node``: it is a node of the cluster.
+
+    ``services`` are those of the site: a layer that is for one of them has no machines without it.
+    """
+    own = (
+        one.group
+        for one in LAYERS.values()
+        if (one.service is None or one.service in services)
+        and ((one.nodes and node) or not set(one.roles).isdisjoint(roles))
+    )
     return tuple(dict.fromkeys((*roles, *own)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import urlsplit
 
+from ..layers.layers import LAYERS
 from ..plan.types import HostPlan, Plan
 from .leaf import LeafSpec
 
@@ -23,7 +24,7 @@ def users(plan: Plan) -> tuple[LeafSpec, ...]:
     found += [
         LeafSpec(user=host.name, names=tuple(dict.fromkeys((host.name, host.fqdn, *_addresses(host)))), usage="both")
         for host in plan.hosts.values()
-        if "hypervisor" in host.roles
+        if "hypervisor" in host.roles and LAYERS["hypervisor"].service in plan.openstack.services
     ]
     return tuple(found)
 

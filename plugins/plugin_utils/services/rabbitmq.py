@@ -66,7 +66,7 @@ def values(plan: Plan, sizes: Sizes) -> Values:
         "conf": {"rabbitmq": {"cluster_partition_handling": "pause_minority" if members > 1 else "autoheal"}},
         # The rollout's own verification asks every node for members, partitions and alarms.
         "manifests": {"job_cluster_wait": False, "pod_test": False},
-        **({"extraObjects": _from_hosts(members)} if any("hypervisor" in h.roles for h in plan.hosts.values()) else {}),
+        **({"extraObjects": _from_hosts(members)} if "nova" in plan.openstack.services else {}),
     }
 
 

@@ -78,7 +78,7 @@ def test_a_host_tries_the_ports_it_will_need_and_no_others(plan: Plan) -> None:
 
 
 def test_networks_that_no_layer_uses_are_not_required(plan_of: PlanOf) -> None:
-    assert plan_of("edge").preflight.unused_networks == ("storage",)
+    assert plan_of("edge").preflight.unused_networks == ("storage", "tunnel", "provider")
     assert all(record.layer in (None, *LAYERS) for record in PURPOSES.values())
 
 

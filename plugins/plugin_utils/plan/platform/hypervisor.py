@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...layers.layers import LAYERS
 from ..layout.context import Layout
 from ..types import HypervisorPlan
 
@@ -26,6 +27,6 @@ def hypervisor(layout: Layout) -> HypervisorPlan:
 
 def artifacts(layout: Layout) -> tuple[str, ...]:
     """Return the lock's artifacts that only sites with hypervisors need."""
-    if not layout.with_role("hypervisor"):
+    if LAYERS["hypervisor"].service not in layout.site.openstack.services or not layout.with_role("hypervisor"):
         return ()
     return (*(f"hypervisor-{release}" for release in layout.site.hosts.debian_releases), "guest")
