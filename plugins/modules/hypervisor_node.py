@@ -154,7 +154,7 @@ def converge(changes: Changes, wanted: dict[str, Any]) -> str:
     )
     pki.own(changes, pair, readers=None, units=(controller, agent))
     openvswitch.configure(changes, wanted["chassis"])
-    controller.running()
+    ovn.start(changes, controller)
     libvirt.configure(changes, pair)
     if not is_current:
         for unit in (compute, agent):

@@ -12,12 +12,14 @@ from .._base import files
 from .._base.changes import Changes
 from .._base.errors import GroundupError
 from .._base.run import attempt, run
+from .._host import units
 from .._host.units import Unit
 
 # ovs-ctl reads the name from here at every start, and makes one up where there is none: a chassis that changes its name
 # loses its flows, and its certificate does not fit.
 SYSTEM_ID = Path("/etc/openvswitch/system-id.conf")
 SWITCH = "openvswitch-switch.service"
+RECORDER = "ovs-record-hostname.service"  # writes another name of the host over ours (Debian 12)
 UNDERLAY_SCRIPT = Path("/usr/local/lib/groundup/underlay")
 UNDERLAY_UNIT = Path("/etc/systemd/system/groundup-underlay.service")
 MANAGER = "ptcp:6640:127.0.0.1"  # os-vif's, of nova-compute
@@ -52,6 +54,7 @@ def configure(changes: Changes, wanted: Mapping[str, Any], *, known: Known | Non
     """Bring database and bridges to what ``wanted`` (a chassis) says. Raises GroundupError."""
     switch = Unit(changes, SWITCH)
     switch.running()
+    units.off(changes, [RECORDER])
     known = known or read(changes)
     commands = list(differences(known, wanted))
     if any(line.startswith("other_config") for line, _ in commands):

@@ -11,6 +11,7 @@ from .._host.units import Unit
 from .pki import OURS
 
 UNIT = "ovn-controller.service"
+WHOLE = "ovn-host.service"  # starts it at boot
 OPTIONS = Path("/etc/default/ovn-host")
 DROP_IN = Path(f"/etc/systemd/system/{UNIT}.d/groundup.conf")
 CONNECTED = 30.0  # seconds
@@ -35,6 +36,12 @@ def controller(changes: Changes) -> Unit:
     unit.place(DROP_IN, _DROP_IN)
     unit.place(OPTIONS, _OPTIONS)
     return unit
+
+
+def start(changes: Changes, controller: Unit) -> None:
+    """Have it run, by what its files say, now and after a boot. Raises GroundupError."""
+    controller.running()
+    Unit(changes, WHOLE).running()
 
 
 def connection() -> str:
