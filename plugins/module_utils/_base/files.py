@@ -19,6 +19,7 @@ def write_file(
     data: bytes,
     *,
     mode: int,
+    group: int | None = None,
     valid: Callable[[Path], object] | None = None,
     before: Callable[[], object] | None = None,
 ) -> None:
@@ -26,7 +27,7 @@ def write_file(
 
     ``valid`` is given the new file and raises when it is no good; ``before`` is called just before the replacement.
     """
-    temporary = _beside(path, data, mode=mode)
+    temporary = _beside(path, data, mode=mode, group=group)
     try:
         if valid:
             valid(temporary)
@@ -64,26 +65,31 @@ def place(
     content: str,
     *,
     mode: int = 0o644,
+    group: int | None = None,
     secret: bool = False,
     valid: Callable[[Path], object] | None = None,
     before: Callable[[], object] | None = None,
 ) -> bool:
     """Make ``path`` a file of this user's with ``content`` and ``mode``; return whether its content was another.
 
+    ``group``: who else may read it, by id; None: this user's own.
+
     ``valid`` and ``before`` are those of `write_file`. The content of a ``secret`` file is in no diff. Where only mode
     or owner are wrong, the file itself is kept.
     """
     old = read(path)
     if old == content:
-        wrong = _wrong_rights(path, mode)
+        wrong = _wrong_rights(path, mode, group)
         if wrong and changes.add(f"set mode {mode:o} and owner of {path}", name=str(path), before=wrong):
-            os.chown(path, os.geteuid(), os.getegid())
+            os.chown(path, os.geteuid(), os.getegid() if group is None else group)
             path.chmod(mode)
         return False
     changes.written.add(path)
     shown = (HIDDEN if old else "", HIDDEN) if secret else (old or "", content)
     if changes.add(f"write {path}", name=str(path), before=shown[0], after=shown[1]):
-        write_file(path, content.encode("utf-8", errors="surrogateescape"), mode=mode, valid=valid, before=before)
+        write_file(
+            path, content.encode("utf-8", errors="surrogateescape"), mode=mode, group=group, valid=valid, before=before
+        )
     return True
 
 
@@ -116,13 +122,15 @@ def link(changes: Changes, path: Path, target: str) -> None:
         temporary.replace(path)
 
 
-def _beside(path: Path, data: bytes, *, mode: int) -> Path:
+def _beside(path: Path, data: bytes, *, mode: int, group: int | None = None) -> Path:
     """Write ``data`` to a new file in the directory of ``path`` and return that file. Raises OSError."""
     path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     temporary = Path(name)
     try:
         with os.fdopen(handle, "wb") as stream:
+            if group is not None:
+                os.fchown(stream.fileno(), -1, group)
             os.fchmod(stream.fileno(), mode)
             stream.write(data)
             stream.flush()
@@ -133,8 +141,9 @@ def _beside(path: Path, data: bytes, *, mode: int) -> Path:
     return temporary
 
 
-def _wrong_rights(path: Path, mode: int) -> str:
+def _wrong_rights(path: Path, mode: int, group: int | None) -> str:
     status = path.stat()
-    if stat.S_IMODE(status.st_mode) == mode and (status.st_uid, status.st_gid) == (os.geteuid(), os.getegid()):
+    owners = (os.geteuid(), os.getegid() if group is None else group)
+    if stat.S_IMODE(status.st_mode) == mode and (status.st_uid, status.st_gid) == owners:
         return ""
     return f"mode {stat.S_IMODE(status.st_mode):o}, owner {status.st_uid}:{status.st_gid}\n"

@@ -172,16 +172,27 @@ LAYERS: dict[str, LayerRecord] = {
     ),
     "hypervisor": LayerRecord(
         needs=("openstack",),
-        group="hypervisor",
+        group="compute",  # hypervisors of a site with Nova
         roles=("hypervisor",),
-        library="-",
-        owns="libvirt, nova-compute, Open vSwitch and ovn-controller of a hypervisor",
-        unsupported=Unsupported(
-            asked_by="machines",
-            what="hypervisors",
-            why="they get the OS of a host and nothing above it: no server can start on them",
-            remedy="leave them out, or keep it for a later version",
+        service="nova",
+        installs=(
+            PackageSet(
+                roles=frozenset(("hypervisor",)),
+                # haproxy: the metadata agent starts one for each network of the host's guests.
+                packages=(
+                    "haproxy",
+                    "libvirt-clients",
+                    "libvirt-daemon-system",
+                    "openvswitch-switch",
+                    "ovn-host",
+                    "qemu-system-x86",
+                    "qemu-utils",
+                ),
+                space={"/opt": 1, "/var/lib/nova": 10},
+            ),
         ),
+        library="`plugin_utils/hypervisor`, `module_utils/{_host,_hypervisor}`",
+        owns="libvirt, nova-compute, Open vSwitch and ovn-controller of a hypervisor",
     ),
 }
 

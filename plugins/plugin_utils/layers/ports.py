@@ -32,6 +32,7 @@ class PortRecord:
 
 
 _SEED, _CONTROL = frozenset[Role](("seed",)), frozenset[Role](("control",))
+_HYPERVISOR = frozenset[Role](("hypervisor",))
 KERNEL, _OVSDB = "the kernel", ("ovsdb-server",)
 
 PORTS: dict[str, PortRecord] = {
@@ -135,5 +136,20 @@ PORTS: dict[str, PortRecord] = {
     "ovn-sb-raft": PortRecord(
         port=6644, what="OVN: southbound database, between members", programs=_OVSDB, clients="control",
         roles=_CONTROL, service="neutron",
+    ),
+    "ovs-manager": PortRecord(
+        port=6640, what="Open vSwitch's database, for nova-compute", programs=_OVSDB, clients="itself",
+        roles=_HYPERVISOR,
+    ),
+    "libvirt-tls": PortRecord(
+        port=16514, what="libvirt: live migration", programs=("libvirtd", "systemd"), clients="hosts",
+        roles=_HYPERVISOR,
+    ),
+    "vnc": PortRecord(
+        port=5900, last=6923, what="QEMU: consoles", programs=("qemu-system-x86",), clients="nodes", roles=_HYPERVISOR,
+    ),
+    "migration": PortRecord(
+        port=61152, last=61215, what="QEMU: live migration", programs=("qemu-system-x86",), clients="hosts",
+        roles=_HYPERVISOR,
     ),
 }  # fmt: skip

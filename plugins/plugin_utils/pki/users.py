@@ -5,7 +5,7 @@ from __future__ import annotations
 from urllib.parse import urlsplit
 
 from ..layers.layers import LAYERS
-from ..plan.types import Plan
+from ..plan.types import HostPlan, Plan
 from .leaf import LeafSpec
 
 
@@ -16,9 +16,10 @@ def users(plan: Plan) -> tuple[LeafSpec, ...]:
     if plan.supply.seed:
         seed = plan.hosts[plan.supply.seed]
         called = [str(urlsplit(url).hostname) for url in (f"//{plan.supply.registry}", plan.supply.files_url)]
-        own = [port.address for port in seed.interfaces if port.address]
         # The loopback: publishing and the seed's own questions come that way.
-        found.append(LeafSpec(user="seed", names=tuple(dict.fromkeys((*called, seed.fqdn, *own, "127.0.0.1")))))
+        found.append(
+            LeafSpec(user="seed", names=tuple(dict.fromkeys((*called, seed.fqdn, *_addresses(seed), "127.0.0.1"))))
+        )
     if LAYERS["network"].service in plan.openstack.services:
         # A member of OVN's databases is a server to its clients and a client to the other members.
         found += [
@@ -26,4 +27,14 @@ def users(plan: Plan) -> tuple[LeafSpec, ...]:
             for host in map(plan.hosts.__getitem__, plan.edge.hosts)
         ]
         found.append(LeafSpec(user="neutron-ovn", usage="client"))
+    # OVN's southbound database lets a chassis write by the name in its certificate: the user is the host's name.
+    found += [
+        LeafSpec(user=host.name, names=tuple(dict.fromkeys((host.name, host.fqdn, *_addresses(host)))), usage="both")
+        for host in plan.hosts.values()
+        if "hypervisor" in host.roles and LAYERS["hypervisor"].service in plan.openstack.services
+    ]
     return tuple(found)
+
+
+def _addresses(host: HostPlan) -> list[str]:
+    return [port.address for port in host.interfaces if port.address]

@@ -13,6 +13,7 @@ from .layout.machines import lay_out
 from .model import Site
 from .platform import parts as platform
 from .platform.host import host_settings
+from .platform.hypervisor import hypervisor
 from .platform.ovn import ovn
 from .platform.preflight import preflight, set_neighbours
 from .types import Plan
@@ -50,6 +51,7 @@ def make_plan(site: Site) -> Plan:
         edge=edge,
         ovn=ovn(layout),
         openstack=platform.openstack(layout),
+        hypervisor=hypervisor(layout),
         findings=(),
     )
     return replace(plan, findings=find(PlanContext(layout=layout, plan=plan)))

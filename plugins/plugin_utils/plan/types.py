@@ -262,6 +262,15 @@ class OvnPlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class HypervisorPlan:
+    """What every hypervisor is told."""
+
+    southbound: tuple[str, ...]  # members of OVN's southbound database: "ssl:10.90.0.11:6642"
+    compute: dict[str, dict[str, Any]]  # by hardware profile, those of hypervisors: fields of `Compute`
+    environments: dict[DebianRelease, str]  # file with the Python environment, below files_url
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OpenStackPlan:
     """The cloud on top."""
 
@@ -296,4 +305,5 @@ class Plan:
     edge: EdgePlan
     ovn: OvnPlan
     openstack: OpenStackPlan
+    hypervisor: HypervisorPlan
     findings: tuple[Finding, ...]

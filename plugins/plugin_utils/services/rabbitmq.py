@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _ARGV = ("rabbitmqctl", "--quiet", "--formatter", "json", "cluster_status")
 
 _ADMIN = "rabbitmq"
+_NODE_PORT = 30672  # of the first member, for hosts outside the cluster; others follow
 _VOLUME = {"lab": "1Gi", "edge": "4Gi", "region": "20Gi"}
 
 
@@ -65,6 +66,25 @@ def values(plan: Plan, sizes: Sizes) -> Values:
         "conf": {"rabbitmq": {"cluster_partition_handling": "pause_minority" if members > 1 else "autoheal"}},
         # The rollout's own verification asks every node for members, partitions and alarms.
         "manifests": {"job_cluster_wait": False, "pod_test": False},
+        **({"extraObjects": _from_hosts(members)} if "nova" in plan.openstack.services else {}),
+    }
+
+
+def _from_hosts(members: int) -> Values:
+    """Return a Service a member: nova-compute is outside the cluster, and has to know each by itself."""
+    pods = [f"rabbitmq-rabbitmq-{number}" for number in range(members)]
+    return {
+        pod.replace("-", "_"): {
+            "apiVersion": "v1",
+            "kind": "Service",
+            "metadata": {"name": f"{pod}-hosts"},
+            "spec": {
+                "type": "NodePort",
+                "selector": {"statefulset.kubernetes.io/pod-name": pod},
+                "ports": [{"name": "amqp", "port": 5672, "nodePort": _NODE_PORT + number}],
+            },
+        }
+        for number, pod in enumerate(pods)
     }
 
 

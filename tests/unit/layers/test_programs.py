@@ -15,12 +15,13 @@ DOWNLOADED = {"crictl", "kubeadm", "kubectl", "kubelet"}  # from the seed's file
 # Debian's essential packages, and what a host must have before its first run: systemd, openssh-server, sudo, python3.
 EVERY_DEBIAN = {
     "apt-get": "apt", "dpkg": "dpkg", "dpkg-query": "dpkg", "sshd": "openssh-server", "systemctl": "systemd",
-    "timedatectl": "systemd", "unshare": "util-linux", "useradd": "passwd", "visudo": "sudo",
+    "tar": "tar", "timedatectl": "systemd", "unshare": "util-linux", "useradd": "passwd", "usermod": "passwd",
+    "visudo": "sudo",
 }  # fmt: skip
 INSTALLED = {
     "haproxy": "haproxy", "ip": "iproute2", "keepalived": "keepalived", "modprobe": "kmod", "openssl": "openssl",
     "ovn-appctl": "ovn-common", "ovsdb-client": "openvswitch-common", "ovsdb-tool": "openvswitch-common",
-    "update-ca-certificates": "ca-certificates",
+    "ovs-vsctl": "openvswitch-switch", "update-ca-certificates": "ca-certificates", "virsh": "libvirt-clients",
 }  # fmt: skip
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from ...layers.provisioners import Provisioner
-from ..model.machines import Hardware
+from ..model.machines import Compute, Hardware
 from ..model.site import ProfileName
 from ..types import CniName
 
@@ -18,7 +18,24 @@ HARDWARE: dict[str, Hardware] = {
     "region-seed": Hardware(cores=8, memory_gb=32, nic_gbps=10, nvme=False),
     "edge-node": Hardware(cores=16, memory_gb=64, nic_gbps=10, nvme=True),
     "edge-seed": Hardware(cores=4, memory_gb=16, nic_gbps=1, nvme=False),
-    "lab-container": Hardware(cores=1, memory_gb=2, nic_gbps=1, nvme=False),
+    # Its hosts share one machine, whose kernel need not have openvswitch, nor its processor virtualisation. Each
+    # reports the whole machine: what is reserved leaves the others theirs.
+    "lab-container": Hardware(
+        cores=1,
+        memory_gb=2,
+        nic_gbps=1,
+        nvme=False,
+        compute=Compute(
+            datapath="netdev",
+            virt_type="qemu",
+            cpu_mode="custom",
+            cpu_model="Nehalem",
+            machine_type="pc",
+            reserved_cores=0,
+            reserved_memory_gb=4,
+            cpu_allocation_ratio=8.0,
+        ),
+    ),
     "lab-vm": Hardware(cores=1, memory_gb=2, nic_gbps=1, nvme=False),
 }
 

@@ -34,6 +34,36 @@ Serial = Annotated[str, Field(max_length=64, pattern=r"^[!-~]+( [!-~]+)*$")]
 Share = Annotated[str, Field(pattern=r"^(100|[1-9]?[0-9])%$", json_schema_extra={"examples": ["10%"]})]
 
 
+class Compute(Model):
+    """What a machine is as a hypervisor."""
+
+    datapath: Literal["system", "netdev"] = Field(
+        "system",
+        description="Who carries packets: the kernel's openvswitch module, or Open vSwitch itself.",
+    )
+    virt_type: Literal["kvm", "qemu"] = Field("kvm", description="qemu: without the processor's help, for tests.")
+    cpu_mode: Literal["host-model", "host-passthrough", "custom"] = Field(
+        "host-model", description="Processor that guests see. With several kinds of machines: custom, and a cpu_model."
+    )
+    cpu_model: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{1,64}$")] | None = Field(
+        None, description="custom: a model of libvirt that every machine of the site has."
+    )
+    machine_type: Literal["q35", "pc"] = Field("q35", description="Machine that guests see.")
+    reserved_cores: Annotated[int, Field(ge=0, le=4096)] = Field(2, description="Cores no guest is counted on.")
+    reserved_memory_gb: Annotated[int, Field(ge=0, le=65536)] = Field(8, description="Memory for the host, GiB.")
+    reserved_disk_gb: Annotated[int, Field(ge=0, le=1048576)] = Field(20, description="Disk for the host, GiB.")
+    cpu_allocation_ratio: Annotated[float, Field(gt=0, le=64)] = Field(4.0, description="Virtual cores a core.")
+    ram_allocation_ratio: Annotated[float, Field(gt=0, le=4)] = Field(
+        1.0, description="Memory of guests to the host's."
+    )
+
+    @model_validator(mode="after")
+    def _model_goes_with_custom(self) -> Compute:
+        if (self.cpu_mode == "custom") != (self.cpu_model is not None):
+            raise ValueError("cpu_mode: custom and a cpu_model go together: write both or neither")
+        return self
+
+
 class Hardware(Model):
     """What a machine must have; inspection compares it with what the machine has."""
 
@@ -43,6 +73,7 @@ class Hardware(Model):
         description="Speed of the slowest network port in use, Gbit/s."
     )
     nvme: bool = Field(description="Whether the system disk is NVMe.")
+    compute: Compute = Field(default_factory=Compute, description="What it is as a hypervisor.")
 
 
 class Bmc(Model):

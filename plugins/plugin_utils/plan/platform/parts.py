@@ -24,6 +24,7 @@ from ..types import (
 )
 from . import versions
 from .cni import cni
+from .hypervisor import artifacts as hypervisor_artifacts
 
 REGISTRY_PORT, FILES_PORT, API_PORT = (PORTS[name].port for name in ("registry", "files", "api"))
 # Where the seed's registry takes images; the site reads it through the web server.
@@ -62,7 +63,11 @@ def supply(layout: Layout) -> SupplyPlan:
         ca=site.supply.ca,
         packages={release: f"packages-{release}/{release}" for release in releases},
         images={**found, **site.supply.images},
-        chosen=(*((chosen,) if chosen else ()), *(f"packages-{release}" for release in releases)),
+        chosen=(
+            *((chosen,) if chosen else ()),
+            *(f"packages-{release}" for release in releases),
+            *(hypervisor_artifacts(layout) if site.supply.source != "registry" else ()),
+        ),
     )
 
 

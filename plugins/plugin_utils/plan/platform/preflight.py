@@ -75,7 +75,7 @@ def preflight(
     return PreflightPlan(
         systems=tuple({name: getattr(record, name) for name in _SYSTEM} for record in SYSTEMS.values()),
         hardware={
-            name: {"name": name, **layout.hardware[name].model_dump()}
+            name: {"name": name, **layout.hardware[name].model_dump(exclude={"compute"})}
             for name in dict.fromkeys(one.hardware for one in layout.hosts.values())
             if name in layout.hardware
         },
@@ -83,7 +83,11 @@ def preflight(
         swap=kubernetes.kubelet.get("failSwapOn", True) is False,
         cgroup_v1=kubernetes.kubelet.get("failCgroupV1", True) is False,
         eviction="evictionHard" not in kubernetes.kubelet,
-        unused_networks=tuple(name for name, network in layout.networks.items() if _unused(network.purpose)),
+        unused_networks=tuple(
+            name
+            for name, network in layout.networks.items()
+            if _unused(network.purpose, layout.site.openstack.services)
+        ),
         control={name: addresses for name in layout.networks if (addresses := tuple(_addresses(control, name)))},
         by_roles={
             "+".join(roles): needs.of(roles) for roles in dict.fromkeys(one.roles for one in layout.hosts.values())
@@ -162,6 +166,8 @@ def _addresses(hosts: list[HostPlan], network: str) -> Iterator[str]:
                 yield port.address
 
 
-def _unused(purpose: str) -> bool:
+def _unused(purpose: str, services: list[str]) -> bool:
     record = PURPOSES[purpose]  # type: ignore[index]  # a key of PURPOSES, from the site model
-    return bool(record.ignored or (record.layer and LAYERS[record.layer].unsupported))
+    layer = LAYERS[record.layer] if record.layer else None
+    lacks = layer and (layer.unsupported or (layer.service and layer.service not in services))
+    return bool(record.ignored or lacks)

@@ -42,9 +42,22 @@ def install_installer(root: Chroot, context: BuildContext, *, work: Path) -> Non
     root.run([*pip, "-r", f"{MOUNT}/installer.txt"], binds={MOUNT: work, "/root/.cache/pip": cache})
 
 
-def create(root: Chroot, context: BuildContext, *, path: str, lock: Path, work: Path, ldflags: str = "") -> None:
-    """Make the virtual environment ``path`` with everything in ``lock``; ``ldflags`` are for what is compiled."""
-    _uv(root, context, ["venv", "-q", "--python", "/usr/bin/python3", path], work=work)
+def create(
+    root: Chroot,
+    context: BuildContext,
+    *,
+    path: str,
+    lock: Path,
+    work: Path,
+    ldflags: str = "",
+    relocatable: bool = False,
+) -> None:
+    """Make the virtual environment ``path`` with everything in ``lock``; ``ldflags`` are for what is compiled.
+
+    ``relocatable``: it works in any directory, and its programs find their Python by their own place.
+    """
+    moves = ["--relocatable"] if relocatable else []
+    _uv(root, context, ["venv", "-q", *moves, "--python", "/usr/bin/python3", path], work=work)
     install = ["pip", "install", "-q", "--python", f"{path}/bin/python", *_common(lock, work)]
     if first := backends(lock):
         (work / "backends.txt").write_text(first, encoding="utf-8")

@@ -1,0 +1,92 @@
+"""Action of module groundup.cloud.hypervisor_node: reads what the releases were given, adds what is of the host."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible.plugins.action import ActionBase
+from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.hosts import spared
+from ansible_collections.groundup.cloud.plugins.plugin_utils.hypervisor import configuration
+from ansible_collections.groundup.cloud.plugins.plugin_utils.hypervisor.chassis import chassis
+from ansible_collections.groundup.cloud.plugins.plugin_utils.hypervisor.cluster import read_cluster
+from ansible_collections.groundup.cloud.plugins.plugin_utils.hypervisor.configuration import NotYetError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.access import kubeconfig_path
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Api
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish import digests
+
+FORESEEN = "# Known when the releases are there.\n"
+
+
+class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
+    """Runs the module on the host with its configuration."""
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Return the module's result; a host that fails is set aside."""
+        result: dict[str, Any] = super().run(tmp, task_vars)
+        variables = task_vars or {}
+        return result | spared(
+            lambda: self._converge(variables), variables, layer="hypervisor", spare=not self._task.check_mode
+        )
+
+    def _converge(self, variables: dict[str, Any]) -> dict[str, Any]:
+        arguments = dict(self._task.args)
+        if not arguments.get("verify"):
+            site, host = variables["groundup_site"], variables["groundup_host"]
+            found = chassis(site, host)
+            try:
+                arguments |= {
+                    "chassis": found.options(),
+                    "environments": self._environments(site, variables),
+                    "compute_id": configuration.compute_id(site["site"], host["name"]),
+                    "configuration": self._configuration(site, host, found.tunnel, variables),
+                }
+            except GroundupError as error:
+                return {"failed": True, "msg": str(error)}
+        done: dict[str, Any] = self._execute_module(module_args=arguments, task_vars=variables)
+        done.pop("invocation", None)  # the texts hold passwords
+        return done
+
+    def _environments(self, site: dict[str, Any], variables: dict[str, Any]) -> dict[str, dict[str, str | None]]:
+        """Return each environment with the digest the controller published, or None: the server's own counts."""
+        seed = site["supply"]["seed"]
+        record = digests.of_dry_run(variables, seed=seed) or digests.required(
+            site["site"], seed=seed, dry_run=bool(self._task.check_mode)
+        )
+        known = dict(record.files)
+        return {
+            release: {"path": path, "sha256": known.get(path)}
+            for release, path in site["hypervisor"]["environments"].items()
+        }
+
+    def _configuration(
+        self, site: dict[str, Any], host: dict[str, Any], tunnel: str, variables: dict[str, Any]
+    ) -> dict[str, dict[str, str]]:
+        kubeconfig = kubeconfig_path(site["site"])
+        foreseen = {kind: {"cluster": FORESEEN, "host": FORESEEN} for kind in ("nova", "agent")}
+        if self._task.check_mode and not kubeconfig.is_file():  # there will be a cluster
+            return foreseen
+        hosts = variables["hostvars"]
+        try:
+            cluster = read_cluster(
+                Api(kubeconfig),
+                namespace=site["openstack"]["namespace"],
+                nodes=[hosts[name]["groundup_host"]["address"] for name in variables["groups"]["control"]],
+                auth_url=next((one["url"] for one in site["edge"]["endpoints"] if one["service"] == "keystone"), ""),
+            )
+        except NotYetError:
+            if self._task.check_mode:  # the releases will be there, too
+                return foreseen
+            raise
+        own = configuration.Host(
+            site=site["site"],
+            name=host["name"],
+            address=host["address"],
+            tunnel=tunnel,
+            compute=site["hypervisor"]["compute"][host["hardware"]],
+            southbound=tuple(site["hypervisor"]["southbound"]),
+        )
+        return {
+            "nova": {"cluster": cluster.nova, "host": configuration.nova_host(cluster, own)},
+            "agent": {"cluster": cluster.agent, "host": configuration.agent_host(own)},
+        }

@@ -1,0 +1,1 @@
+# Private: what module hypervisor_node does on a host.

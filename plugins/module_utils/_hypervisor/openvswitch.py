@@ -1,0 +1,176 @@
+"""Open vSwitch of a hypervisor: its name first, its database, its bridges."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .._base import files
+from .._base.changes import Changes
+from .._base.errors import GroundupError
+from .._base.run import attempt, run
+from .._host import units
+from .._host.units import Unit
+
+# ovs-ctl reads the name from here at every start, and makes one up where there is none: a chassis that changes its name
+# loses its flows, and its certificate does not fit.
+SYSTEM_ID = Path("/etc/openvswitch/system-id.conf")
+SWITCH = "openvswitch-switch.service"
+RECORDER = "ovs-record-hostname.service"  # writes another name of the host over ours (Debian 12)
+UNDERLAY_SCRIPT = Path("/usr/local/lib/groundup/underlay")
+UNDERLAY_UNIT = Path("/etc/systemd/system/groundup-underlay.service")
+MANAGER = "ptcp:6640:127.0.0.1"  # os-vif's, of nova-compute
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """What the database says now."""
+
+    external_ids: Mapping[str, str]
+    other_config: Mapping[str, str]
+    datapaths: Mapping[str, str]  # by bridge
+    ports: Mapping[str, Sequence[str]]  # by bridge
+    managers: Sequence[str]
+
+
+NOTHING = Known(external_ids={}, other_config={}, datapaths={}, ports={}, managers=())
+
+
+def named(changes: Changes, system_id: str) -> None:
+    """Write the chassis' name, before anything starts. Raises GroundupError for one that serves by another name."""
+    there = (files.read(SYSTEM_ID) or "").strip()
+    if there and there != system_id and attempt(["ovs-vsctl", "br-exists", "br-int"]).returncode == 0:
+        changes.warnings.append(
+            f"the chassis was called {there}: its row stays in OVN's southbound database until its agent is deleted "
+            f"(openstack network agent delete {there})"
+        )
+    files.place(changes, SYSTEM_ID, f"{system_id}\n")
+
+
+def configure(changes: Changes, wanted: Mapping[str, Any], *, known: Known | None = None) -> None:
+    """Bring database and bridges to what ``wanted`` (a chassis) says. Raises GroundupError."""
+    switch = Unit(changes, SWITCH)
+    switch.running()
+    units.off(changes, [RECORDER])
+    known = known or read(changes)
+    commands = list(differences(known, wanted))
+    if any(line.startswith("other_config") for line, _ in commands):
+        switch.replaced()  # it is read at a start only
+        if not changes.check:
+            switch.mark()
+    # One transaction: with ovn-remote the chassis registers, and its name and addresses must be there by then.
+    if todo := [command for line, command in commands if changes.add(f"Open vSwitch: {line}")]:
+        run(["ovs-vsctl", "--timeout=30", *(word for command in todo for word in ("--", *command))])
+    switch.running()
+    underlay(changes, wanted["bridges"])
+
+
+def differences(known: Known, wanted: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
+    """Return what ovs-vsctl is to do, each with a line for the operator."""
+    found: list[tuple[str, list[str]]] = []
+    for column, now in (("other_config", known.other_config), ("external_ids", known.external_ids)):
+        for key, value in wanted[column].items():
+            if now.get(key) != value:
+                set_to = f"{column}:{key}={json.dumps(value)}"
+                found.append((f"{column}:{key} = {value}", ["set", "Open_vSwitch", ".", set_to]))
+    for bridge in wanted["bridges"]:
+        name, port = bridge["name"], bridge["port"]
+        if known.datapaths.get(name, None) is None:
+            found.append((f"bridge {name}", ["--may-exist", "add-br", name]))
+        if known.datapaths.get(name) != bridge["datapath"]:
+            kind = ["set", "Bridge", name, f"datapath_type={bridge['datapath']}", "fail_mode=standalone"]
+            found.append((f"bridge {name}: datapath {bridge['datapath']}", kind))
+        if port not in known.ports.get(name, ()):
+            found.append((f"port {port} in {name}", ["--may-exist", "add-port", name, port]))
+    if MANAGER not in known.managers:
+        found.append((f"manager {MANAGER}", ["set-manager", MANAGER]))
+    return found
+
+
+def read(changes: Changes) -> Known:
+    """Return what the database says; nothing, where it is foreseen only."""
+    shown = attempt(["ovs-vsctl", "--timeout=10", "--format=json", "list", "Open_vSwitch"]) if _there() else None
+    if shown is None or shown.returncode:
+        if changes.check:
+            return NOTHING
+        raise GroundupError(
+            f"Open vSwitch's database does not answer: {shown.stderr.strip() if shown else 'it is not installed'}",
+            where=SWITCH,
+            why="everything that guests send goes through it",
+            remedy=f"journalctl -u {SWITCH} -u ovsdb-server -n 50",
+        )
+    (row,) = rows(shown.stdout) or ({},)
+    bridges = rows(run(["ovs-vsctl", "--timeout=10", "--format=json", "list", "Bridge"]))
+    names = [str(one["name"]) for one in bridges]
+    return Known(
+        external_ids=row.get("external_ids", {}),
+        other_config=row.get("other_config", {}),
+        datapaths={str(one["name"]): str(one["datapath_type"]) or "system" for one in bridges},
+        ports={name: run(["ovs-vsctl", "--timeout=10", "list-ports", name]).split() for name in names},
+        managers=run(["ovs-vsctl", "--timeout=10", "get-manager"]).split(),
+    )
+
+
+def _there() -> bool:
+    return Path("/usr/bin/ovs-vsctl").exists()
+
+
+def rows(text: str) -> list[dict[str, Any]]:
+    """Return the rows of a table as ovs-vsctl prints it in JSON, maps as dictionaries and sets as lists."""
+    table = json.loads(text)
+    return [dict(zip(table["headings"], map(_plain, row), strict=True)) for row in table["data"]]
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, list) and len(value) == 2 and value[0] in ("map", "set", "uuid"):
+        kind, content = value
+        if kind == "map":
+            return {key: _plain(one) for key, one in content}
+        return [_plain(one) for one in content] if kind == "set" else content
+    return value
+
+
+def underlay(changes: Changes, bridges: Sequence[Mapping[str, Any]]) -> None:
+    """Move the tunnels' address from its interface to the bridge that owns that, now and at each boot."""
+    unit = Unit(changes, UNDERLAY_UNIT.name)
+    unit.place(UNDERLAY_SCRIPT, script(bridges), mode=0o755)
+    unit.place(UNDERLAY_UNIT, _UNIT)
+    if bridges:
+        unit.running()
+
+
+def script(bridges: Sequence[Mapping[str, Any]]) -> str:
+    """Return what brings interfaces up, and addresses to where they belong; it may be run again."""
+    lines = ["#!/bin/sh", "# Written by groundup.cloud: interfaces that Open vSwitch owns.", "set -e"]
+    for one in bridges:
+        name, port = one["name"], one["port"]
+        lines += [f"ip link set dev {port} mtu {one['mtu']} up", f"ip link set dev {name} up"]
+        if one["address"]:
+            lines += [
+                f"ip link set dev {name} mtu {one['mtu']}",
+                f"ip addr flush dev {port} scope global",
+                f"ip addr replace {one['address']} dev {name}",
+            ]
+    return "\n".join(lines) + "\n"
+
+
+_UNIT = f"""\
+# Written by groundup.cloud.
+[Unit]
+Description=Interfaces that Open vSwitch owns
+After={SWITCH}
+Requires={SWITCH}
+PartOf={SWITCH}
+Before=ovn-controller.service
+
+[Service]
+Type=oneshot
+RemainAfterExit=yes
+ExecStart={UNDERLAY_SCRIPT}
+
+[Install]
+WantedBy=multi-user.target {SWITCH}
+"""

@@ -1,0 +1,68 @@
+"""The host's certificate where OVN, libvirt and QEMU look for it: real files, because AppArmor follows no links."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from .._base import files, tls
+from .._base.changes import Changes
+from .._host.units import Unit
+
+OURS = Path("/etc/groundup/hypervisor")  # as in plugin_utils/hypervisor
+LIBVIRT, QEMU = Path("/etc/pki/libvirt"), Path("/etc/pki/qemu")
+AUTHORITY = Path("/etc/pki/CA/cacert.pem")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """Certificate and key of the host, and who signed it. PEM."""
+
+    user: str
+    certificate: str
+    key: str = field(repr=False)
+    authority: str
+
+
+def own(changes: Changes, pair: Pair, *, readers: int | None, units: tuple[Unit, ...]) -> None:
+    """Place the host's own: for ovn-controller and the OVN agent, ``units``. Raises GroundupError for no pair."""
+    _place(changes, pair, {"certificate": "certificate.pem", "key": "key.pem", "authority": "ca.pem"}, OURS, readers)
+    if any(path.parent == OURS for path in changes.written):
+        for unit in units:
+            unit.replaced()
+
+
+def of_libvirt(changes: Changes, pair: Pair, *, readers: int | None) -> bool:
+    """Place what libvirt and QEMU show each other; ``readers``: group of QEMU's processes. Return whether it changed.
+
+    QEMU reads its own at each start of a guest; libvirtd is restarted by who calls this.
+    """
+    before = set(changes.written)
+    files.place(changes, AUTHORITY, pair.authority)
+    for kind in ("server", "client"):
+        files.place(changes, LIBVIRT / f"{kind}cert.pem", pair.certificate)
+        files.place(changes, LIBVIRT / f"private/{kind}key.pem", pair.key, mode=0o600, secret=True)
+        names = {"certificate": f"{kind}-cert.pem", "key": f"{kind}-key.pem", "authority": "ca-cert.pem"}
+        _place(changes, pair, names, QEMU, readers)
+    return any(path.is_relative_to(LIBVIRT) or path == AUTHORITY for path in changes.written - before)
+
+
+def _place(changes: Changes, pair: Pair, names: dict[str, str], where: Path, readers: int | None) -> None:
+    both = tls.with_key(pair.certificate, pair.key)
+    files.place(changes, where / names["authority"], pair.authority)
+    files.place(changes, where / names["certificate"], pair.certificate)
+    files.place(
+        changes, where / names["key"], pair.key, mode=0o640, group=readers, secret=True,
+        valid=partial(_check, both=both, user=pair.user),
+    )  # fmt: skip
+
+
+def _check(path: Path, *, both: str, user: str) -> None:
+    """Refuse a key that is not the certificate's, in a file of its own beside the new one."""
+    beside = path.with_name(f"{path.name}.pair")
+    files.write_file(beside, both.encode(), mode=0o600)
+    try:
+        tls.check_pair(beside, user=user)
+    finally:
+        beside.unlink()

@@ -1,0 +1,107 @@
+"""nova-compute and Neutron's OVN agent: their files, their units, each in the sandbox its work allows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from .._base import files
+from .._base.changes import Changes
+from .._base.run import run
+from .._host.units import Unit
+from . import accounts
+
+CURRENT = "/opt/groundup/openstack/current"
+NOVA = (Path("/etc/nova/nova-compute.conf"), Path("/etc/nova/host.conf"))
+AGENT = (Path("/etc/neutron/ovn_agent.ini"), Path("/etc/neutron/host.conf"))
+COMPUTE_ID = Path("/var/lib/nova/compute_id")
+SUDOERS = Path("/etc/sudoers.d/groundup-nova")
+UNITS = Path("/etc/systemd/system")
+COMPUTE, OVN_AGENT = "nova-compute.service", "neutron-ovn-agent.service"
+
+# Only the helper, and only by the programs of an environment that root placed.
+_SUDOERS = f"""\
+# Written by groundup.cloud.
+nova ALL=(root) NOPASSWD: {CURRENT}/bin/privsep-helper *
+"""
+
+# No namespace of mounts for either: what their helpers mount (namespaces of networks, shares), others must see. And
+# nothing that forbids nova-compute new privileges, as most settings of a sandbox do by the way: sudo is its helper's.
+_NOVA_UNIT = f"""\
+# Written by groundup.cloud.
+[Unit]
+Description=OpenStack nova-compute
+After=network-online.target libvirtd.service openvswitch-switch.service
+Wants=network-online.target libvirtd.service
+
+[Service]
+User=nova
+Group=nova
+Environment=PATH={CURRENT}/bin:/usr/sbin:/usr/bin:/sbin:/bin PYTHONUNBUFFERED=1
+Environment=REQUESTS_CA_BUNDLE=/etc/ssl/certs/ca-certificates.crt
+ExecStart={CURRENT}/bin/nova-compute --config-file {NOVA[0]} --config-file {NOVA[1]}
+StateDirectory=nova nova/instances
+RuntimeDirectory=nova
+Restart=always
+RestartSec=5
+# What it has begun on a guest it ends.
+TimeoutStopSec=240
+KillMode=mixed
+LimitNOFILE=65536
+UMask=0027
+
+[Install]
+WantedBy=multi-user.target
+"""
+
+# Root, for namespaces of networks; what it starts there, a haproxy a network, outlives it.
+_AGENT_UNIT = f"""\
+# Written by groundup.cloud.
+[Unit]
+Description=OpenStack Neutron OVN agent (metadata)
+After=network-online.target ovn-controller.service
+Wants=network-online.target ovn-controller.service
+
+[Service]
+Environment=PATH={CURRENT}/bin:/usr/sbin:/usr/bin:/sbin:/bin PYTHONUNBUFFERED=1
+ExecStart={CURRENT}/bin/neutron-ovn-agent --config-file {AGENT[0]} --config-file {AGENT[1]}
+StateDirectory=neutron
+RuntimeDirectory=neutron
+RuntimeDirectoryPreserve=yes
+Restart=always
+RestartSec=5
+TimeoutStopSec=60
+KillMode=process
+LimitNOFILE=65536
+NoNewPrivileges=yes
+CapabilityBoundingSet=CAP_NET_ADMIN CAP_NET_RAW CAP_NET_BIND_SERVICE CAP_SYS_ADMIN CAP_SYS_PTRACE CAP_SETUID CAP_SETGID
+CapabilityBoundingSet=CAP_DAC_OVERRIDE CAP_DAC_READ_SEARCH CAP_CHOWN CAP_FOWNER CAP_KILL CAP_SYS_CHROOT
+RestrictRealtime=yes
+RestrictSUIDSGID=yes
+LockPersonality=yes
+SystemCallArchitectures=native
+
+[Install]
+WantedBy=multi-user.target
+"""
+
+
+def _sudo_takes(path: Path) -> None:
+    run(["visudo", "-c", "-q", "-f", str(path)], why="a broken file stops sudo for everybody")
+
+
+def place(changes: Changes, wanted: Mapping[str, Mapping[str, str]], *, compute_id: str) -> tuple[Unit, Unit]:
+    """Place what the services run by; return their units, which the caller starts. Raises GroundupError, OSError."""
+    compute, agent = Unit(changes, COMPUTE), Unit(changes, OVN_AGENT)
+    nova = accounts.ensure(changes, "nova", home="/var/lib/nova", groups=("libvirt",))
+    files.place(changes, SUDOERS, _SUDOERS, mode=0o440, valid=_sudo_takes)
+    for path, text in zip(NOVA, (wanted["nova"]["cluster"], wanted["nova"]["host"]), strict=True):
+        compute.place(path, text, mode=0o640, group=nova, secret=True)
+    for path, text in zip(AGENT, (wanted["agent"]["cluster"], wanted["agent"]["host"]), strict=True):
+        agent.place(path, text, mode=0o640, secret=True)
+    # Written once: nova-compute would make one up, and a reinstalled host would be another one to Placement.
+    if files.read(COMPUTE_ID) is None:
+        files.place(changes, COMPUTE_ID, f"{compute_id}\n")
+    compute.place(UNITS / COMPUTE, _NOVA_UNIT)
+    agent.place(UNITS / OVN_AGENT, _AGENT_UNIT)
+    return compute, agent

@@ -1,0 +1,253 @@
+#!/usr/bin/python
+"""Converge a hypervisor: Open vSwitch, ovn-controller, libvirt, nova-compute, Neutron's OVN agent."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: hypervisor_node
+short_description: Converge what runs on a hypervisor
+version_added: 0.2.0
+description:
+  - Names the chassis, installs packages, sets Open vSwitch's database and bridges, gives ovn-controller, libvirt and
+    QEMU the host's certificate, places the Python environment of OpenStack's services and their configuration, and
+    starts them. Changes only what differs.
+  - First refuses a machine that lacks what its hardware profile says.
+  - Then verifies that ovn-controller reaches the southbound database, libvirt answers and both services run, except in
+    check mode. Whether the cloud knows the host is asked by M(groundup.cloud.hypervisor_joined).
+  - The action of the same name adds O(chassis), O(compute_id), O(environments) and O(configuration), from the plan,
+    the record of what the seed serves, and the Secrets of releases nova and neutron.
+options:
+  name:
+    description: Name of the host, of its chassis and of its compute.
+    type: str
+    required: true
+  hardware:
+    description: Name of the host's hardware profile.
+    type: str
+    required: true
+  compute:
+    description: What the hardware profile says of a hypervisor.
+    type: dict
+    required: true
+  packages:
+    description: Packages of the OS.
+    type: list
+    elements: str
+    required: true
+  certificate:
+    description: Certificate of the host, in PEM.
+    type: str
+    required: true
+  private_key:
+    description: Its key, in PEM.
+    type: str
+    required: true
+  ca_certificate:
+    description: Certificate of the site's CA, in PEM.
+    type: str
+    required: true
+  release:
+    description: Release of OpenStack.
+    type: str
+    required: true
+  files_url:
+    description: URL of the site's file server, which has the Python environments.
+    type: str
+    required: true
+  files_ca:
+    description: CA that signed its certificate, in PEM. Default is the host's trust store.
+    type: str
+  environments:
+    description:
+      - File with the Python environment, by Debian release, with C(path) below O(files_url) and C(sha256).
+      - The action fills it in.
+    type: dict
+    default: {}
+  chassis:
+    description: Name, external ids and bridges of the chassis.
+    type: dict
+    default: {}
+  compute_id:
+    description: Id of the compute, written once.
+    type: str
+    default: ""
+  configuration:
+    description: Text of the files that the services run by, C(nova) and C(agent), of each C(cluster) and C(host).
+    type: dict
+    default: {}
+  verify:
+    description: Whether to verify alone, and change nothing.
+    type: bool
+    default: false
+attributes:
+  diff_mode:
+    description: Shows every file that holds no secret.
+extends_documentation_fragment:
+  - groundup.cloud.attributes
+  - groundup.cloud.site
+"""
+
+EXAMPLES = r"""
+- name: Hypervisor
+  groundup.cloud.hypervisor_node:
+    site: lab
+    name: hypervisor-1
+    hardware: lab-container
+    compute: "{{ groundup_site.hypervisor.compute['lab-container'] }}"
+    packages: [openvswitch-switch, ovn-host, libvirt-daemon-system, qemu-system-x86]
+    certificate: "{{ lookup('groundup.cloud.state_file', 'pki/hypervisor-1.crt') }}"
+    private_key: "{{ lookup('groundup.cloud.secret', 'pki/hypervisor-1-key') }}"
+    ca_certificate: "{{ lookup('groundup.cloud.state_file', 'ca.crt') }}"
+    release: "2026.1"
+    files_url: https://registry.lab.test:8080
+"""
+
+RETURN = r"""
+changes:
+  description: What was done, or in check mode would be, a line each.
+  type: list
+  elements: str
+  returned: success
+environment:
+  description: Directory of the Python environment that the services run from.
+  type: str
+  returned: success
+"""
+
+from pathlib import Path
+from typing import Any
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.groundup.cloud.plugins.module_utils._base import files
+from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
+from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.module_utils._base.module import finish
+from ansible_collections.groundup.cloud.plugins.module_utils._host import ownership, packages
+from ansible_collections.groundup.cloud.plugins.module_utils._host.units import properties
+from ansible_collections.groundup.cloud.plugins.module_utils._hypervisor import (
+    checks,
+    environment,
+    libvirt,
+    openvswitch,
+    ovn,
+    pki,
+    services,
+)
+
+OS_RELEASE = Path("/etc/os-release")
+
+
+def converge(changes: Changes, wanted: dict[str, Any]) -> str:
+    """Bring the host to what ``wanted`` says; return its environment's name. Raises GroundupError."""
+    ownership.refuse_other(wanted["site"])
+    checks.refuse(wanted["compute"], hardware=wanted["hardware"], host=wanted["name"])
+    openvswitch.named(changes, wanted["chassis"]["system_id"])  # before the package, which would make a name up
+    packages.installed(changes, wanted["packages"])
+    compute, agent = services.place(changes, wanted["configuration"], compute_id=wanted["compute_id"])
+    name, is_current = _environment(changes, wanted)
+    controller = ovn.controller(changes)
+    pair = pki.Pair(
+        user=wanted["name"],
+        certificate=wanted["certificate"],
+        key=wanted["private_key"],
+        authority=wanted["ca_certificate"],
+    )
+    pki.own(changes, pair, readers=None, units=(controller, agent))
+    openvswitch.configure(changes, wanted["chassis"])
+    ovn.start(changes, controller)
+    libvirt.configure(changes, pair)
+    if not is_current:
+        for unit in (compute, agent):
+            unit.replaced()
+            if not changes.check:
+                unit.mark()
+        environment.switch(changes, name)
+    agent.running()
+    compute.running()
+    return name
+
+
+def _environment(changes: Changes, wanted: dict[str, Any]) -> tuple[str, bool]:
+    release = debian_release(files.read(OS_RELEASE) or "")
+    found = wanted["environments"].get(release)
+    if not found:
+        raise GroundupError(
+            f"there is no Python environment for Debian {release or 'of this host'}",
+            where=f"{wanted['name']}, {OS_RELEASE}",
+            why="nova-compute runs by the host's own Python and libvirt",
+            remedy=f"install Debian {' or '.join(sorted(wanted['environments']))}",
+        )
+    return environment.place(
+        changes,
+        release=wanted["release"],
+        url=f"{wanted['files_url']}/{found['path']}",
+        sha256=found.get("sha256"),
+        ca=wanted["files_ca"],
+    )
+
+
+def debian_release(text: str) -> str:
+    """Return VERSION_ID of a file os-release."""
+    lines = dict(line.split("=", 1) for line in text.splitlines() if "=" in line)
+    return lines.get("VERSION_ID", "").strip('"')
+
+
+def verify(name: str) -> None:
+    """Raise GroundupError unless the host does its work."""
+    faults = {
+        ovn.UNIT: ovn.disconnected(),
+        libvirt.DAEMON: libvirt.silent(),
+        **{unit: _not_running(unit) for unit in (services.COMPUTE, services.OVN_AGENT)},
+    }
+    if found := {unit: why for unit, why in faults.items() if why}:
+        raise GroundupError(
+            "; ".join(f"{unit.partition('.')[0]}: {why}" for unit, why in found.items()),
+            where=name,
+            why="guests cannot be started on it, or not be reached",
+            remedy="journalctl -n 50 " + " ".join(f"-u {unit}" for unit in found),
+        )
+
+
+def _not_running(unit: str) -> str:
+    state = properties(unit, "ActiveState", "SubState")
+    good = state.get("ActiveState") == "active" and state.get("SubState") == "running"
+    return "" if good else f"{state.get('ActiveState')} ({state.get('SubState')})"
+
+
+def main() -> None:
+    """Read the options, converge, report."""
+    module = AnsibleModule(
+        argument_spec={
+            "site": {"type": "str", "required": True},
+            "name": {"type": "str", "required": True},
+            "hardware": {"type": "str", "required": True},
+            "compute": {"type": "dict", "required": True},
+            "packages": {"type": "list", "elements": "str", "required": True},
+            "certificate": {"type": "str", "required": True},
+            "private_key": {"type": "str", "required": True, "no_log": True},
+            "ca_certificate": {"type": "str", "required": True},
+            "release": {"type": "str", "required": True},
+            "files_url": {"type": "str", "required": True},
+            "files_ca": {"type": "str"},
+            "environments": {"type": "dict", "default": {}},
+            "chassis": {"type": "dict", "default": {}},
+            "compute_id": {"type": "str", "default": ""},
+            "configuration": {"type": "dict", "default": {}, "no_log": True},
+            "verify": {"type": "bool", "default": False},
+        },
+        supports_check_mode=True,
+    )
+    changes = Changes(check=module.check_mode)
+    wanted = module.params
+
+    def work() -> dict[str, Any]:
+        name = environment.current() if wanted["verify"] else converge(changes, wanted)
+        if not changes.check:
+            verify(wanted["name"])
+        return {**changes.result(), "environment": name}
+
+    finish(module, work, changes=changes)
+
+
+if __name__ == "__main__":
+    main()

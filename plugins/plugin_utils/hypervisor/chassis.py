@@ -1,0 +1,79 @@
+"""Open vSwitch and OVN of one host, from its plan: pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+INTEGRATION = "br-int"
+UNDERLAY = "br-phy"  # where Open vSwitch itself carries packets, it must own the tunnels' interface, too
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bridge:
+    """One bridge, and the interface of the host in it."""
+
+    name: str
+    port: str
+    datapath: str
+    address: str = ""  # with its prefix; moved here from the port
+    mtu: int = 1500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chassis:
+    """What Open vSwitch's database says of a hypervisor."""
+
+    system_id: str
+    tunnel: str  # address
+    external_ids: dict[str, str] = field(default_factory=dict)
+    other_config: dict[str, str] = field(default_factory=dict)
+    bridges: tuple[Bridge, ...] = ()
+
+    def options(self) -> dict[str, Any]:
+        """Return the module's option."""
+        return {**asdict(self), "bridges": [asdict(one) for one in self.bridges]}
+
+
+def chassis(site: Mapping[str, Any], host: Mapping[str, Any]) -> Chassis:
+    """Return the chassis of ``host``: ``groundup_site`` and ``groundup_host``."""
+    purposes = {name: network["purpose"] for name, network in site["networks"].items()}
+    ports: dict[str, list[Mapping[str, Any]]] = {}
+    for port in host["interfaces"]:
+        ports.setdefault(purposes[port["network"]], []).append(port)
+    datapath = site["hypervisor"]["compute"][host["hardware"]]["datapath"]
+    tunnel = next(iter(ports.get("tunnel", ())), None)
+    address = tunnel["address"] if tunnel else host["address"]
+    own = datapath != "system"
+    by_network = {network: name for name, network in site["ovn"]["bridge_mappings"].items()}
+    bridges: list[Bridge] = []
+    mappings: dict[str, str] = {}
+    if own and tunnel:
+        place = f"{address}/{tunnel['prefix']}"
+        bridges.append(Bridge(name=UNDERLAY, port=tunnel["name"], datapath=datapath, address=place, mtu=tunnel["mtu"]))
+    for port in ports.get("provider", ()):
+        if physical := by_network.get(port["network"]):
+            name = "br-ex" if not mappings else f"br-ex{len(mappings) + 1}"
+            bridges.append(Bridge(name=name, port=port["name"], datapath=datapath, mtu=port["mtu"]))
+            mappings[physical] = name
+    ids = {
+        "hostname": host["name"],  # SB's access control lets no chassis change it later
+        "ovn-remote": ",".join(site["hypervisor"]["southbound"]),
+        "ovn-encap-type": "geneve",
+        "ovn-encap-ip": address,
+        "ovn-bridge": INTEGRATION,
+        "ovn-bridge-datapath-type": datapath,
+        "ovn-remote-probe-interval": "60000",
+        "ovn-openflow-probe-interval": "60",
+        "ovn-monitor-all": "true",
+        "ovn-ofctrl-wait-before-clear": "8000",  # no gap of flows at a restart
+    }
+    if mappings:
+        ids |= {
+            "ovn-bridge-mappings": ",".join(f"{physical}:{name}" for physical, name in sorted(mappings.items())),
+            "ovn-cms-options": "enable-chassis-as-gw",
+        }
+    # Without it TCP of guests hangs while ping works: offloads of their devices are off by nobody's word.
+    other = {"userspace-tso-enable": "true"} if own else {}
+    return Chassis(system_id=host["name"], tunnel=address, external_ids=ids, other_config=other, bridges=tuple(bridges))

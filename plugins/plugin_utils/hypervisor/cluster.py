@@ -1,0 +1,81 @@
+"""What the cluster says to hypervisors: the releases' configuration, and where its services are reached."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..kube.client import Api
+from ..kube.types import Object, resource_path
+from . import ini
+from .configuration import (
+    AGENT_FILES,
+    NEUTRON_SECRET,
+    NOVA_ACCOUNTS,
+    NOVA_FILES,
+    NOVA_SECRET,
+    Cluster,
+    NotYetError,
+    every_file,
+    for_hosts,
+    reachable,
+    secret_file,
+)
+
+_POD = "statefulset.kubernetes.io/pod-name"
+_QUEUE_PORTS = (5671, 5672)  # with TLS and without
+
+
+def read_cluster(api: Api, *, namespace: str, nodes: Sequence[str], auth_url: str) -> Cluster:
+    """Return what hypervisors run by. ``nodes``: addresses where node ports answer. Raises GroundupError, ApiError."""
+
+    def secret(name: str) -> Object | None:
+        return api.find(resource_path("v1", "secrets", namespace=namespace, name=name))
+
+    services = list(api.get(resource_path("v1", "services", namespace=namespace)).get("items") or ())
+    where = f"Secret {namespace}/"
+    nova = secret_file(secret(NOVA_SECRET), NOVA_FILES, where=where + NOVA_SECRET)
+    accounts = every_file(secret(NOVA_ACCOUNTS))
+    agent = secret_file(secret(NEUTRON_SECRET), AGENT_FILES, where=where + NEUTRON_SECRET)
+    if not ini.value(agent, "DEFAULT", "nova_metadata_host"):
+        raise _unreachable("Nova's metadata service", "nova_metadata_host among the values of release neutron")
+    tls = False
+
+    def member(name: str) -> tuple[str, int]:
+        nonlocal tls
+        pod = name.partition(".")[0]
+        port, tls = member_port(services, pod)
+        number = pod.rpartition("-")[2]
+        # Each member by another node: one that is gone takes one way with it.
+        return nodes[int(number) % len(nodes) if number.isdigit() else 0], port
+
+    return Cluster(
+        nova=for_hosts(nova + accounts),
+        agent=for_hosts(agent),
+        transport_url=reachable(ini.value(nova, "DEFAULT", "transport_url") or "", member),
+        queue_tls=tls,
+        auth_url=auth_url,
+    )
+
+
+def member_port(services: Sequence[Mapping[str, Any]], pod: str) -> tuple[int, bool]:
+    """Return the node port of one member of the message queue, and whether it speaks TLS. Raises GroundupError."""
+    for service in services:
+        spec = service.get("spec") or {}
+        if (spec.get("selector") or {}).get(_POD) != pod:
+            continue
+        for port in spec.get("ports") or ():
+            if port.get("port") in _QUEUE_PORTS and port.get("nodePort"):
+                return int(port["nodePort"]), port["port"] == _QUEUE_PORTS[0]
+    raise _unreachable(
+        f"the message queue's member {pod}", f"a Service of type NodePort with the selector {_POD}: {pod}"
+    )
+
+
+def _unreachable(what: str, lacks: str) -> NotYetError:
+    return NotYetError(
+        f"hypervisors cannot reach {what}",
+        where="Services of the releases' namespace",
+        why=f"hypervisors are outside the cluster; there is no {lacks}",
+        remedy="run the playbook groundup.cloud.openstack; look at openstack.overrides for values that take it away",
+    )

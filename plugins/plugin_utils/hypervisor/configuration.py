@@ -1,0 +1,202 @@
+"""What services on a hypervisor run by: what the cluster's releases were given, and after it what is of the host.
+
+oslo.config reads files in order, and the last one wins: the cluster's text stays as it was rendered, by built-in charts
+or real ones alike, and the host's file says where the host differs. Databases are nothing for a hypervisor: their
+sections, which hold passwords, never leave the controller.
+"""
+
+from __future__ import annotations
+
+import base64
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+from ..errors import GroundupError
+from . import ini
+
+NOVA_SECRET, NEUTRON_SECRET = "nova-etc", "neutron-etc"  # names of Secrets
+NOVA_ACCOUNTS = "nova-ks-etc"  # OpenStack-Helm's charts have accounts in a Secret of their own, read after the other
+# Names of files in them, the first that is there: charts of releases call them differently.
+NOVA_FILES = ("nova-compute.conf", "nova.conf")
+AGENT_FILES = ("ovn_agent.ini", "neutron_ovn_agent.ini", "ovn_metadata_agent.ini", "neutron_ovn_metadata_agent.ini")
+_OF_THE_CONTROL_PLANE = (
+    "database",
+    "api_database",
+    "cell0_database",
+    "placement_database",
+    "keystone_authtoken",
+    "cache",
+)
+_CLIENTS = ("placement", "neutron", "glance", "cinder", "service_user", "barbican")
+
+# oslo.privsep adds the context and a socket to the helper's command.
+_NOVA_PRIVSEP = ("nova_sys_admin", "vif_plug_ovs_privileged", "vif_plug_linux_bridge_privileged", "privsep_osbrick")
+_NEUTRON_PRIVSEP = ("", "_dhcp_release", "_ovs_vsctl", "_namespace", "_conntrack", "_link")
+
+CURRENT = "/opt/groundup/openstack/current"
+TRUST = "/etc/ssl/certs/ca-certificates.crt"
+PKI = "/etc/groundup/hypervisor"  # certificate and key of this host
+NOVA = ("/etc/nova/nova-compute.conf", "/etc/nova/host.conf")  # in this order
+AGENT = ("/etc/neutron/ovn_agent.ini", "/etc/neutron/host.conf")
+_NAMESPACE = uuid.UUID("5d8dfc0a-5f0b-4f5c-8d28-67726f756e64")
+
+
+class NotYetError(GroundupError):
+    """The releases that hypervisors run by are not there, or not as hypervisors need them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cluster:
+    """What the releases were given, and how hosts reach what answers inside the cluster only. Holds passwords."""
+
+    nova: str = field(repr=False)
+    agent: str = field(repr=False)
+    transport_url: str = field(repr=False)  # with members as hosts reach them
+    queue_tls: bool
+    auth_url: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Host:
+    """A hypervisor, from its plan."""
+
+    site: str
+    name: str
+    address: str  # on the management network
+    tunnel: str  # on the tunnel network
+    compute: Mapping[str, Any]  # of its hardware
+    southbound: tuple[str, ...]
+
+
+def secret_file(secret: Mapping[str, Any] | None, names: tuple[str, ...], *, where: str) -> str:
+    """Return the text of the first of ``names`` in a Secret. Raises GroundupError when none is there."""
+    data = (secret or {}).get("data") or {}
+    for name in names:
+        if name in data:
+            return base64.b64decode(data[name]).decode("utf-8")
+    raise NotYetError(
+        f"no {' or '.join(names)} in it" if secret else "there is no such Secret",
+        where=where,
+        why="a hypervisor runs by what its release was given, and by nothing else",
+        remedy="run the playbook groundup.cloud.openstack with nova and neutron among openstack.services",
+    )
+
+
+def every_file(secret: Mapping[str, Any] | None) -> str:
+    """Return the text of all files of a Secret one after another, as a service reads a directory; "" without one."""
+    data = (secret or {}).get("data") or {}
+    return "".join(base64.b64decode(data[name]).decode("utf-8").rstrip() + "\n" for name in sorted(data))
+
+
+def reachable(url: str, address_of: Callable[[str], tuple[str, int]]) -> str:
+    """Return ``transport_url`` with each member's name and port replaced by what ``address_of`` its name says.
+
+    The virtual host and the accounts stay. Raises GroundupError for what is no such URL; it shows nothing of it.
+    """
+    parts = urlsplit(url)
+    if not parts.scheme or not parts.netloc:
+        raise GroundupError(
+            "transport_url names no member of the message queue",
+            where=f"Secret {NOVA_SECRET}",
+            why="nova-compute hears of every request through it",
+            remedy="see endpoints.oslo_messaging in the values of release nova",
+        )
+    members = []
+    for member in parts.netloc.split(","):
+        account, at, place = member.rpartition("@")
+        name = place.rpartition(":")[0] or place
+        host, port = address_of(name)
+        members.append(f"{account}{at}{host}:{port}")
+    return urlunsplit((parts.scheme, ",".join(members), parts.path, parts.query, ""))
+
+
+def for_hosts(text: str) -> str:
+    """Return what a hypervisor is given of a release's own configuration."""
+    return ini.without(text, _OF_THE_CONTROL_PLANE)
+
+
+def nova_host(cluster: Cluster, host: Host) -> str:
+    """Return what is of this host in nova-compute's configuration. Holds a password."""
+    compute = host.compute
+    q35 = compute["machine_type"] == "q35"
+    # A moved virtual IP leaves pooled connections in a black hole.
+    client = {"auth_url": cluster.auth_url, "valid_interfaces": "public", "cafile": TRUST, "timeout": 60}
+    helper = f"sudo {CURRENT}/bin/privsep-helper --config-file {NOVA[0]} --config-file {NOVA[1]}"
+    queue = {"ssl": True, "ssl_ca_file": TRUST} if cluster.queue_tls else {"ssl": False}
+    return ini.text_of(
+        {
+            "DEFAULT": {
+                "host": host.name,
+                "my_ip": host.address,
+                "transport_url": cluster.transport_url,
+                "compute_driver": "libvirt.LibvirtDriver",
+                "state_path": "/var/lib/nova",
+                "instances_path": "/var/lib/nova/instances",
+                "log_config_append": "",  # the charts' file is not here: the journal has it all
+                "reserved_host_cpus": compute["reserved_cores"],
+                "reserved_host_memory_mb": compute["reserved_memory_gb"] * 1024,
+                "reserved_host_disk_mb": compute["reserved_disk_gb"] * 1024,
+                "cpu_allocation_ratio": compute["cpu_allocation_ratio"],
+                "ram_allocation_ratio": compute["ram_allocation_ratio"],
+                "resume_guests_state_on_host_boot": False,  # after an evacuation they would run twice
+            },
+            "libvirt": {
+                "connection_uri": "qemu:///system",
+                "virt_type": compute["virt_type"],
+                "cpu_mode": compute["cpu_mode"],
+                "cpu_models": compute["cpu_model"],
+                "hw_machine_type": f"x86_64={compute['machine_type']}",
+                "num_pcie_ports": 16 if q35 else None,
+                "images_type": "qcow2",
+                "live_migration_scheme": "tls",  # without it native TLS is silently none
+                "live_migration_with_native_tls": True,
+                "live_migration_inbound_addr": host.address,
+            },
+            "vnc": {"server_listen": host.address, "server_proxyclient_address": host.address},
+            "oslo_concurrency": {"lock_path": "/run/nova"},
+            "oslo_messaging_rabbit": queue,
+            "oslo_messaging_notifications": {"driver": "noop"},
+            "os_vif_ovs": {"ovsdb_connection": "tcp:127.0.0.1:6640"},
+            **{name: {"helper_command": helper} for name in _NOVA_PRIVSEP},
+            **dict.fromkeys(_CLIENTS, client),
+            # The charts' own list answers inside the cluster only: the catalog knows the public one.
+            "glance": {**client, "api_servers": ""},
+            "cinder": {**client, "catalog_info": "volumev3::publicURL"},
+        }
+    )
+
+
+def agent_host(host: Host) -> str:
+    """Return what is of this host in the configuration of Neutron's OVN agent, which runs as root."""
+    helper = f"{CURRENT}/bin/privsep-helper --config-file {AGENT[0]} --config-file {AGENT[1]}"
+    return ini.text_of(
+        {
+            "DEFAULT": {
+                "host": host.name,
+                "state_path": "/var/lib/neutron",
+                "log_config_append": "",
+                "metadata_proxy_socket": "/run/neutron/metadata_proxy",
+                "metadata_workers": 1,
+                "auth_ca_cert": TRUST,  # of Nova's metadata service, whose public name the release says
+            },
+            "agent": {"extensions": "metadata"},
+            "AGENT": {"root_helper": "", "root_helper_daemon": ""},  # another section: names are case-sensitive
+            "ovs": {"ovsdb_connection": "unix:/run/openvswitch/db.sock"},
+            "ovn": {
+                "ovn_sb_connection": host.southbound,
+                "ovn_sb_private_key": f"{PKI}/key.pem",
+                "ovn_sb_certificate": f"{PKI}/certificate.pem",
+                "ovn_sb_ca_cert": f"{PKI}/ca.pem",
+            },
+            "oslo_concurrency": {"lock_path": "/run/neutron"},
+            **{f"privsep{kind}": {"helper_command": helper} for kind in _NEUTRON_PRIVSEP},
+        }
+    )
+
+
+def compute_id(site: str, name: str) -> str:
+    """Return the id that a compute of this name has for ever: a reinstalled host is the same one to Placement."""
+    return str(uuid.uuid5(_NAMESPACE, f"{site}/{name}"))

@@ -1,0 +1,96 @@
+"""Whether a hypervisor has joined the cloud: what Nova, Placement and Neutron say of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+INVENTORY = frozenset(("VCPU", "MEMORY_MB", "DISK_GB"))
+
+Ask = Callable[[str, str], Mapping[str, Any]]  # type in the catalog, path -> answer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cloud:
+    """What the cloud knows of all its hypervisors."""
+
+    services: Sequence[Mapping[str, Any]]  # Nova's, of nova-compute
+    hypervisors: Sequence[Mapping[str, Any]]  # those of hosts that a cell has
+    providers: Mapping[str, str]  # name -> uuid
+    inventories: Mapping[str, frozenset[str]]  # uuid -> resource classes
+    agents: Sequence[Mapping[str, Any]]  # Neutron's
+
+
+def look(ask: Ask, hosts: Iterable[str]) -> Cloud:
+    """Return what the cloud says, with the inventories of ``hosts``."""
+    providers = {
+        str(one["name"]): str(one["uuid"]) for one in ask("placement", "/resource_providers")["resource_providers"]
+    }
+    wanted = {providers[name] for name in hosts if name in providers}
+    return Cloud(
+        services=ask("compute", "/os-services?binary=nova-compute")["services"],
+        hypervisors=ask("compute", "/os-hypervisors")["hypervisors"],
+        providers=providers,
+        inventories={
+            uuid: frozenset(ask("placement", f"/resource_providers/{uuid}/inventories")["inventories"])
+            for uuid in sorted(wanted)
+        },
+        agents=ask("network", "/v2.0/agents")["agents"],
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lack:
+    """What keeps a host from having joined."""
+
+    host: str
+    layer: str
+    reason: str
+    remedy: str
+
+
+def lacking(cloud: Cloud, hosts: Iterable[str]) -> list[Lack]:
+    """Return what is missing, host by host: the first thing of each, in the order they come about."""
+    return [lack for host in hosts for lack in islice(_of_host(cloud, host), 1)]
+
+
+def _of_host(cloud: Cloud, host: str) -> Iterator[Lack]:
+    def lack(layer: str, reason: str, remedy: str) -> Lack:
+        return Lack(host=host, layer=layer, reason=reason, remedy=remedy)
+
+    agents = [one for one in cloud.agents if one.get("host") == host and _of_ovn(one)]
+    controllers = [one for one in agents if "Controller" in str(one.get("agent_type"))]
+    log = f"journalctl -n 50 on {host}:"
+    if not controllers:
+        yield lack(
+            "network", "OVN's southbound database has no chassis of it", f"{log} -u ovn-controller; ovs-vsctl show"
+        )
+    if dead := [str(one["agent_type"]) for one in agents if not one.get("alive")]:
+        yield lack("network", f"not alive: {', '.join(dead)}", f"{log} -u ovn-controller -u neutron-ovn-agent")
+    services = [one for one in cloud.services if one.get("host") == host]
+    if not services:
+        yield lack(
+            "message queue", "its nova-compute has never reported", f"{log} -u nova-compute: it waits for RabbitMQ"
+        )
+    if down := [str(one.get("state")) for one in services if one.get("state") != "up"]:
+        yield lack("service", f"its nova-compute is {down[0]}", f"{log} -u nova-compute")
+    if not any((one.get("hypervisor_hostname")) == host for one in cloud.hypervisors):
+        yield lack(
+            "service",
+            "no cell has mapped it yet",
+            "nova-scheduler does so by itself (discover_hosts_in_cells_interval); see its log",
+        )
+    if host not in cloud.providers:
+        yield lack("service", "Placement has no resource provider of it", f"{log} -u nova-compute: Placement's answer")
+    if missing := INVENTORY - cloud.inventories.get(cloud.providers.get(host, ""), frozenset()):
+        yield lack(
+            "service",
+            f"its resource provider has no {', '.join(sorted(missing))}",
+            f"{log} -u nova-compute: what it reserves may be all there is",
+        )
+
+
+def _of_ovn(agent: Mapping[str, Any]) -> bool:
+    return "OVN" in str(agent.get("agent_type"))

@@ -1,0 +1,32 @@
+"""What hypervisors are told: OVN's southbound database, and what their machines are."""
+
+from __future__ import annotations
+
+from ...layers.layers import LAYERS
+from ...layers.ports import PORTS
+from ..layout.context import Layout
+from ..types import HypervisorPlan
+
+ENVIRONMENT = "environment.tar.gz"  # what the builder of that name makes
+
+
+def hypervisor(layout: Layout) -> HypervisorPlan:
+    """Return what every hypervisor is told."""
+    port = PORTS["ovn-sb-chassis"].port
+    kinds = dict.fromkeys(host.hardware for host in layout.with_role("hypervisor"))
+    return HypervisorPlan(
+        # On the management network: ovn-controller must not reach it through a bridge that it programs itself.
+        southbound=tuple(f"ssl:{host.address}:{port}" for host in layout.with_role("control")),
+        compute={kind: layout.hardware[kind].compute.model_dump() for kind in kinds if kind in layout.hardware},
+        environments={
+            release: f"hypervisor-{release}/{layout.site.openstack.release}/{ENVIRONMENT}"
+            for release in layout.site.hosts.debian_releases
+        },
+    )
+
+
+def artifacts(layout: Layout) -> tuple[str, ...]:
+    """Return the lock's artifacts that only sites with hypervisors need."""
+    if LAYERS["hypervisor"].service not in layout.site.openstack.services or not layout.with_role("hypervisor"):
+        return ()
+    return (*(f"hypervisor-{release}" for release in layout.site.hosts.debian_releases), "guest")

@@ -1,0 +1,55 @@
+"""Python environments for hosts: one tar archive, compiled, that works in whatever directory it is unpacked into.
+
+``needs`` names a ``root`` artifact of the host's Debian release with compilers and headers: the environment runs by the
+system's own Python and links the system's own libraries. Inputs: ``requirements`` (name of a hashed list), ``ldflags``
+(for what is compiled), ``omit`` (patterns below ``site-packages`` that nothing needs to run).
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from ..build import virtualenv
+from ..build.archive import pack_command
+from ..build.builder import Builder
+from ..build.context import BuildContext
+from ..build.sbom import python_components
+from ..lock.model import Entry
+
+_PATH = "/opt/environment"
+
+
+class Environment(Builder):
+    """uv in a build root; the result is ``environment.tar.gz``, which any host's Python can unpack."""
+
+    def sources(self, entry: Entry) -> tuple[Path, ...]:
+        """The requirements, and those of the installer."""
+        return (virtualenv.requirements(entry.inputs["requirements"]), virtualenv.INSTALLER)
+
+    def build(self, entry: Entry, context: BuildContext) -> None:
+        """Install, compile, pack."""
+        inputs, (base,) = entry.inputs, entry.needs
+        root, work = context.chroot(base), context.scratch / "requirements"
+        work.mkdir()
+        virtualenv.install_installer(root, context, work=work)
+        context.say("installing Python distributions")
+        lock = virtualenv.requirements(inputs["requirements"])
+        ldflags = inputs.get("ldflags", "")
+        virtualenv.create(root, context, path=_PATH, lock=lock, work=work, ldflags=ldflags, relocatable=True)
+        home = root.upper / _PATH.lstrip("/")
+        (site,) = home.glob("lib/python3*/site-packages")
+        context.components.extend(python_components(site))
+        for pattern in inputs.get("omit", []):
+            for directory in site.glob(pattern):
+                shutil.rmtree(directory)
+        context.say("compiling bytecode")
+        virtualenv.compile_bytecode(root, [f"{_PATH}/lib"])
+        context.say("packing")
+        plain = context.scratch / "environment.tar"
+        context.run(pack_command(home, plain, epoch=context.lock.pins.epoch))
+        context.run(["gzip", "-n", "-6", plain])  # Debian 12's Python reads nothing newer
+        shutil.move(plain.with_suffix(".tar.gz"), context.output / "environment.tar.gz")
+
+
+BUILDER = Environment()

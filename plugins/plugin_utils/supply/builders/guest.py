@@ -1,0 +1,44 @@
+"""A guest: a small bootable disk image of Debian packages, for tests of a cloud and for its users' first instance.
+
+``needs`` names a ``root`` artifact with kernel, busybox, dropbear and the tools. The script ``make`` of
+``supply/guest`` runs in it, without a network; the tree ``root`` beside it is laid over the guest's root file system.
+The result is ``guest.qcow2``. Inputs: ``size_mib`` (of the disk; the root grows with the instance's).
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from ...paths import COLLECTION
+from ..build.builder import Builder
+from ..build.context import BuildContext
+from ..build.sbom import debian_components
+from ..cache.unpack import unpacked
+from ..lock.model import Entry
+
+_SOURCE = COLLECTION / "supply/guest"
+_MOUNT = "/guest"
+
+
+class Guest(Builder):
+    """The script, in a build root."""
+
+    def sources(self, entry: Entry) -> tuple[Path, ...]:
+        """The script and what it lays over the root."""
+        del entry
+        return (_SOURCE,)
+
+    def build(self, entry: Entry, context: BuildContext) -> None:
+        """Run the script; keep the image."""
+        (base,) = entry.needs
+        work = context.scratch / "guest"
+        shutil.copytree(_SOURCE, work)
+        environment = {"SOURCE_DATE_EPOCH": str(context.lock.pins.epoch), "SIZE_MIB": str(entry.inputs["size_mib"])}
+        context.say("making the disk")
+        context.chroot(base).run([f"{_MOUNT}/make"], env=environment, binds={_MOUNT: work}, cwd=_MOUNT, network=False)
+        shutil.move(work / "guest.qcow2", context.output / "guest.qcow2")
+        context.components.extend(debian_components(unpacked(context.needs[base]), context.lock.pins.suite))
+
+
+BUILDER = Guest()

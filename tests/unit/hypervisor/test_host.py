@@ -1,0 +1,137 @@
+"""What is done on a hypervisor itself: environments, refusals, files."""
+
+from __future__ import annotations
+
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ansible_collections.groundup.cloud.plugins.module_utils._base import files
+from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
+from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.module_utils._hypervisor import (
+    checks,
+    environment,
+    openvswitch,
+    pki,
+    services,
+)
+from ansible_collections.groundup.cloud.plugins.modules.hypervisor_node import debian_release
+from ansible_collections.groundup.cloud.plugins.plugin_utils.hypervisor import configuration
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.model.machines import Compute
+
+NEW, OLD = "a" * 64, "b" * 64
+
+
+def serve(monkeypatch: pytest.MonkeyPatch, path: Path, *, python: str) -> None:
+    """Have the file server give an environment whose Python is ``python``."""
+    home, made = path / "made", path / "environment.tar.gz"
+    (home / "bin").mkdir(parents=True)
+    (home / "bin/python").symlink_to(python)
+    with tarfile.open(made, "w:gz") as tar:
+        tar.add(home, arcname=".")
+
+    def fetch(_download: object, target: Path, **_how: object) -> None:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(made.read_bytes())
+
+    monkeypatch.setattr(environment, "fetch", fetch)
+
+
+@pytest.fixture
+def served(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Have the file server give an environment that starts."""
+    serve(monkeypatch, tmp_path, python="/bin/true")
+
+
+@pytest.mark.usefixtures("served")
+def test_an_environment_is_placed_whole_and_is_current_only_after_the_switch(tmp_path: Path) -> None:
+    root, changes = tmp_path / "root", Changes(check=False)
+    name, current = environment.place(changes, release="2026.1", url="u", sha256=NEW, ca=None, root=root)
+    assert (name, current, environment.current(root)) == ("2026.1-aaaaaaaaaaaa", False, "")
+    environment.switch(changes, name, root=root)
+    assert environment.current(root) == name
+    assert sorted(one.name for one in root.iterdir()) == [name, "current"], "nothing half done beside it"
+    again = Changes(check=False)
+    assert environment.place(again, release="2026.1", url="u", sha256=NEW, ca=None, root=root) == (name, True)
+    assert again.done == []
+
+
+@pytest.mark.usefixtures("served")
+def test_the_former_environment_is_kept_and_the_one_before_it_goes(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    for digest in ("c" * 64, OLD, NEW):
+        changes = Changes(check=False)
+        name, _ = environment.place(changes, release="2026.1", url="u", sha256=digest, ca=None, root=root)
+        environment.switch(changes, name, root=root)
+    assert sorted(one.name for one in root.iterdir()) == ["2026.1-aaaaaaaaaaaa", "2026.1-bbbbbbbbbbbb", "current"]
+
+
+def test_a_dry_run_says_what_it_would_place_and_asks_nobody(tmp_path: Path) -> None:
+    changes = Changes(check=True)
+    environment.place(changes, release="2026.1", url="u", sha256=NEW, ca=None, root=tmp_path)
+    assert changes.done == [f"place {tmp_path}/2026.1-aaaaaaaaaaaa"]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_environment_of_another_debian_is_refused_and_nothing_stays(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    serve(monkeypatch, tmp_path, python="/bin/false")
+    root = tmp_path / "root"
+    with pytest.raises(GroundupError, match="made for one Debian release"):
+        environment.place(Changes(check=False), release="2026.1", url="u", sha256=NEW, ca=None, root=root)
+    assert list(root.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "said"),
+    [
+        ("reserved_cores", 4096, "reserved_cores: 4096"),
+        ("reserved_memory_gb", 65536, "reserved_memory_gb: 65536"),
+        ("virt_type", "kvm", "/dev/kvm"),
+        ("datapath", "netdev", "/dev/net/tun"),
+    ],
+)
+def test_what_a_machine_cannot_do_is_refused_with_the_field(
+    field: str, value: Any, said: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(checks, "KVM", tmp_path / "kvm")
+    monkeypatch.setattr(checks, "TUN", tmp_path / "tun")
+    monkeypatch.setattr(checks, "LOADED", tmp_path)  # openvswitch is there
+    good: dict[str, Any] = {"virt_type": "qemu", "reserved_cores": 0, "reserved_memory_gb": 0, "datapath": "system"}
+    checks.refuse(Compute(**good).model_dump(), hardware="own", host="h")
+    with pytest.raises(GroundupError, match=said) as caught:
+        checks.refuse(Compute(**{**good, field: value}).model_dump(), hardware="own", host="h")
+    assert "hardware.own.compute" in str(caught.value)
+
+
+def test_a_file_with_a_password_is_its_services_to_read_and_nobodys_else(tmp_path: Path) -> None:
+    path, changes = tmp_path / "f", Changes(check=False)
+    group = path.parent.stat().st_gid
+    files.place(changes, path, "x", mode=0o640, group=group, secret=True)
+    assert (path.stat().st_mode & 0o777, path.stat().st_gid) == (0o640, group)
+    assert "x" not in str(changes.diffs[0]["after"])
+
+
+def test_the_name_of_the_chassis_is_written_before_anything_starts(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(openvswitch, "SYSTEM_ID", tmp_path / "system-id.conf")
+    changes = Changes(check=False)
+    openvswitch.named(changes, "hypervisor-1")
+    assert (tmp_path / "system-id.conf").read_text() == "hypervisor-1\n"
+    assert changes.warnings == []
+
+
+def test_controller_and_host_mean_the_same_places() -> None:
+    assert tuple(map(str, services.NOVA)) == configuration.NOVA
+    assert tuple(map(str, services.AGENT)) == configuration.AGENT
+    assert configuration.CURRENT == services.CURRENT == f"{environment.ROOT}/{environment.CURRENT}"
+    assert str(pki.OURS) == configuration.PKI
+
+
+def test_the_release_of_debian_is_read_from_os_release() -> None:
+    assert debian_release('PRETTY_NAME="Debian"\nVERSION_ID="13"\n') == "13"
+    assert debian_release("") == ""

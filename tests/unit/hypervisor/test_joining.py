@@ -1,0 +1,63 @@
+"""A hypervisor has joined when Neutron, Nova and Placement all say so; the first thing that is missing is named."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from ansible_collections.groundup.cloud.plugins.plugin_utils.hypervisor.joining import INVENTORY, Cloud, lacking, look
+
+HOST = "hypervisor-1"
+CONTROLLER = {"agent_type": "OVN Controller Gateway agent", "host": HOST, "alive": True}
+AGENT = {"agent_type": "OVN Neutron agent", "host": HOST, "alive": True}
+JOINED = Cloud(
+    services=[{"host": HOST, "state": "up"}],
+    hypervisors=[{"hypervisor_hostname": HOST}],
+    providers={HOST: "u"},
+    inventories={"u": INVENTORY},
+    agents=[CONTROLLER, AGENT],
+)
+
+
+def test_a_host_that_everybody_knows_has_joined() -> None:
+    assert lacking(JOINED, [HOST]) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "layer", "said"),
+    [
+        ({"agents": []}, "network", "no chassis"),
+        ({"agents": [AGENT]}, "network", "no chassis"),
+        ({"agents": [CONTROLLER, {**AGENT, "alive": False}]}, "network", "OVN Neutron agent"),
+        ({"services": []}, "message queue", "never reported"),
+        ({"services": [{"host": HOST, "state": "down"}]}, "service", "down"),
+        ({"hypervisors": []}, "service", "no cell"),
+        ({"providers": {}}, "service", "no resource provider"),
+        ({"inventories": {"u": INVENTORY - {"DISK_GB"}}}, "service", "DISK_GB"),
+        ({"inventories": {}}, "service", "VCPU"),
+    ],
+)  # fmt: skip
+def test_what_is_missing_is_named_with_its_layer(change: dict[str, Any], layer: str, said: str) -> None:
+    (lack,) = lacking(replace(JOINED, **change), [HOST])
+    assert (lack.host, lack.layer) == (HOST, layer)
+    assert said in lack.reason
+    assert HOST in lack.remedy or "scheduler" in lack.remedy
+
+
+def test_another_host_says_nothing_of_this_one() -> None:
+    assert [one.host for one in lacking(JOINED, [HOST, "hypervisor-2"])] == ["hypervisor-2"]
+
+
+def test_inventories_are_asked_for_the_hosts_alone() -> None:
+    asked: list[str] = []
+
+    def ask(kind: str, path: str) -> Mapping[str, Any]:
+        asked.append(f"{kind} {path}")
+        empty: dict[str, Any] = {"services": [], "hypervisors": [], "agents": [], "inventories": {"VCPU": {}}}
+        providers = [{"name": HOST, "uuid": "u"}, {"name": "other", "uuid": "o"}]
+        return {**empty, "resource_providers": providers}
+
+    assert look(ask, [HOST]).inventories == {"u": frozenset(("VCPU",))}
+    assert not any("/o/" in one for one in asked)
