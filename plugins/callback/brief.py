@@ -36,6 +36,7 @@ _OURS = "groundup.cloud."
 _SPEAKING = tuple(
     _OURS + name
     for name in (
+        "hypervisor_joined",
         "kubernetes_charts",
         "machine_removal",
         "plan",

@@ -38,7 +38,7 @@ def site(provisioner: str, **hosts: Any) -> Plan:
 
 @pytest.fixture(autouse=True)
 def _a_set_of_hypervisors(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(LAYERS, "hypervisor", replace(LAYERS["hypervisor"], installs=(HUGE,)))
+    monkeypatch.setitem(LAYERS, "hypervisor", replace(LAYERS["hypervisor"], installs=(HUGE,), service=None))
 
 
 def test_a_host_has_the_settings_of_its_roles_and_no_others() -> None:
