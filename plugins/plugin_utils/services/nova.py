@@ -37,6 +37,7 @@ _COMPUTE = "nova-compute"
 _VERSION = {"OpenStack-API-Version": "compute 2.95"}
 _CONSOLE = "/vnc_lite.html"
 
+_DISCOVERY = 20  # seconds between two looks for new hypervisors: who joins waits for it
 # A moved virtual IP leaves pooled connections in a black hole: each call to another service has an end.
 _TIMEOUT = {"timeout": 60}
 
@@ -61,7 +62,7 @@ def values(plan: Plan, sizes: Sizes) -> Values:
                 "nova": {
                     "DEFAULT": {"osapi_compute_workers": workers, "metadata_workers": workers},
                     "conductor": {"workers": workers},
-                    "scheduler": {"workers": workers},
+                    "scheduler": {"workers": workers, "discover_hosts_in_cells_interval": _DISCOVERY},
                     "neutron": {
                         **_TIMEOUT, "service_metadata_proxy": True,
                         "metadata_proxy_shared_secret": secret(METADATA_PROXY),
