@@ -88,6 +88,7 @@ def test_a_node_is_reset_and_its_files_go(paths: Paths, stopped: list[str]) -> N
         "/usr/local/bin/kubeadm": "",
         "/srv/kubernetes-volumes/pvc/data": "d",
         "/etc/cni/net.d/10-flannel.conflist": "",
+        "/run/flannel/subnet.env": "FLANNEL_SUBNET=10.233.66.1/24",
         "/etc/hosts": "kept",
     }.items():
         paths.at(path).parent.mkdir(parents=True, exist_ok=True)
@@ -100,7 +101,7 @@ def test_a_node_is_reset_and_its_files_go(paths: Paths, stopped: list[str]) -> N
     reset(host, changes, expected_ca=None)
     assert changes.done == predicted.done
     assert [command[1:3] for command in host.commands] == [["reset", "--force"]]
-    assert not any(paths.at(path).exists() for path in ("/etc/kubernetes", "/srv/kubernetes-volumes"))
+    assert not any(paths.at(path).exists() for path in ("/etc/kubernetes", "/run/flannel", "/srv/kubernetes-volumes"))
     assert paths.at("/etc/hosts").read_text() == "kept"
     # containerd watches the directory itself: one made anew would be another one, and the host no node again.
     assert list(paths.at("/etc/cni/net.d").iterdir()) == []
