@@ -227,7 +227,11 @@ class Ovn(Model):
     """The network of the tenants."""
 
     tenant_network: TenantNetwork = Field("geneve", description="How tenants' networks cross hosts.")
-    tunnel_ids: IdRange = Field("1-16777215", description="geneve: range of tunnel ids (VNI).")
+    tunnel_ids: IdRange = Field(
+        "1-65536",
+        description="geneve: range of tunnel ids (VNI), one a tenants' network. Neutron's database has a row for each: "
+        "with millions its API does not start for an hour.",
+    )
     vlan_range: IdRange | None = Field(None, description="vlan: range of VLAN ids for tenants' networks.")
     max_header_size: Annotated[int, Field(ge=30, le=60)] = Field(
         38, description="Bytes of a Geneve header with OVN's options."
