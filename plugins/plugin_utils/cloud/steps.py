@@ -81,12 +81,13 @@ def interruptible() -> Iterator[Callable[[], None]]:
         return
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
 
-    def handle(number: int, _frame: FrameType | None) -> None:
-        raise KeyboardInterrupt(signal.Signals(number).name)
-
     def deaf() -> None:
         for number in before:
             signal.signal(number, signal.SIG_IGN)
+
+    def handle(number: int, _frame: FrameType | None) -> None:
+        deaf()  # Ansible, and the watch over this worker, send more than one
+        raise KeyboardInterrupt(signal.Signals(number).name)
 
     for number in before:
         signal.signal(number, handle)
