@@ -45,6 +45,7 @@ _SPEAKING = tuple(
         "seed_node",
         "supply",
         "supply_publish",
+        "tenant_smoke",
     )
 )
 # What Ansible adds to a result when a module died instead of failing: then everything matters.

@@ -11,6 +11,21 @@ import os
 import select
 import signal
 import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+_lingers = [0.0]  # seconds
+
+
+@contextmanager
+def linger(seconds: float) -> Iterator[None]:
+    """Let this worker live for ``seconds`` more when its run dies in the block: SIGTERM says so, to clean up."""
+    _lingers[0] = seconds
+    try:
+        yield
+    finally:
+        _lingers[0] = 0.0
 
 
 @functools.cache  # once: such a hook cannot be taken back
@@ -43,4 +58,7 @@ def _end_with(parent: int) -> None:
     select.select([parent], [], [])  # readable once the process has ended
     if os.getsid(0) == os.getpid():  # else the group is the terminal's
         os.killpg(0, signal.SIGTERM)
+    end = time.monotonic() + _lingers[0]
+    while _lingers[0] and time.monotonic() < end:
+        time.sleep(0.1)
     os._exit(1)

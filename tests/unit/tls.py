@@ -7,7 +7,7 @@ import http.server
 import ipaddress
 import ssl
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,8 +36,15 @@ class Pair:
         server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
 
 
-def pair(*, days: float = 365, address: str = "127.0.0.1", signed_by: Pair | None = None) -> Pair:
-    """Return a new certificate that ends in ``days`` days: its own authority, or ``signed_by`` another."""
+def pair(
+    *, days: float = 365, address: str = "127.0.0.1", names: Iterable[str] = (), signed_by: Pair | None = None
+) -> Pair:
+    """Return a new certificate that ends in ``days`` days: its own authority, or ``signed_by`` another.
+
+    With ``names`` it is theirs, and not the address's.
+    """
+    subjects: list[x509.GeneralName] = [x509.DNSName(one) for one in names]
+    subjects = subjects or [x509.IPAddress(ipaddress.ip_address(address))]
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "test")])
     now = datetime.datetime.now(datetime.UTC)
@@ -51,7 +58,7 @@ def pair(*, days: float = 365, address: str = "127.0.0.1", signed_by: Pair | Non
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - datetime.timedelta(days=1))
         .not_valid_after(now + datetime.timedelta(days=days))
-        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address(address))]), critical=False)
+        .add_extension(x509.SubjectAlternativeName(subjects), critical=False)
         .add_extension(x509.BasicConstraints(ca=not signed_by, path_length=None), critical=True)
         .sign(signer, hashes.SHA256())
     )

@@ -1,0 +1,45 @@
+"""Action of module groundup.cloud.provider_networks: asks Neutron, from the controller."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible.plugins.action import ActionBase
+from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
+from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import finish
+from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import site_plan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+
+ARGUMENTS = {"site_file": {"type": "path", "required": True}}
+
+
+class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
+    """Makes the plan's provider networks in Neutron."""
+
+    _requires_connection = False
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Return what was changed."""
+        result: dict[str, Any] = super().run(tmp, task_vars)
+        _, given = self.validate_argument_spec(ARGUMENTS)
+        changes = Changes(check=bool(self._task.check_mode))
+        return finish(result, lambda: _converge(given["site_file"], changes), changes=changes)
+
+
+def _converge(site_file: str, changes: Changes) -> dict[str, Any]:
+    # Late: nothing of a site without such networks needs a cloud's client.
+    from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import connection, providers
+
+    plan = site_plan(site_file)
+    networks = list(providers.wanted(plan))
+    if networks:
+        try:
+            with connection.answered("Neutron", remedy="run the playbook groundup.cloud.openstack, tag verify"):
+                cloud = connection.of_site(plan)
+                providers.converge(cloud.network, networks, changes, project=str(cloud.current_project_id))
+        except GroundupError as error:
+            # A dry run of a site whose cloud is not there yet. What Neutron holds against the plan is no such case.
+            if not changes.check or not isinstance(error, connection.UnreachedError):
+                raise
+            providers.foresee(networks, changes)
+    return {**changes.result(), "networks": [one.name for one in networks]}

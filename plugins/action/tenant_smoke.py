@@ -1,0 +1,100 @@
+"""Action of module groundup.cloud.tenant_smoke: a tenant's first steps, from the controller."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ansible.plugins.action import ActionBase
+from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import finish
+from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import site_plan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import ensure, missing
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish import digests
+
+if TYPE_CHECKING:
+    from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.steps import Steps
+
+ARTIFACT, FILE = "guest", "guest.qcow2"
+ARGUMENTS = {
+    "site_file": {"type": "path"},
+    "cloud": {"type": "str"},
+    "again": {"type": "bool", "default": True},
+    "image": {"type": "path"},
+    "user": {"type": "str", "default": "guest"},
+    "network": {"type": "str", "default": ""},
+    "host": {"type": "str", "default": ""},
+    "payload_mb": {"type": "int", "default": 20},
+    "memory_mb": {"type": "int", "default": 128},
+    "disk_gb": {"type": "int", "default": 1},
+    "timeout": {"type": "int", "default": 300},
+    "keep": {"type": "bool", "default": False},
+}
+
+
+class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
+    """Boots an instance as a tenant of its own, and talks to it."""
+
+    _requires_connection = False
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Return what answered, and the seconds of each step."""
+        result: dict[str, Any] = super().run(tmp, task_vars)
+        _, given = self.validate_argument_spec(
+            ARGUMENTS, mutually_exclusive=[("site_file", "cloud")], required_one_of=[("site_file", "cloud")]
+        )
+        if self._task.check_mode:
+            return result | {"skipped": True, "msg": "a dry run makes no instance"}
+        # Late: a dry run needs no cloud's client.
+        from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.steps import Steps
+
+        steps = Steps(self._say)
+        ended = finish({"changed": False, **result}, lambda: self._prove(given, steps))
+        return {**ended, "steps": steps.result()}
+
+    def _say(self, line: str) -> None:
+        with suppress(Exception):  # a run that was killed reads nothing any more, and what was made must go
+            self._display.display(line)
+
+    def _prove(self, given: dict[str, Any], steps: Steps) -> dict[str, Any]:
+        from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import connection, proof, smoke
+
+        plan = site_plan(given["site_file"]) if given["site_file"] else None
+        found = ""
+        if plan:
+            record = digests.load(plan.site)
+            found = proof.digest(plan, record.plain() if record else {})
+            if not given["again"] and (line := proof.proven(plan, found)):
+                return {"msg": f"nothing has changed since: {line}"}
+            proof.forget(plan)
+        where = "Keystone"
+        with connection.answered(where, remedy="run the playbook groundup.cloud.openstack, tag verify"):
+            admin = connection.of_site(plan) if plan else connection.named(given["cloud"])
+            admin.authorize()
+        names = ("user", "network", "host", "payload_mb", "memory_mb", "disk_gb", "timeout", "keep")
+        options = smoke.Options(image=self._image(given["image"]), **{name: given[name] for name in names})
+        try:
+            answered = smoke.smoke(admin, options, steps)
+        except KeyboardInterrupt as signal:
+            raise GroundupError(
+                f"ended by {signal}", where="this run", why="the instance was not proven",
+                remedy="run it again; what this one made is deleted, unless a line above names it",
+            ) from signal  # fmt: skip
+        if plan:
+            proof.remember(plan, found, answered["msg"])
+        self._display.display(answered["msg"])
+        return answered
+
+    def _image(self, image: str | None) -> Path:
+        if image:
+            path = Path(image)
+        else:
+            progress = self._display.display if missing(ARTIFACT) else lambda _: None
+            path = ensure(ARTIFACT, progress=progress)[ARTIFACT].path / FILE
+        if not path.is_file():
+            raise GroundupError(
+                f"there is no image {path}", where="option image", why="the instance boots from it",
+                remedy="name a qcow2 file, or leave the option out: the site's own guest is used",
+            )  # fmt: skip
+        return path

@@ -1,0 +1,94 @@
+"""The guest, by ssh to its floating IP: its own words, and bytes both ways."""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from ...module_utils._base.run import run
+
+_CONNECT = 5  # seconds
+_FILE = "/tmp/groundup-payload"  # noqa: S108 - in the guest, which is ours alone
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guest:
+    """A login."""
+
+    address: str
+    user: str
+    directory: Path  # private; holds the key
+
+    @property
+    def key(self) -> Path:
+        """The private key."""
+        return key_in(self.directory)
+
+    def command(self, words: str) -> list[str]:
+        """Return the ssh command that has the guest's shell do ``words``."""
+        options = {
+            "BatchMode": "yes",
+            "IdentitiesOnly": "yes",
+            "IdentityAgent": "none",
+            "StrictHostKeyChecking": "accept-new",  # a new instance has a new key, and is told by our own
+            "UserKnownHostsFile": str(self.directory / "known_hosts"),
+            "ConnectTimeout": str(_CONNECT),
+            "ServerAliveInterval": "10",
+            "ServerAliveCountMax": "6",
+            "LogLevel": "ERROR",
+        }
+        pairs = [word for key, value in options.items() for word in ("-o", f"{key}={value}")]
+        return ["ssh", "-F", "/dev/null", "-i", str(self.key), *pairs, f"{self.user}@{self.address}", words]
+
+    def ask(self, words: str, *, timeout: float = 30.0, stdin: BinaryIO | None = None) -> Said:
+        """Return what the guest prints. It takes no longer than ``timeout`` seconds."""
+        return said_by(self.command(words), timeout=timeout, stdin=stdin)
+
+    def store(self, payload: Path, *, timeout: float) -> tuple[str, str]:
+        """Send a file; return the SHA-256 of what came there, and what went wrong."""
+        with payload.open("rb") as stream:
+            said = self.ask(f"cat > {_FILE} && sha256sum {_FILE}", timeout=timeout, stdin=stream)
+        return (said.data.decode(errors="replace").partition(" ")[0], said.fault)
+
+    def fetch(self, *, timeout: float) -> tuple[str, str]:
+        """Return the SHA-256 of the bytes that came back, and what went wrong."""
+        said = self.ask(f"cat {_FILE} && rm {_FILE}", timeout=timeout)
+        return hashlib.sha256(said.data).hexdigest(), said.fault
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """What came out of a command; ``fault``: why it did not end well."""
+
+    data: bytes
+    fault: str = ""
+
+
+def said_by(argv: Sequence[str], *, timeout: float, stdin: BinaryIO | None = None) -> Said:
+    """Run ``argv``. A fault is in the answer, not raised."""
+    given = subprocess.DEVNULL if stdin is None else stdin
+    try:
+        done = subprocess.run(argv, stdin=given, capture_output=True, timeout=timeout, check=False)
+    except subprocess.TimeoutExpired as late:
+        return Said(data=late.stdout or b"", fault=f"nothing more after {timeout:g} s")
+    except FileNotFoundError:
+        return Said(data=b"", fault=f"this machine has no {argv[0]}")
+    words = done.stderr.decode(errors="replace").strip().splitlines()[-1:]
+    return Said(data=done.stdout, fault=(words or [f"exit code {done.returncode}"])[0] if done.returncode else "")
+
+
+def key_in(directory: Path) -> Path:
+    """Return where the private key is in a private directory."""
+    return directory / "id_ed25519"
+
+
+def make_key(directory: Path, comment: str) -> str:
+    """Make a key in a private directory; return its public half. Raises GroundupError."""
+    key = key_in(directory)
+    remedy = "install the OS package openssh-client"
+    run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", comment, "-f", str(key)], remedy=remedy)
+    return key.with_suffix(".pub").read_text(encoding="ascii").strip()

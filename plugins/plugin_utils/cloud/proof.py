@@ -1,0 +1,45 @@
+"""What was proven last for a site, so that an unchanged run need not prove it again."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from contextlib import suppress
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from ...module_utils._base.files import write_file
+from ..paths import state_dir
+from ..plan.types import Plan
+
+FILE = "smoke.json"
+
+
+def digest(plan: Plan, images: Any) -> str:
+    """Return the digest of what an instance depends on: the plan with the releases' values, and what is served."""
+    whole = {"plan": asdict(plan), "images": images}
+    return hashlib.sha256(json.dumps(whole, sort_keys=True, default=str).encode()).hexdigest()
+
+
+def proven(plan: Plan, wanted: str) -> str:
+    """Return the line of the last proof when that was of ``wanted``, else ``""``."""
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        found = json.loads(_path(plan).read_text(encoding="utf-8"))
+        if found["digest"] == wanted:
+            return str(found["line"])
+    return ""
+
+
+def remember(plan: Plan, found: str, line: str) -> None:
+    """Note a proof."""
+    write_file(_path(plan), json.dumps({"digest": found, "line": line}, indent=1).encode() + b"\n", mode=0o644)
+
+
+def forget(plan: Plan) -> None:
+    """Remove the note: what follows may fail."""
+    _path(plan).unlink(missing_ok=True)
+
+
+def _path(plan: Plan) -> Path:
+    return state_dir(plan.site) / FILE

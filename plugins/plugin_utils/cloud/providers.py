@@ -1,0 +1,157 @@
+"""Provider networks of the plan as networks of Neutron, which tenants reach the world through."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from ...module_utils._base.changes import Changes
+from ...module_utils._base.yaml_text import dump
+from ..errors import GroundupError
+from ..plan.types import NetworkPlan, Plan
+
+_FIXED = ("provider_network_type", "provider_physical_network", "provider_segmentation_id")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProviderNetwork:
+    """One network, in openstacksdk's words."""
+
+    name: str
+    fixed: dict[str, Any]  # what Neutron changes of no network
+    network: dict[str, Any]
+    cidr: str
+    subnet: dict[str, Any] = field(default_factory=dict)
+
+
+def wanted(plan: Plan) -> Iterator[ProviderNetwork]:
+    """Yield the plan's provider networks that chassis have a bridge to."""
+    for physical, name in sorted(plan.ovn.bridge_mappings.items()):
+        network = plan.networks.get(name)
+        if network is None or network.purpose != "provider":
+            continue
+        kind = "flat" if network.vlan is None else "vlan"
+        yield ProviderNetwork(
+            name=name,
+            fixed=dict(zip(_FIXED, (kind, physical, network.vlan), strict=True)),
+            network={"mtu": network.mtu, "is_router_external": True},
+            cidr=network.cidr,
+            subnet={
+                "gateway_ip": network.gateway,
+                "is_dhcp_enabled": False,
+                "allocation_pools": pools(network, held(plan, name)),
+            },
+        )
+
+
+def held(plan: Plan, network: str) -> Iterator[str]:
+    """Yield the addresses that hosts of the plan have on ``network``."""
+    for host in plan.hosts.values():
+        yield from (one.address for one in host.interfaces if one.network == network and one.address)
+    if plan.edge.network == network:
+        yield plan.edge.address
+
+
+def pools(network: NetworkPlan, taken: Iterable[str]) -> list[dict[str, str]]:
+    """Return the ranges of addresses that are free for the cloud, in order."""
+    whole = ipaddress.ip_network(network.cidr)
+    out = {int(ipaddress.ip_address(one)) for one in (*taken, *((network.gateway,) if network.gateway else ()))}
+    found, start = [], int(whole.network_address) + 1
+    last = int(whole.broadcast_address) - 1
+    for end in [*sorted(one for one in out if start <= one <= last), last + 1]:
+        if start < end:
+            pair = (type(whole.network_address)(one) for one in (start, end - 1))
+            found.append(dict(zip(("start", "end"), map(str, pair), strict=True)))
+        start = end + 1
+    return found
+
+
+def foresee(networks: Iterable[ProviderNetwork], changes: Changes) -> None:
+    """Note what will be made in a cloud that is not there yet."""
+    for one in networks:
+        _note(changes, one)
+
+
+def converge(neutron: Any, networks: Iterable[ProviderNetwork], changes: Changes, *, project: str) -> None:
+    """Make or correct ``networks``; nothing is ever deleted. ``project``: the administrator's. Raises GroundupError."""
+    for one in networks:
+        found = _found(neutron, one, project)
+        if found is None:
+            if not _note(changes, one):
+                continue
+            found = neutron.create_network(name=one.name, **_given(one.fixed), **one.network)
+            _subnet(neutron, found, one)
+            continue
+        if differs := {key: found[key] for key, value in one.fixed.items() if found[key] != value}:
+            raise _other(one, differs, one.fixed)
+        if (other := _differs(found, one.network)) and _change(changes, f"network {one.name}", other, one.network):
+            neutron.update_network(found, **{key: one.network[key] for key in other})
+        subnets = list(neutron.subnets(network_id=found["id"], ip_version=_version(one)))
+        mine = next((each for each in subnets if each["cidr"] == one.cidr), None)
+        if mine is None and subnets:
+            raise _other(one, {"cidr": ", ".join(each["cidr"] for each in subnets)}, {"cidr": one.cidr})
+        if mine is None:
+            if changes.add(f"create subnet {one.cidr}", name=f"subnet of {one.name}", after=dump(one.subnet)):
+                _subnet(neutron, found, one)
+        elif (other := _differs(mine, one.subnet)) and _change(changes, f"subnet {one.cidr}", other, one.subnet):
+            neutron.update_subnet(mine, **{key: one.subnet[key] for key in other})
+
+
+def _found(neutron: Any, one: ProviderNetwork, project: str) -> Any | None:
+    """Return the network of that name which is no tenant's own."""
+    same = [
+        each for each in neutron.networks(name=one.name) if each["is_router_external"] or each["project_id"] == project
+    ]
+    if len(same) > 1:
+        raise GroundupError(
+            f"{len(same)} networks are called {one.name}",
+            where=f"Neutron, networks {', '.join(each['id'] for each in same)}",
+            why="which of them is the plan's cannot be told",
+            remedy="rename or delete what the site does not need",
+        )
+    return same[0] if same else None
+
+
+def _subnet(neutron: Any, network: Any, one: ProviderNetwork) -> None:
+    neutron.create_subnet(
+        network_id=network["id"], name=one.name, ip_version=_version(one), cidr=one.cidr, **one.subnet
+    )  # fmt: skip
+
+
+def _version(one: ProviderNetwork) -> int:
+    return ipaddress.ip_network(one.cidr).version
+
+
+def _given(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in values.items() if value is not None}
+
+
+def _differs(found: Any, wanted_: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what of ``found`` is not as wanted."""
+    return {key: found[key] for key, value in wanted_.items() if _comparable(found[key]) != _comparable(value)}
+
+
+def _comparable(value: Any) -> Any:
+    """Return pools in an order of their own."""
+    return sorted((one["start"], one["end"]) for one in value) if isinstance(value, list) else value
+
+
+def _note(changes: Changes, one: ProviderNetwork) -> bool:
+    return changes.add(f"create network {one.name}", name=f"network {one.name}", after=dump(asdict(one)))
+
+
+def _change(changes: Changes, what: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
+    shown = {key: after[key] for key in before}
+    return changes.add(f"change {what}", name=what, before=dump(dict(before)), after=dump(shown))
+
+
+def _other(one: ProviderNetwork, found: Mapping[str, Any], wanted_: Mapping[str, Any]) -> GroundupError:
+    words = "; ".join(f"{key} is {value}, the plan's {wanted_[key]}" for key, value in found.items())
+    return GroundupError(
+        f"network {one.name} is another one: {words}",
+        where=f"Neutron, network {one.name}",
+        why="Neutron cannot change that of a network, and instances may be on it",
+        remedy="delete or rename the network when nobody uses it, or write what it is into the site file",
+    )

@@ -1,0 +1,137 @@
+"""Provider networks: as the plan says, made once, corrected, never deleted, and no other one is taken for it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
+from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.providers import (
+    ProviderNetwork,
+    converge,
+    foresee,
+    pools,
+    wanted,
+)
+from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import site_plan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import NetworkPlan
+
+from .fake import ADMIN, FakeCloud
+
+ROOT = Path(__file__).resolve().parents[3]
+NETWORK = NetworkPlan(
+    name="public", purpose="provider", cidr="203.0.113.0/24", gateway="203.0.113.1", vlan=None, mtu=1500
+)  # fmt: skip
+FREE = [{"start": "203.0.113.2", "end": "203.0.113.254"}]
+ONE = ProviderNetwork(
+    name="public",
+    fixed={"provider_network_type": "flat", "provider_physical_network": "physnet1", "provider_segmentation_id": None},
+    network={"mtu": 1500, "is_router_external": True},
+    cidr=NETWORK.cidr,
+    subnet={"gateway_ip": "203.0.113.1", "is_dhcp_enabled": False, "allocation_pools": FREE},
+)
+
+
+@pytest.mark.parametrize(
+    ("taken", "found"),
+    [
+        ((), ["2-254"]),
+        (("203.0.113.2", "203.0.113.3"), ["4-254"]),
+        (("203.0.113.254",), ["2-253"]),
+        (("203.0.113.10", "203.0.113.12", "203.0.113.10"), ["2-9", "11-11", "13-254"]),
+        (("198.51.100.7",), ["2-254"]),
+    ],
+)
+def test_pools_leave_out_the_gateway_and_the_hosts(taken: tuple[str, ...], found: list[str]) -> None:
+    ranges = [f"{one['start'].rpartition('.')[2]}-{one['end'].rpartition('.')[2]}" for one in pools(NETWORK, taken)]
+    assert ranges == found
+
+
+def test_the_plans_networks_by_its_bridge_mappings(tmp_path: Path) -> None:
+    file = tmp_path / "site.yml"
+    file.write_text((ROOT / "inventories/region/site.yml").read_text())
+    plan = site_plan(file)
+    tagged = replace(NETWORK, name="tagged", vlan=42)
+    ovn = replace(plan.ovn, bridge_mappings={"physnet1": "public", "physnet2": "tagged", "physnet3": "gone"})
+    found = list(wanted(replace(plan, ovn=ovn, networks={**plan.networks, "public": NETWORK, "tagged": tagged})))
+    assert [(one.name, *one.fixed.values()) for one in found] == [
+        ("public", "flat", "physnet1", None), ("tagged", "vlan", "physnet2", 42),
+    ]  # fmt: skip
+    assert found[0] == ONE
+
+
+def ran(admin: Any, *, check: bool = False, one: ProviderNetwork = ONE) -> Changes:
+    changes = Changes(check=check)
+    converge(admin.network, [one], changes, project=ADMIN)
+    return changes
+
+
+def writes(fake: FakeCloud) -> list[str]:
+    return [one for one in fake.asked if one.split()[0] in ("POST", "PUT", "DELETE") and "auth" not in one]
+
+
+def test_it_is_made_once(admin: Any, fake: FakeCloud) -> None:
+    predicted = ran(admin, check=True)
+    assert writes(fake) == []
+    assert ran(admin).result() == predicted.result()
+    network, subnet = fake.of("networks")[0], fake.of("subnets")[0]
+    assert (network["router:external"], network["provider:physical_network"], network["mtu"]) == (
+        True,
+        "physnet1",
+        1500,
+    )
+    assert "provider:segmentation_id" not in network
+    assert (subnet["enable_dhcp"], subnet["allocation_pools"], subnet["cidr"]) == (False, FREE, NETWORK.cidr)
+    assert ran(admin).done == []
+
+
+def test_a_dry_run_before_there_is_a_cloud_predicts_the_same(admin: Any) -> None:
+    changes = Changes(check=True)
+    foresee([ONE], changes)
+    assert changes.result() == ran(admin, check=True).result()
+
+
+def test_a_half_made_one_gets_its_subnet(admin: Any, fake: FakeCloud) -> None:
+    ran(admin)
+    fake.of("subnets").clear()
+    assert ran(admin).done == ["create subnet 203.0.113.0/24"]
+    assert ran(admin).done == []
+
+
+def test_what_can_be_changed_is_corrected(admin: Any, fake: FakeCloud) -> None:
+    ran(admin)
+    fake.of("networks")[0]["mtu"] = 9000
+    fake.of("subnets")[0]["allocation_pools"] = [{"start": "203.0.113.9", "end": "203.0.113.9"}]
+    before = writes(fake)
+    assert len(ran(admin, check=True).done) == 2
+    assert writes(fake) == before
+    assert len(ran(admin).done) == 2
+    assert fake.of("networks")[0]["mtu"] == 1500
+    assert fake.of("subnets")[0]["allocation_pools"] == FREE
+    assert ran(admin).done == []
+
+
+def test_another_one_of_that_name_is_refused(admin: Any, fake: FakeCloud) -> None:
+    ran(admin)
+    other = replace(ONE, fixed={**ONE.fixed, "provider_physical_network": "physnet2"})
+    with pytest.raises(GroundupError, match="provider_physical_network is physnet1, the plan's physnet2"):
+        ran(admin, one=other)
+    with pytest.raises(GroundupError, match=r"cidr is 203\.0\.113\.0/24"):
+        ran(admin, one=replace(ONE, cidr="198.51.100.0/24"))
+    assert not any(one.startswith("DELETE") for one in fake.asked)
+
+
+def test_a_tenants_network_of_that_name_is_nobodys_business(admin: Any, fake: FakeCloud) -> None:
+    fake.add("networks", {"name": "public", "mtu": 1442}, "a-tenant")
+    ran(admin)
+    assert [one["mtu"] for one in fake.of("networks")] == [1442, 1500]
+
+
+def test_two_of_that_name_are_refused(admin: Any, fake: FakeCloud) -> None:
+    for _ in range(2):
+        fake.add("networks", {"name": "public"}, ADMIN)
+    with pytest.raises(GroundupError, match="2 networks are called public"):
+        ran(admin)
