@@ -15,6 +15,8 @@ from .sizes import Sizes
 if TYPE_CHECKING:
     from ..plan.types import EndpointPlan, Plan
 
+FOR_HOSTS = "-hosts"  # ends the name of a Service that the site's own hosts reach, and no route of the edge leads to
+
 
 def merge(values: Mapping[str, Any], over: Mapping[str, Any]) -> Values:
     """Return ``values`` with ``over`` laid upon them, as Helm does: maps are merged, anything else is replaced."""

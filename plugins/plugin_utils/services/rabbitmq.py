@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from ..errors import GroundupError
-from .parts import anti_affinity, node_labels, probes, resources
+from .parts import FOR_HOSTS, anti_affinity, node_labels, probes, resources
 from .record import ServiceRecord, Values
 from .secrets import account, secret
 from .sizes import Sizes
@@ -77,7 +77,7 @@ def _from_hosts(members: int) -> Values:
         pod.replace("-", "_"): {
             "apiVersion": "v1",
             "kind": "Service",
-            "metadata": {"name": f"{pod}-hosts"},
+            "metadata": {"name": f"{pod}{FOR_HOSTS}"},
             "spec": {
                 "type": "NodePort",
                 "selector": {"statefulset.kubernetes.io/pod-name": pod},

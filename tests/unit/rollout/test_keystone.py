@@ -177,9 +177,11 @@ def asked(
     node_ports: tuple[int, ...] = (30500,),
     routes: tuple[EndpointPlan, ...] = (),
     releases: tuple[str, ...] | None = None,
+    for_hosts: tuple[int, ...] = (),
     verifier: Verifier = verify_catalog,
 ) -> Verification:
     services = [service(f"of-{port}", port) for port in node_ports]
+    services += [service(f"of-{port}-hosts", port) for port in for_hosts]
     endpoints = (endpoint("keystone", NAME, keystone.base, 30500), *routes)
     release = ReleasePlan(
         name="keystone", chart="keystone", version="2026.1.0", namespace="openstack", needs=(), verify="keystone",
@@ -307,6 +309,11 @@ def test_an_endpoint_without_a_route_is_found(keystone: Keystone, tmp_path: Path
     wrong = failures(asked(keystone, tmp_path))
     assert wrong["endpoints are routes"] == "endpoint without a route: https://image.test/"
     assert "image.test is not one of the site's public names" in wrong["public urls"]
+
+
+def test_a_service_for_the_sites_own_hosts_needs_no_route(keystone: Keystone, tmp_path: Path) -> None:
+    assert failures(asked(keystone, tmp_path, for_hosts=(30672,))) == {}
+    assert "of-30672" in failures(asked(keystone, tmp_path, node_ports=(30500, 30672)))["routes are services"]
 
 
 def test_a_route_without_a_service_is_found(keystone: Keystone, tmp_path: Path) -> None:

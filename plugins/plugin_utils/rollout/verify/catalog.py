@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from ...plan.types import EndpointPlan
 from ...services import RECORDS
 from ...services.keystone import token
-from ...services.parts import public_endpoint
+from ...services.parts import FOR_HOSTS, public_endpoint
 from ...services.verification import Check, UnansweredError, Verification
 from ..gate.reasons import holders_of_node_ports
 from ..types import RolloutError
@@ -33,7 +33,11 @@ def verify_catalog(context: VerifierContext) -> Verification:
     rolled_out = {release.name for release in context.plan.openstack.releases}
     routes = [route for route in context.plan.edge.endpoints if route.service in rolled_out]
     held = holders_of_node_ports(context.api)
-    served = {port: ref.name for port, ref in held.items() if ref.namespace == context.release.namespace}
+    served = {
+        port: ref.name
+        for port, ref in held.items()
+        if ref.namespace == context.release.namespace and not ref.name.endswith(FOR_HOSTS)
+    }
     kept = [
         (record.name, f"{api.host}.{context.plan.domain}", api.node_port)
         for record in RECORDS.values()
