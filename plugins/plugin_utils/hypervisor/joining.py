@@ -17,21 +17,21 @@ class Cloud:
     """What the cloud knows of all its hypervisors."""
 
     services: Sequence[Mapping[str, Any]]  # Nova's, of nova-compute
-    hypervisors: Sequence[Mapping[str, Any]]  # those of hosts that a cell has
-    providers: Mapping[str, str]  # name -> uuid
+    hypervisors: Mapping[str, str]  # host -> uuid, of those that a cell has; libvirt's own name for it may be another
+    providers: frozenset[str]  # uuids
     inventories: Mapping[str, frozenset[str]]  # uuid -> resource classes
     agents: Sequence[Mapping[str, Any]]  # Neutron's
 
 
 def look(ask: Ask, hosts: Iterable[str]) -> Cloud:
     """Return what the cloud says, with the inventories of ``hosts``."""
-    providers = {
-        str(one["name"]): str(one["uuid"]) for one in ask("placement", "/resource_providers")["resource_providers"]
-    }
-    wanted = {providers[name] for name in hosts if name in providers}
+    providers = frozenset(str(one["uuid"]) for one in ask("placement", "/resource_providers")["resource_providers"])
+    known = ask("compute", "/os-hypervisors/detail")["hypervisors"]
+    hypervisors = {str(one["service"]["host"]): str(one["id"]) for one in known}
+    wanted = {hypervisors.get(name, "") for name in hosts} & providers
     return Cloud(
         services=ask("compute", "/os-services?binary=nova-compute")["services"],
-        hypervisors=ask("compute", "/os-hypervisors")["hypervisors"],
+        hypervisors=hypervisors,
         providers=providers,
         inventories={
             uuid: frozenset(ask("placement", f"/resource_providers/{uuid}/inventories")["inventories"])
@@ -76,15 +76,15 @@ def _of_host(cloud: Cloud, host: str) -> Iterator[Lack]:
         )
     if down := [str(one.get("state")) for one in services if one.get("state") != "up"]:
         yield lack("service", f"its nova-compute is {down[0]}", f"{log} -u nova-compute")
-    if not any((one.get("hypervisor_hostname")) == host for one in cloud.hypervisors):
+    if host not in cloud.hypervisors:
         yield lack(
             "service",
             "no cell has mapped it yet",
             "nova-scheduler does so by itself (discover_hosts_in_cells_interval); see its log",
         )
-    if host not in cloud.providers:
+    elif cloud.hypervisors[host] not in cloud.providers:
         yield lack("service", "Placement has no resource provider of it", f"{log} -u nova-compute: Placement's answer")
-    if missing := INVENTORY - cloud.inventories.get(cloud.providers.get(host, ""), frozenset()):
+    if missing := INVENTORY - cloud.inventories.get(cloud.hypervisors.get(host, ""), frozenset()):
         yield lack(
             "service",
             f"its resource provider has no {', '.join(sorted(missing))}",

@@ -14,8 +14,8 @@ CONTROLLER = {"agent_type": "OVN Controller Gateway agent", "host": HOST, "alive
 AGENT = {"agent_type": "OVN Neutron agent", "host": HOST, "alive": True}
 JOINED = Cloud(
     services=[{"host": HOST, "state": "up"}],
-    hypervisors=[{"hypervisor_hostname": HOST}],
-    providers={HOST: "u"},
+    hypervisors={HOST: "u"},
+    providers=frozenset(("u",)),
     inventories={"u": INVENTORY},
     agents=[CONTROLLER, AGENT],
 )
@@ -33,8 +33,8 @@ def test_a_host_that_everybody_knows_has_joined() -> None:
         ({"agents": [CONTROLLER, {**AGENT, "alive": False}]}, "network", "OVN Neutron agent"),
         ({"services": []}, "message queue", "never reported"),
         ({"services": [{"host": HOST, "state": "down"}]}, "service", "down"),
-        ({"hypervisors": []}, "service", "no cell"),
-        ({"providers": {}}, "service", "no resource provider"),
+        ({"hypervisors": {}}, "service", "no cell"),
+        ({"providers": frozenset()}, "service", "no resource provider"),
         ({"inventories": {"u": INVENTORY - {"DISK_GB"}}}, "service", "DISK_GB"),
         ({"inventories": {}}, "service", "VCPU"),
     ],
@@ -55,9 +55,12 @@ def test_inventories_are_asked_for_the_hosts_alone() -> None:
 
     def ask(kind: str, path: str) -> Mapping[str, Any]:
         asked.append(f"{kind} {path}")
-        empty: dict[str, Any] = {"services": [], "hypervisors": [], "agents": [], "inventories": {"VCPU": {}}}
-        providers = [{"name": HOST, "uuid": "u"}, {"name": "other", "uuid": "o"}]
-        return {**empty, "resource_providers": providers}
+        empty: dict[str, Any] = {"services": [], "agents": [], "inventories": {"VCPU": {}}}
+        known = [
+            {"hypervisor_hostname": f"{name}.lab.test", "service": {"host": name}, "id": uuid}
+            for name, uuid in ((HOST, "u"), ("other", "o"))
+        ]
+        return {**empty, "hypervisors": known, "resource_providers": [{"uuid": "u"}, {"uuid": "o"}]}
 
     assert look(ask, [HOST]).inventories == {"u": frozenset(("VCPU",))}
     assert not any("/o/" in one for one in asked)
