@@ -48,7 +48,8 @@ RestartSec=5
 TimeoutStopSec=240
 KillMode=mixed
 LimitNOFILE=65536
-UMask=0027
+# QEMU's account must get to its disks, and is not to be in the group that reads passwords.
+UMask=0022
 
 [Install]
 WantedBy=multi-user.target
