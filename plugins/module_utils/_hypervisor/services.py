@@ -44,8 +44,8 @@ StateDirectory=nova nova/instances
 RuntimeDirectory=nova
 Restart=always
 RestartSec=5
-# What it has begun on a guest it ends.
-TimeoutStopSec=240
+# What it has begun on a guest it ends; how long that may take its configuration says (at most 620 seconds).
+TimeoutStopSec=660
 KillMode=mixed
 LimitNOFILE=65536
 # QEMU's account must get to its disks, and is not to be in the group that reads passwords.

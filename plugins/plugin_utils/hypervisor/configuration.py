@@ -141,6 +141,8 @@ def nova_host(cluster: Cluster, host: Host) -> str:
                 "reserved_host_disk_mb": compute["reserved_disk_gb"] * 1024,
                 "cpu_allocation_ratio": compute["cpu_allocation_ratio"],
                 "ram_allocation_ratio": compute["ram_allocation_ratio"],
+                "manager_shutdown_timeout": compute["stop_seconds"],
+                "graceful_shutdown_timeout": compute["stop_seconds"] + 20,
                 "resume_guests_state_on_host_boot": False,  # after an evacuation they would run twice
             },
             "libvirt": {

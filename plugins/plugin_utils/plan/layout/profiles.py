@@ -34,6 +34,7 @@ HARDWARE: dict[str, Hardware] = {
             reserved_cores=0,
             reserved_memory_gb=4,
             cpu_allocation_ratio=8.0,
+            stop_seconds=5,
         ),
     ),
     "lab-vm": Hardware(cores=1, memory_gb=2, nic_gbps=1, nvme=False),

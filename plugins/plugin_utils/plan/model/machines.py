@@ -56,6 +56,9 @@ class Compute(Model):
     ram_allocation_ratio: Annotated[float, Field(gt=0, le=4)] = Field(
         1.0, description="Memory of guests to the host's."
     )
+    stop_seconds: Annotated[int, Field(ge=0, le=600)] = Field(
+        160, description="For what nova-compute has begun, when it is stopped: Nova always waits all of it."
+    )
 
     @model_validator(mode="after")
     def _model_goes_with_custom(self) -> Compute:
