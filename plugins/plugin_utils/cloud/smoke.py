@@ -156,6 +156,7 @@ class Proof:
         return self.tenant.image.create_image(
             self.name, filename=str(self.options.image), disk_format="qcow2", container_format="bare",
             visibility="private", allow_duplicates=True, wait=True, timeout=self.options.timeout,
+            hw_rng_model="virtio",  # without randomness sshd waits half a minute for some
         )  # fmt: skip
 
     def _flavor(self) -> Any:
