@@ -11,7 +11,6 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import fini
 from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import site_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import ensure, missing
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish import digests
 
 if TYPE_CHECKING:
     from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.steps import Steps
@@ -63,13 +62,11 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
         plan = site_plan(given["site_file"]) if given["site_file"] else None
         found = ""
         if plan:
-            record = digests.load(plan.site)
-            found = proof.digest(plan, record.plain() if record else {})
+            found = proof.digest(plan)
             if not given["again"] and (line := proof.proven(plan, found)):
                 return {"msg": f"nothing has changed since: {line}"}
             proof.forget(plan)
-        where = "Keystone"
-        with connection.answered(where, remedy="run the playbook groundup.cloud.openstack, tag verify"):
+        with connection.answered("Keystone", remedy="run the playbook groundup.cloud.openstack, tag verify"):
             admin = connection.of_site(plan) if plan else connection.named(given["cloud"])
             admin.authorize()
         names = ("user", "network", "host", "payload_mb", "memory_mb", "disk_gb", "timeout", "keep")

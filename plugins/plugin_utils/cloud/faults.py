@@ -12,6 +12,7 @@ from .guest import said_by
 from .steps import SmokeError
 
 _LINES = 12  # of the console
+_HEADERS = 28  # bytes of IPv4 and ICMP
 _NO_METADATA = "neither config drive nor metadata service"  # what supply/guest prints
 _UNBOUND = ("binding_failed", "unbound", "")
 
@@ -71,6 +72,15 @@ def gather(admin: Any, tenant: Any, server: Any, *, address: str = "", ssh: str 
         pings=None if ping is None or "this machine has no" in ping.fault else not ping.fault,
         ssh=ssh,
     )  # fmt: skip
+
+
+def pings(address: str, *, mtu: int) -> tuple[str, ...]:
+    """Return whether packets of a common size, and those of full size in one piece, are answered."""
+    lines = []
+    for size in (84, mtu):  # bytes with headers
+        said = said_by(["ping", "-c", "2", "-W", "2", "-M", "do", "-s", str(size - _HEADERS), address], timeout=10)
+        lines.append(f"ping with {size} bytes: {said.fault or 'answers'}".replace("exit code 1", "no answer"))
+    return tuple(lines)
 
 
 def _dead(admin: Any) -> tuple[str, ...]:

@@ -7,19 +7,22 @@ import json
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 from ...module_utils._base.files import write_file
 from ..paths import state_dir
 from ..plan.types import Plan
 
 FILE = "smoke.json"
+_RECORDS = ("published.json", "cluster.json")
 
 
-def digest(plan: Plan, images: Any) -> str:
-    """Return the digest of what an instance depends on: the plan with the releases' values, and what is served."""
-    whole = {"plan": asdict(plan), "images": images}
-    return hashlib.sha256(json.dumps(whole, sort_keys=True, default=str).encode()).hexdigest()
+def digest(plan: Plan) -> str:
+    """Return the digest of what an instance depends on: plan with values, what is served, which cluster it is."""
+    found = hashlib.sha256(json.dumps(asdict(plan), sort_keys=True, default=str).encode())
+    for name in _RECORDS:
+        path = state_dir(plan.site) / name
+        found.update(path.read_bytes() if path.is_file() else b"none")
+    return found.hexdigest()
 
 
 def proven(plan: Plan, wanted: str) -> str:

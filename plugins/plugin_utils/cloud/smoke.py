@@ -52,6 +52,7 @@ class Proof:
     name: str = field(default_factory=lambda: f"smoke-{secrets.token_hex(4)}")
     tenant: Any = None
     project: str = ""
+    mtu: int = 1500  # of the tenant's network
     password: str = field(default_factory=lambda: secrets.token_urlsafe(24), repr=False)
 
     def walk(self) -> dict[str, Any]:
@@ -63,7 +64,8 @@ class Proof:
             self._security_group()
         with self.steps.step("network", layer="network") as step:
             network, subnet = self._network()
-            step.detail = f"{_CIDR}, MTU {network['mtu']}"
+            self.mtu = int(network["mtu"] or self.mtu)
+            step.detail = f"{_CIDR}, MTU {self.mtu}"
         with self.steps.step("router", layer="network") as step:
             external = self._external()
             self._router(external, subnet)
@@ -217,17 +219,18 @@ class Proof:
         payload.write_bytes(os.urandom(size))
         wanted = hashlib.sha256(payload.read_bytes()).hexdigest()
         with self.steps.step("payload there", layer="network") as step:
-            self._compare(step, wanted, *guest.store(payload, timeout=_PAYLOAD_TIMEOUT))
+            self._compare(step, guest, wanted, *guest.store(payload, timeout=_PAYLOAD_TIMEOUT))
         with self.steps.step("payload back", layer="network") as step:
-            self._compare(step, wanted, *guest.fetch(timeout=_PAYLOAD_TIMEOUT))
+            self._compare(step, guest, wanted, *guest.fetch(timeout=_PAYLOAD_TIMEOUT))
         for step in self.steps.done[-2:]:
             step.detail = f"{self.options.payload_mb / max(step.seconds, 0.1):.1f} MB/s"
 
-    def _compare(self, step: Step, wanted: str, found: str, fault: str) -> None:
+    def _compare(self, step: Step, guest: Guest, wanted: str, found: str, fault: str) -> None:
         if fault or found != wanted:
             raise SmokeError(
                 f"{step.name}: {fault or 'its SHA-256 is another'}, although ssh answers",
                 layer="network", where=f"instance {self.name}, {self.options.payload_mb} MB",
+                details=faults.pings(guest.address, mtu=self.mtu),
                 remedy="MTU and offloads: ping -M do -s 1472 between the tunnel addresses of hypervisors and gateway; "
                 "with datapath netdev other_config:userspace-tso-enable",
             )  # fmt: skip

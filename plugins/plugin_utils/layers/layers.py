@@ -167,7 +167,7 @@ LAYERS: dict[str, LayerRecord] = {
     "openstack": LayerRecord(
         needs=("kubernetes", "storage", "network"),
         group="localhost",
-        library="`plugin_utils/{services,helm,rollout}`, `charts/`",
+        library="`plugin_utils/{services,helm,rollout,cloud}`, `charts/`",
         owns="releases",
     ),
     "hypervisor": LayerRecord(

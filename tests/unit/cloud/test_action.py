@@ -82,9 +82,14 @@ def test_an_image_that_is_not_there_is_named(action: Any, tmp_path: Path) -> Non
         prove(action, tmp_path, image="nowhere.qcow2")
 
 
-def test_what_an_instance_depends_on() -> None:
+def test_what_an_instance_depends_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GROUNDUP_STATE", str(tmp_path))
     plan = site_plan(SITE)
-    same = proof.digest(plan, {"images": {}})
-    assert proof.digest(site_plan(SITE), {"images": {}}) == same
-    assert proof.digest(plan, {"images": {"groundup/nova": "sha256:1"}}) != same
-    assert proof.digest(replace(plan, ovn=replace(plan.ovn, tenant_mtu=1400)), {"images": {}}) != same
+    same = proof.digest(plan)
+    assert proof.digest(site_plan(SITE)) == same
+    assert proof.digest(replace(plan, ovn=replace(plan.ovn, tenant_mtu=1400))) != same
+    for name in ("published.json", "cluster.json"):
+        before = proof.digest(plan)
+        (tmp_path / plan.site).mkdir(exist_ok=True)
+        (tmp_path / plan.site / name).write_text("another")
+        assert proof.digest(plan) != before

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import faults
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import smoke as module
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.guest import Guest, Said
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.smoke import Options, smoke
@@ -33,7 +34,12 @@ class Talk:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, fake: FakeCloud) -> None:
         self.fault, self.spoilt, self.stored = "", False, b""
         self.fake = fake
+        monkeypatch.setattr(faults, "said_by", self.pinged)
         monkeypatch.setattr(Guest, "ask", lambda _, words, **more: self.ask(words, **more))
+
+    def pinged(self, argv: list[str], **_timeout: float) -> Said:
+        """Lose packets of full size."""
+        return Said(data=b"", fault="exit code 1" if "1414" in argv else "")
 
     def ask(self, words: str, *, stdin: Any = None, **_timeout: float) -> Said:
         if self.fault:
@@ -139,8 +145,10 @@ def test_bytes_that_come_back_otherwise_are_a_failure(
     admin: Any, fake: FakeCloud, talk: Talk, options: Options
 ) -> None:
     talk.spoilt = True
-    with pytest.raises(SmokeError, match="payload back: its SHA-256 is another"):
+    with pytest.raises(SmokeError, match="payload back: its SHA-256 is another") as caught:
         smoke(admin, options, Steps(lambda _: None))
+    assert "ping with 84 bytes: answers" in caught.value.what
+    assert "ping with 1442 bytes: no answer" in caught.value.what
     assert left(fake) == []
 
 
