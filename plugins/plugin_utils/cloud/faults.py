@@ -94,6 +94,8 @@ def not_active(seen: Evidence, *, timeout: float) -> SmokeError:
     what = f"instance {seen.server} is {seen.status}" + (f": {seen.fault}" if seen.fault else "")
     if "No valid host" in seen.fault:
         remedy = "see nova-scheduler's log for the filter that left no host; openstack hypervisor list, allocations"
+    elif "Exhausted all hosts" in seen.fault:
+        remedy = "journalctl -u nova-compute on the hypervisors: each of them failed to build it"
     elif seen.binding in _UNBOUND and seen.binding is not None and seen.host:
         return _bound(seen)
     elif seen.fault:

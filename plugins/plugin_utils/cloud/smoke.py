@@ -23,6 +23,7 @@ _CIDR = "192.168.123.0/24"  # behind a router with address translation: nobody e
 _MEMBER = ("member", "_member_")  # names of a tenant's role
 _METADATA = "http://169.254.169.254/openstack/latest/meta_data.json"
 _MEGABYTE = 1_000_000
+_EARLY = 60.0  # seconds without an answer until what is known is shown
 _PAYLOAD_TIMEOUT = 300.0  # seconds each way
 
 
@@ -200,9 +201,15 @@ class Proof:
             answers[0] = said.data.decode(errors="replace")
             return said.fault
 
-        if fault := wait_until(silent, timeout=self.options.timeout, pause=1.0):
+        early, said_before = min(_EARLY, self.options.timeout), False
+        for patience in (early, self.options.timeout - early):
+            if not (fault := wait_until(silent, timeout=patience, pause=1.0)):
+                break
             seen = faults.gather(self.admin, self.tenant, server, address=guest.address, ssh=fault)
-            raise faults.unanswered(seen, timeout=self.options.timeout)
+            if said_before:
+                raise faults.unanswered(seen, timeout=self.options.timeout)
+            said_before = True
+            self.steps.say(f"[smoke] no answer after {early:g} s; so far:\n    " + "\n    ".join(seen.lines()))
         name, *lines = answers[0].splitlines() or [""]
         words = [line.split() for line in lines]
         return " ".join([f"the guest is {name}", *(line[3] for line in words if len(line) > 3)])

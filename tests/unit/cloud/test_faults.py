@@ -39,6 +39,7 @@ def test_silence(change: dict[str, Any], layer: str, said: str) -> None:
     ("change", "layer", "said"),
     [
         ({"status": "ERROR", "fault": "No valid host was found."}, "compute", "filter"),
+        ({"status": "ERROR", "fault": "Exhausted all hosts", "host": ""}, "compute", "nova-compute on the hypervisors"),
         ({"status": "ERROR", "fault": "Build aborted", "binding": "binding_failed"}, "network", "chassis"),
         ({"status": "ERROR", "fault": "CPU doesn't have compatibility"}, "compute", "nova-compute on hypervisor-1"),
         ({"status": "BUILD", "host": ""}, "compute", "nova-scheduler"),
