@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-export SITE ?= inventories/lab/site.yml
+export SITE ?= inventories/cloud/site.yml
 
 .PHONY: help bootstrap lab lab-destroy lab-shell plan supply unit test test-long lint docs bench
 
@@ -31,10 +31,10 @@ unit: bootstrap ## the tests for the inner loop: no root, no built artifact, und
 	@ci/run pytest -q -n 2 tests/unit
 
 test: bootstrap ## every test tier that fits this machine
-	@ci/run python ci/tiers.py
+	@env -u SITE ci/run python ci/tiers.py
 
 test-long: bootstrap ## the tests that take too long for CI: ten kills, an emulated machine, three control hosts, conformance
-	@ci/run python ci/tiers.py long kernel ha conformance
+	@env -u SITE ci/run python ci/tiers.py long kernel ha conformance
 
 lint: bootstrap ## every static check
 	@ci/lint

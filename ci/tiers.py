@@ -66,9 +66,10 @@ CONFORMANCE = "test_conformance.py"
 CONFORMANCE_SITE = "tests/e2e/conformance/site.yml"
 CLUSTER = ("supply", "metal", "host", "seed", "kubernetes")  # layers of a site up to its cluster
 KERNEL = "test_kernel.py"
+CLOUD = "test_cloud.py"
 MAKE_LABS = {
     "test_lab_clean.py", "test_lab_gone.py", "test_interruption.py", "test_prediction.py",
-    EXISTING, CONFORMANCE, KERNEL,
+    EXISTING, CONFORMANCE, KERNEL, CLOUD,
 }  # fmt: skip
 LAB_TESTS = sorted(
     str(path.relative_to(ROOT)) for path in (ROOT / "tests/e2e").glob("test_*.py") if path.name not in MAKE_LABS
@@ -81,6 +82,7 @@ SCENARIOS = sorted(
     (path.parent.name for path in (ROOT / "molecule").glob("*/molecule.yml")),
     key=lambda name: (name not in FIRST, name),
 )
+WHOLE_CLOUD = "SITE=inventories/cloud/site.yml"
 # What only three control hosts can show: quorum, a member lost, a total outage.
 THREE_CONTROL_HOSTS = "SITE=inventories/lab-ha/site.yml"
 THREE_CONTROL_HOST_TESTS = (
@@ -143,6 +145,18 @@ TIERS = (
         ),
         needs=needs_root,
         always=("ci/run", "python", "tests/e2e/plain.py", "destroy"),
+    ),
+    Tier(
+        name="cloud",
+        commands=(
+            ("env", WHOLE_CLOUD, "ci/lab", "supply"),
+            ("env", WHOLE_CLOUD, "ci/lab", "destroy"),
+            ("env", WHOLE_CLOUD, "ci/lab", "up"),  # ends with an instance that answered
+            ("env", WHOLE_CLOUD, "ci/lab", "unchanged"),
+            ("env", WHOLE_CLOUD, *PYTEST, f"tests/e2e/{CLOUD}"),
+        ),
+        needs=needs_root,
+        always=("env", WHOLE_CLOUD, "ci/lab", "destroy"),
     ),
     Tier(
         name="long",

@@ -102,7 +102,7 @@ def _ml2(ovn: OvnPlan, *, in_kernel: bool) -> Values:
             "ovn_metadata_enabled": True,
             "enable_distributed_floating_ip": ovn.distributed_floating_ip,
             "neutron_sync_mode": "log",  # a repair is an operator's decision
-            # Open vSwitch itself measures what a guest gave it to segment as one packet, and would drop it as too large.
+            # Open vSwitch itself takes what a guest gave it to segment for one packet, too large for any network.
             "ovn_emit_need_to_frag": in_kernel,
             "ovsdb_probe_interval": 60000,
         },

@@ -1,0 +1,42 @@
+"""The whole cloud, once `ci/lab up` has made it: an instance answered, hypervisors serve, and nothing is left of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import Plan
+
+pytestmark = pytest.mark.lab
+
+
+@pytest.fixture(scope="module")
+def seen(outside: Callable[..., Any]) -> Any:
+    """What the administrator sees by openstacksdk."""
+    return outside("cloud.py")
+
+
+def test_an_instance_answered_on_its_floating_ip(plan: Plan, state: Path) -> None:
+    said = json.loads((state / "smoke.json").read_text())["line"]
+    network = plan.networks["provider"].cidr.rpartition(".")[0]
+    assert f"answered at {network}." in said
+    assert "20 MB both ways" in said
+
+
+def test_every_hypervisor_serves(plan: Plan, seen: Any) -> None:
+    hypervisors = {name for name, host in plan.hosts.items() if "hypervisor" in host.roles}
+    assert seen["computes"] == {name: ["enabled", "up"] for name in hypervisors}
+    kinds = ("OVN Controller Gateway agent", "OVN Neutron agent")
+    assert seen["agents"] == sorted([name, kind] for name in hypervisors for kind in kinds)
+
+
+def test_the_plans_provider_network_is_there_with_its_mtu(plan: Plan, seen: Any) -> None:
+    assert seen["external"] == {"provider": plan.networks["provider"].mtu}
+
+
+def test_nothing_is_left_of_the_instance_that_answered(seen: Any) -> None:
+    assert (seen["servers"], seen["images"], seen["routers"]) == ([], [], [])
+    assert not [name for name in seen["projects"] if name.startswith("smoke")]
