@@ -1,10 +1,12 @@
 """Prints what the cloud's administrator sees of its hypervisors, and of what tenants have."""
 
+from __future__ import annotations
+
 import json
 
 import openstack
 
-cloud = openstack.connect()
+cloud = openstack.connect(load_yaml_config=False)
 print(
     json.dumps(
         {
