@@ -47,7 +47,7 @@ def values(plan: Plan, sizes: Sizes) -> Values:
                     }
                 },
                 "neutron_api_uwsgi": uwsgi(sizes.workers["neutron"]),
-                "plugins": {"ml2_conf": _ml2(plan.ovn, in_kernel=_in_kernel(plan))},
+                "plugins": {"ml2_conf": _ml2(plan.ovn)},
                 "ovn_agent": {"DEFAULT": _metadata(plan)},
             },
         ),
@@ -67,13 +67,8 @@ def values(plan: Plan, sizes: Sizes) -> Values:
     return merge(api_values(plan, sizes, "neutron", memory="256Mi", limit="2Gi", cpu=500, names=_NAMES), own)
 
 
-def _in_kernel(plan: Plan) -> bool:
-    """Say whether the kernel carries packets on every hypervisor."""
-    return all(compute["datapath"] == "system" for compute in plan.hypervisor.compute.values())
-
-
-def _ml2(ovn: OvnPlan, *, in_kernel: bool) -> Values:
-    """Return ml2_conf.ini; ``in_kernel``: who carries packets."""
+def _ml2(ovn: OvnPlan) -> Values:
+    """Return ml2_conf.ini."""
     physical = {
         "physical_network_mtus": ",".join(f"{name}:{mtu}" for name, mtu in sorted(ovn.physical_mtus.items())),
     }
@@ -102,8 +97,6 @@ def _ml2(ovn: OvnPlan, *, in_kernel: bool) -> Values:
             "ovn_metadata_enabled": True,
             "enable_distributed_floating_ip": ovn.distributed_floating_ip,
             "neutron_sync_mode": "log",  # a repair is an operator's decision
-            # Open vSwitch itself takes what a guest gave it to segment for one packet, too large for any network.
-            "ovn_emit_need_to_frag": in_kernel,
             "ovsdb_probe_interval": 60000,
         },
     }
