@@ -86,6 +86,7 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
     ),
     ("tunnel-id-range-invalid", "error", "region", {"ovn/tunnel_ids": "1-16777216"}, "ovn.tunnel_ids"),
     ("tunnel-id-range-invalid", "error", "region", {"ovn/tunnel_ids": "9-3"}, "ovn.tunnel_ids"),
+    ("tunnel-id-range-too-large", "error", "region", {"ovn/tunnel_ids": "1-16777215"}, "ovn.tunnel_ids"),
     (
         "tunnel-id-collision",
         "info",

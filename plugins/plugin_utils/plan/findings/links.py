@@ -12,6 +12,7 @@ from ..types import Finding
 
 OVN_PORT = 6081  # Geneve's own port; OVN has no other
 MAX_TUNNEL_ID = 2**24 - 1  # a VNI has 24 bits
+MOST_TUNNEL_IDS = 500_000  # 16 million took 6 GB in each of three processes, for longer than a quarter of an hour
 MIN_POD_MTU = 1280  # the least IPv6 allows, and what common software is tested with
 
 
@@ -80,6 +81,12 @@ def _tunnel_ids(context: PlanContext) -> Iterator[Finding]:
             what=f"{low}-{high} is not a range of tunnel ids",
             why=f"a VNI has 24 bits: ids go from 1 to {MAX_TUNNEL_ID}, the lower end first",
             remedy="write a range such as 1-65535",
+        )
+    elif high - low >= MOST_TUNNEL_IDS:
+        yield error("tunnel-id-range-too-large", "ovn.tunnel_ids")(
+            what=f"{high - low + 1} tunnel ids",
+            why="Neutron writes a row for each before it serves, and each process holds all of them: gigabytes",
+            remedy=f"write at most {MOST_TUNNEL_IDS}, one a tenants' network, such as 1-65536",
         )
     cni = context.plan.kubernetes.cni
     if low <= 1 <= high and cni.backend == "vxlan" and cni.name == "flannel" and _cni_meets_tunnels(context):

@@ -229,8 +229,7 @@ class Ovn(Model):
     tenant_network: TenantNetwork = Field("geneve", description="How tenants' networks cross hosts.")
     tunnel_ids: IdRange = Field(
         "1-65536",
-        description="geneve: range of tunnel ids (VNI), one a tenants' network. Neutron's database has a row for each: "
-        "with millions its API does not start for an hour.",
+        description="geneve: range of tunnel ids (VNI), one a tenants' network. Neutron's database has a row for each.",
     )
     vlan_range: IdRange | None = Field(None, description="vlan: range of VLAN ids for tenants' networks.")
     max_header_size: Annotated[int, Field(ge=30, le=60)] = Field(
