@@ -10,7 +10,7 @@ from .._base import files, tls
 from .._base.changes import Changes
 from .._host.units import Unit
 
-OURS = Path("/etc/groundup/hypervisor")  # as in plugin_utils/hypervisor
+OURS = Path("/etc/groundup/hypervisor")
 LIBVIRT, QEMU = Path("/etc/pki/libvirt"), Path("/etc/pki/qemu")
 AUTHORITY = Path("/etc/pki/CA/cacert.pem")
 

@@ -9,9 +9,9 @@ from .._base import files
 from .._base.changes import Changes
 from .._base.run import run
 from .._host.units import Unit
-from . import accounts
+from . import accounts, environment
 
-CURRENT = "/opt/groundup/openstack/current"
+CURRENT = str(environment.ROOT / environment.CURRENT)
 NOVA = (Path("/etc/nova/nova-compute.conf"), Path("/etc/nova/host.conf"))
 AGENT = (Path("/etc/neutron/ovn_agent.ini"), Path("/etc/neutron/host.conf"))
 COMPUTE_ID = Path("/var/lib/nova/compute_id")

@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
+from ...module_utils._hypervisor.pki import OURS as PKI
+from ...module_utils._hypervisor.services import AGENT, CURRENT, NOVA
 from ..errors import GroundupError
 from . import ini
 
@@ -36,11 +38,7 @@ _CLIENTS = ("placement", "neutron", "glance", "cinder", "service_user", "barbica
 _NOVA_PRIVSEP = ("nova_sys_admin", "vif_plug_ovs_privileged", "vif_plug_linux_bridge_privileged", "privsep_osbrick")
 _NEUTRON_PRIVSEP = ("", "_dhcp_release", "_ovs_vsctl", "_namespace", "_conntrack", "_link")
 
-CURRENT = "/opt/groundup/openstack/current"
 TRUST = "/etc/ssl/certs/ca-certificates.crt"
-PKI = "/etc/groundup/hypervisor"  # certificate and key of this host
-NOVA = ("/etc/nova/nova-compute.conf", "/etc/nova/host.conf")  # in this order
-AGENT = ("/etc/neutron/ovn_agent.ini", "/etc/neutron/host.conf")
 _NAMESPACE = uuid.UUID("5d8dfc0a-5f0b-4f5c-8d28-67726f756e64")
 
 

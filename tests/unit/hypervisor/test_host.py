@@ -14,11 +14,8 @@ from ansible_collections.groundup.cloud.plugins.module_utils._hypervisor import 
     checks,
     environment,
     openvswitch,
-    pki,
-    services,
 )
 from ansible_collections.groundup.cloud.plugins.modules.hypervisor_node import debian_release
-from ansible_collections.groundup.cloud.plugins.plugin_utils.hypervisor import configuration
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.model.machines import Compute
 
 NEW, OLD = "a" * 64, "b" * 64
@@ -123,13 +120,6 @@ def test_the_name_of_the_chassis_is_written_before_anything_starts(
     openvswitch.named(changes, "hypervisor-1")
     assert (tmp_path / "system-id.conf").read_text() == "hypervisor-1\n"
     assert changes.warnings == []
-
-
-def test_controller_and_host_mean_the_same_places() -> None:
-    assert tuple(map(str, services.NOVA)) == configuration.NOVA
-    assert tuple(map(str, services.AGENT)) == configuration.AGENT
-    assert configuration.CURRENT == services.CURRENT == f"{environment.ROOT}/{environment.CURRENT}"
-    assert str(pki.OURS) == configuration.PKI
 
 
 def test_the_release_of_debian_is_read_from_os_release() -> None:
