@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -75,7 +76,7 @@ def host(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Host:
     monkeypatch.setattr(guard, "RULES", tmp_path / "ports.nft")
     monkeypatch.setattr(guard, "UNIT", tmp_path / guard.UNIT.name)
     monkeypatch.setattr(guard, "attempt", found.attempt)
-    monkeypatch.setattr(guard.shutil, "which", lambda _: "/usr/sbin/nft")
+    monkeypatch.setattr(shutil, "which", lambda _: "/usr/sbin/nft")
     monkeypatch.setattr(units, "MARKS", tmp_path / "marks")
     monkeypatch.setattr(units, "control", found.control)
     monkeypatch.setattr(units, "properties", lambda *_: {
