@@ -10,6 +10,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import fini
 from ansible_collections.groundup.cloud.plugins.plugin_utils.ovn import backups, record
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services.neutron import sync_command
 
+CODES = ["overwrite", "new-cluster"]  # `backups.CODES`; a test holds the two together
 ARGUMENTS: dict[str, dict[str, Any]] = {
     "site": {"type": "str", "required": True},
     "name": {"type": "str", "required": True},
@@ -17,8 +18,11 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "keep": {"type": "int", "default": 14},
     "days": {"type": "float", "default": 2.0},
     "source": {"type": "str", "default": "newest"},
-    "force": {"type": "list", "elements": "str", "default": [], "choices": list(backups.CODES)},
+    "force": {"type": "list", "elements": "str", "default": [], "choices": CODES},
     "namespace": {"type": "str", "default": "openstack"},
+    # Filled in below, whatever is given.
+    "clusters": {"type": "dict", "default": {}},
+    "content": {"type": "str", "default": "", "no_log": True},
 }
 
 

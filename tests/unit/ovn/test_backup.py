@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ansible_collections.groundup.cloud.plugins.action.ovn_backup import CODES
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.module_utils._ovn import backup, databases, snapshot, status
@@ -172,6 +173,10 @@ def test_a_backup_of_another_cluster_needs_the_word_that_the_former_is_lost() ->
 )
 def test_no_consent_is_enough_for_another_site_database_or_a_newer_schema(changed: Any, said: str) -> None:
     assert said in refused(replace(saved("a"), **changed), force=backups.CODES)
+
+
+def test_codes_are_those_of_the_option() -> None:
+    assert tuple(CODES) == backups.CODES
 
 
 def test_an_older_schema_is_welcome() -> None:
