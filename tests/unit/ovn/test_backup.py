@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import gzip
-import hashlib
 import json
 import subprocess
 from collections.abc import Iterable, Sequence
@@ -14,28 +13,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.action.ovn_backup import CODES
+from ansible_collections.groundup.cloud.plugins.action.ovn_backup import CODES, ActionModule
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.module_utils._ovn import backup, databases, snapshot, status
 from ansible_collections.groundup.cloud.plugins.plugin_utils.ovn import backups
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services.neutron import sync_command
 
+from .test_snapshot import EMPTY, dump
+
 NOW = datetime(2026, 11, 22, 17, 0, tzinfo=UTC)
-EMPTY = {"Logical_Switch": 0, "Logical_Router": 0, "Logical_Switch_Port": 0}
-
-
-def record(content: dict[str, Any]) -> bytes:
-    """Return one record as Open vSwitch's log.c writes it: the checksum is that of the line with its end."""
-    body = json.dumps(content).encode() + b"\n"
-    return b"OVSDB JSON %d %s\n" % (len(body), hashlib.sha1(body, usedforsecurity=False).hexdigest().encode()) + body
-
-
-def dump(*switches: str, version: str = "7.11.0", name: str = "OVN_Northbound") -> bytes:
-    """Return what `ovsdb-client backup` prints of a database with these switches."""
-    rows = {f"uuid-{one}": {"name": one, "external_ids": ["map", []]} for one in switches}
-    schema = {"name": name, "version": version, "tables": {"Logical_Switch": {}}}
-    return record(schema) + record({"_date": 1, "_comment": "backup", "Logical_Switch": rows})
 
 
 def saved(*switches: str, at: datetime = NOW, version: str = "7.11.0", cluster: str = "cid-nb") -> backups.Backup:
@@ -46,38 +33,6 @@ def saved(*switches: str, at: datetime = NOW, version: str = "7.11.0", cluster: 
 def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("GROUNDUP_STATE", str(tmp_path))
     return tmp_path / "lab/backups/ovn-nb"
-
-
-def test_a_snapshot_says_database_schema_and_names() -> None:
-    found = snapshot.parse(dump("neutron-a", "neutron-b"), where="here")
-    assert (found.database, found.version) == ("OVN_Northbound", "7.11.0")
-    assert found.names["Logical_Switch"] == {"neutron-a", "neutron-b"}
-    assert found.counts == {**EMPTY, "Logical_Switch": 2}
-
-
-def test_rows_that_later_records_remove_are_gone() -> None:
-    later = record({"Logical_Switch": {"uuid-a": None, "uuid-b": {"external_ids": ["map", []]}}})
-    assert snapshot.parse(dump("a", "b") + later, where="here").names["Logical_Switch"] == {"b"}
-
-
-@pytest.mark.parametrize(
-    ("data", "said"),
-    [
-        (b"", "no schema"),
-        (dump("a")[:-9], "not what was written"),
-        (dump("aaaa").replace(b"aaaa", b"aaab"), "not what was written"),
-        (record({"name": "OVN_Northbound", "tables": {}}), "or no rows"),
-        (dump("a") + b"OVSDB CLUSTER 1", "no record begins"),
-    ],
-)  # fmt: skip
-def test_a_snapshot_with_another_byte_or_without_its_end_is_refused(data: bytes, said: str) -> None:
-    with pytest.raises(GroundupError, match=said):
-        snapshot.parse(data, where="here")
-
-
-def test_versions_are_numbers() -> None:
-    assert snapshot.newer("7.11.0", "7.9.5")
-    assert not snapshot.newer("7.9.5", "7.9.5")
 
 
 def test_a_backup_is_this_users_alone_and_comes_back_as_it_was(state: Path) -> None:
@@ -263,6 +218,38 @@ def test_a_restore_is_what_the_backup_was_and_leaves_no_file(leader: Leader, tmp
     assert found["counts"]["Logical_Switch"] == 1, "of before"
     assert "convert" not in leader.calls
     assert list(tmp_path.iterdir()) == []
+
+
+def stepped(monkeypatch: pytest.MonkeyPatch, given: dict[str, Any], *, counts: dict[str, int]) -> list[str]:
+    """Return the steps that the host is asked for, also when the action refuses."""
+    asked: list[str] = []
+
+    def on_host(_self: Any, _given: Any, _variables: Any, *, step: str, content: str = "") -> dict[str, Any]:
+        asked.append(f"{step} {len(content) > 0}")
+        return {"leader": True, "cluster": "cid-nb", "schema": "7.11.0", "counts": counts, "changed": False}
+
+    monkeypatch.setattr(ActionModule, "_on_host", on_host)
+    whole = {"site": "lab", "name": "control-1", "source": "newest", "force": [], "namespace": "openstack", **given}
+    try:
+        ActionModule._step(object.__new__(ActionModule), whole, {})
+    except GroundupError as error:
+        asked.append(error.what)
+    return asked
+
+
+def test_a_backup_is_sent_to_the_host_only_when_nothing_stands_against_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    saved("a")
+    assert stepped(monkeypatch, {"step": "restore"}, counts=EMPTY) == ["check False", "restore True"]
+    first, refusal = stepped(monkeypatch, {"step": "restore"}, counts={**EMPTY, "Logical_Router": 1})
+    assert (first, "1 Logical_Router" in refusal) == ("check False", True)
+    assert stepped(monkeypatch, {"step": "check"}, counts=EMPTY) == ["check False"]
+
+
+def test_a_damaged_backup_is_named_before_any_host_is_asked(monkeypatch: pytest.MonkeyPatch, state: Path) -> None:
+    kept = saved("a")
+    (state / f"{kept.name}.db.gz").write_bytes(b"")
+    (only,) = stepped(monkeypatch, {"step": "restore"}, counts=EMPTY)
+    assert "SHA-256" in only
 
 
 def test_an_older_backup_is_converted_to_the_databases_schema_first(leader: Leader) -> None:
