@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.module_utils._hypervisor.pki import OURS
 from ansible_collections.groundup.cloud.plugins.module_utils._ovn import status
 from ansible_collections.groundup.cloud.plugins.module_utils._ovn.databases import DATABASES, NB, SB, Database
 from ansible_collections.groundup.cloud.plugins.plugin_utils.ovn import backups
@@ -199,17 +198,3 @@ def test_networks_that_the_northbound_database_lost_come_back_with_the_backup(
     until(lambda: gateway(plan, connect)[0] == port, seconds=60)
     assert 0 < found[0].lost < found[0].sent
     assert len(backups.names(plan.site)) >= 2, "what was there is saved before"
-
-
-def test_a_certificate_of_a_chassis_opens_only_the_listener_of_chassis(plan: Plan, connect: Connect) -> None:
-    control, chassis = plan.hosts[plan.edge.hosts[0]].address, connect(hypervisors(plan)[0])
-    tls = f"--private-key={OURS}/key.pem --certificate={OURS}/certificate.pem --ca-cert={OURS}/ca.pem"
-
-    def opens(port: int) -> bool:
-        done = chassis.run(f"sudo ovsdb-client -t 5 {tls} list-dbs ssl:{control}:{port}")
-        return bool(done.rc == 0)
-
-    assert [one.port for one in SB.listeners if opens(one.port)] == [6642]
-    assert not opens(NB.listeners[0].port)
-    for raft in (one.raft_port for one in DATABASES):
-        assert chassis.run(f"timeout 5 bash -c '</dev/tcp/{control}/{raft}'").rc != 0, "no connection at all"
