@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._ovn import status
-from ansible_collections.groundup.cloud.plugins.module_utils._ovn.databases import DATABASES, NB, SB, Database
+from ansible_collections.groundup.cloud.plugins.module_utils._ovn.databases import DATABASES, NB, NORTHD, SB, Database
 from ansible_collections.groundup.cloud.plugins.plugin_utils.ovn import backups
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import Plan
 from ansible_collections.groundup.cloud.tests.e2e.cluster import play
@@ -131,7 +131,7 @@ def test_a_lost_control_host_of_the_databases_costs_no_packets_and_writes_go_on(
     leads = {one.short: leader(plan, connect, one) for one in DATABASES}
     others = [name for name in plan.edge.hosts if name not in leads.values()]
     lost = leads["sb"] if which == "leader" else others[0]
-    units = " ".join([*(one.unit for one in DATABASES), "ovn-northd.service"])
+    units = " ".join([*(one.unit for one in DATABASES), NORTHD])
     with measure(f"{which} lost ({lost})") as found, killed(connect(lost), units, again=units):
         seconds = everything_passes(plan, connect, without=lost)
         assert lost not in (leader(plan, connect, NB), leader(plan, connect, SB))
