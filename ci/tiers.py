@@ -67,9 +67,10 @@ CONFORMANCE_SITE = "tests/e2e/conformance/site.yml"
 CLUSTER = ("supply", "metal", "host", "seed", "kubernetes")  # layers of a site up to its cluster
 KERNEL = "test_kernel.py"
 CLOUD = "test_cloud.py"
+NETWORK_KEPT = "test_network_kept.py"
 MAKE_LABS = {
     "test_lab_clean.py", "test_lab_gone.py", "test_interruption.py", "test_prediction.py",
-    EXISTING, CONFORMANCE, KERNEL, CLOUD,
+    EXISTING, CONFORMANCE, KERNEL, CLOUD, NETWORK_KEPT,
 }  # fmt: skip
 LAB_TESTS = sorted(
     str(path.relative_to(ROOT)) for path in (ROOT / "tests/e2e").glob("test_*.py") if path.name not in MAKE_LABS
@@ -83,6 +84,7 @@ SCENARIOS = sorted(
     key=lambda name: (name not in FIRST, name),
 )
 WHOLE_CLOUD = "SITE=inventories/cloud/site.yml"
+LARGE_CLOUD = "SITE=tests/e2e/network/site.yml"  # three control hosts, two hypervisors
 # What only three control hosts can show: quorum, a member lost, a total outage.
 THREE_CONTROL_HOSTS = "SITE=inventories/lab-ha/site.yml"
 THREE_CONTROL_HOST_TESTS = (
@@ -188,6 +190,18 @@ TIERS = (
         commands=tuple(("env", THREE_CONTROL_HOSTS, *command) for command in THREE_CONTROL_HOST_TESTS),
         needs=needs_root,
         always=("env", THREE_CONTROL_HOSTS, "ci/lab", "destroy"),
+        by_default=False,
+    ),
+    Tier(
+        name="kept",
+        commands=(
+            ("env", LARGE_CLOUD, "ci/lab", "supply"),
+            ("env", LARGE_CLOUD, "ci/lab", "destroy"),
+            ("env", LARGE_CLOUD, "ci/lab", "up"),
+            ("env", LARGE_CLOUD, *PYTEST, "-s", f"tests/e2e/{NETWORK_KEPT}"),  # it prints what it measures
+        ),
+        needs=needs_root,
+        always=("env", LARGE_CLOUD, "ci/lab", "destroy"),
         by_default=False,
     ),
     Tier(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from ansible.plugins.action import ActionBase
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.hosts import spared
 from ansible_collections.groundup.cloud.plugins.plugin_utils.hypervisor import configuration
-from ansible_collections.groundup.cloud.plugins.plugin_utils.hypervisor.chassis import chassis
+from ansible_collections.groundup.cloud.plugins.plugin_utils.hypervisor.chassis import chassis, next_of, tunnel_address
 from ansible_collections.groundup.cloud.plugins.plugin_utils.hypervisor.cluster import read_cluster
 from ansible_collections.groundup.cloud.plugins.plugin_utils.hypervisor.configuration import NotYetError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.access import kubeconfig_path
@@ -30,7 +31,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
         )
 
     def _converge(self, variables: dict[str, Any]) -> dict[str, Any]:
-        arguments = dict(self._task.args)
+        arguments = dict(self._task.args) | {"underlay": underlay(variables)}
         if not arguments.get("verify"):
             site, host = variables["groundup_site"], variables["groundup_host"]
             found = chassis(site, host)
@@ -90,3 +91,17 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
             "nova": {"cluster": cluster.nova, "host": configuration.nova_host(cluster, own)},
             "agent": {"cluster": cluster.agent, "host": configuration.agent_host(own)},
         }
+
+
+def underlay(variables: Mapping[str, Any]) -> dict[str, Any]:
+    """Return whom the host sends a packet of full size, and its size; nothing for the only hypervisor."""
+    site, host, groups = variables["groundup_site"], variables["groundup_host"], variables["groups"]
+    name = next_of(host["name"], groups["compute"], without=groups.get("absent", ()))
+    if not name:
+        return {}
+    return {
+        "source": tunnel_address(site, host),
+        "name": name,
+        "neighbour": tunnel_address(site, variables["hostvars"][name]["groundup_host"]),
+        "mtu": site["ovn"]["path_mtu"],
+    }

@@ -12,10 +12,11 @@ description:
     QEMU the host's certificate, places the Python environment of OpenStack's services and their configuration, and
     starts them. Changes only what differs.
   - First refuses a machine that lacks what its hardware profile says.
-  - Then verifies that ovn-controller reaches the southbound database, libvirt answers and both services run, except in
-    check mode. Whether the cloud knows the host is asked by M(groundup.cloud.hypervisor_joined).
-  - The action of the same name adds O(chassis), O(compute_id), O(environments) and O(configuration), from the plan,
-    the record of what the seed serves, and the Secrets of releases nova and neutron.
+  - Then verifies that ovn-controller reaches the southbound database, libvirt answers, both services run, and a packet
+    of full size reaches the next hypervisor, except in check mode.
+  - Whether the cloud knows the host is asked by M(groundup.cloud.hypervisor_joined).
+  - The action of the same name adds O(chassis), O(underlay), O(compute_id), O(environments) and O(configuration), from
+    the plan, the record of what the seed serves, and the Secrets of releases nova and neutron.
 options:
   name:
     description: Name of the host, of its chassis and of its compute.
@@ -65,6 +66,12 @@ options:
     default: {}
   chassis:
     description: Name, external ids and bridges of the chassis.
+    type: dict
+    default: {}
+  underlay:
+    description:
+      - C(source) and C(neighbour), addresses that tunnels end at here and on the hypervisor C(name), and the C(mtu)
+        between them. Without it nothing is sent.
     type: dict
     default: {}
   compute_id:
@@ -128,6 +135,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._hypervisor import 
     checks,
     environment,
     libvirt,
+    mtu,
     openvswitch,
     ovn,
     pki,
@@ -231,6 +239,7 @@ def main() -> None:
             "files_ca": {"type": "str"},
             "environments": {"type": "dict", "default": {}},
             "chassis": {"type": "dict", "default": {}},
+            "underlay": {"type": "dict", "default": {}},
             "compute_id": {"type": "str", "default": ""},
             "configuration": {"type": "dict", "default": {}, "no_log": True},
             "verify": {"type": "bool", "default": False},
@@ -244,6 +253,7 @@ def main() -> None:
         name = environment.current() if wanted["verify"] else converge(changes, wanted)
         if not changes.check:
             verify(wanted["name"])
+            mtu.prove(changes, wanted["underlay"], host=wanted["name"])
         return {**changes.result(), "environment": name}
 
     finish(module, work, changes=changes)

@@ -54,6 +54,13 @@ options:
     type: list
     elements: str
     required: true
+  nodes:
+    description:
+      - Addresses and networks that Neutron's pods call from. They and control hosts alone reach listeners without a
+        role, and control hosts alone the ports between members, whatever certificate is shown.
+    type: list
+    elements: str
+    required: true
   northbound:
     description: Where northd reaches the northbound database, one connection a control host.
     type: list
@@ -104,6 +111,7 @@ EXAMPLES = r"""
     name: "{{ groundup_host.name }}"
     address: "{{ groundup_host.address }}"
     peers: [10.90.0.12, 10.90.0.13]
+    nodes: [10.90.0.11, 10.90.0.12, 10.90.0.13, 10.90.0.21, "{{ groundup_site.kubernetes.pod_cidr }}"]
     northbound: "{{ groundup_site.ovn.northbound }}"
     southbound: "{{ groundup_site.ovn.southbound }}"
     election_timer: "{{ groundup_site.ovn.election_timer }}"
@@ -177,6 +185,7 @@ def main() -> None:
             "name": {"type": "str", "required": True},
             "address": {"type": "str", "required": True},
             "peers": {"type": "list", "elements": "str", "required": True},
+            "nodes": {"type": "list", "elements": "str", "required": True},
             "northbound": {"type": "list", "elements": "str", "required": True},
             "southbound": {"type": "list", "elements": "str", "required": True},
             "election_timer": {"type": "int", "required": True},

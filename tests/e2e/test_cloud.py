@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ansible_collections.groundup.cloud.plugins.module_utils._hypervisor.pki import OURS
+from ansible_collections.groundup.cloud.plugins.module_utils._ovn.databases import DATABASES, NB, SB
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import Plan
 
 pytestmark = pytest.mark.lab
@@ -40,3 +42,20 @@ def test_the_plans_provider_network_is_there_with_its_mtu(plan: Plan, seen: Any)
 def test_nothing_is_left_of_the_instance_that_answered(seen: Any) -> None:
     assert (seen["servers"], seen["images"], seen["routers"]) == ([], [], [])
     assert not [name for name in seen["projects"] if name.startswith("smoke")]
+
+
+def test_a_certificate_of_a_chassis_opens_only_the_listener_of_chassis(
+    plan: Plan, connect: Callable[[str], Any]
+) -> None:
+    control = plan.hosts[plan.edge.hosts[0]].address
+    chassis = connect(next(name for name, host in plan.hosts.items() if "hypervisor" in host.roles))
+    tls = f"--private-key={OURS}/key.pem --certificate={OURS}/certificate.pem --ca-cert={OURS}/ca.pem"
+
+    def opens(port: int) -> bool:
+        done = chassis.run(f"sudo ovsdb-client -t 5 {tls} list-dbs ssl:{control}:{port}")
+        return bool(done.rc == 0)
+
+    assert [one.port for one in SB.listeners if opens(one.port)] == [6642]
+    assert not opens(NB.listeners[0].port)
+    for raft in (one.raft_port for one in DATABASES):
+        assert chassis.run(f"timeout 5 bash -c '</dev/tcp/{control}/{raft}'").rc != 0, "no connection at all"

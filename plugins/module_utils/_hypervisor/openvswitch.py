@@ -18,7 +18,7 @@ from .._host.units import Unit
 # ovs-ctl reads the name from here at every start, and makes one up where there is none: a chassis that changes its name
 # loses its flows, and its certificate does not fit.
 SYSTEM_ID = Path("/etc/openvswitch/system-id.conf")
-SWITCH = "openvswitch-switch.service"
+SWITCH, DAEMON = "openvswitch-switch.service", "ovs-vswitchd.service"
 RECORDER = "ovs-record-hostname.service"  # writes another name of the host over ours (Debian 12)
 UNDERLAY_SCRIPT = Path("/usr/local/lib/groundup/underlay")
 UNDERLAY_UNIT = Path("/etc/systemd/system/groundup-underlay.service")
@@ -161,9 +161,10 @@ _UNIT = f"""\
 # Written by groundup.cloud.
 [Unit]
 Description=Interfaces that Open vSwitch owns
-After={SWITCH}
+After={SWITCH} {DAEMON}
 Requires={SWITCH}
-PartOf={SWITCH}
+# When the daemon crashes, systemd starts it alone: its bridges are new then, and have no address.
+PartOf={SWITCH} {DAEMON}
 Before=ovn-controller.service
 
 [Service]

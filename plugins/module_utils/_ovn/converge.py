@@ -18,7 +18,7 @@ from .._base.run import run
 from .._base.wait import wait_until
 from .._host import packages
 from .._host.units import Unit
-from . import configuration, disk, status
+from . import configuration, disk, guard, status
 from .databases import CA, CENTRAL, DATABASES, MEMBER, NORTHD, OPTIONS, PARAMETERS, UNITS, Database
 
 Step = Literal["maintain", "form", "restart", "verify"]
@@ -36,6 +36,7 @@ class Central:
     name: str
     address: str
     peers: Sequence[str]  # addresses of the other control hosts
+    nodes: Sequence[str]  # addresses and networks that Neutron's pods call from: nodes of the cluster, and its pods
     clusters: Mapping[str, str]  # by database: the id of the site's cluster, "" before there is one
     northbound: Sequence[str]
     southbound: Sequence[str]
@@ -56,6 +57,7 @@ def converge(central: Central, changes: Changes) -> dict[str, Any]:
     northd = Unit(changes, NORTHD)
     for one in DATABASES:
         disk.refuse_foreign(one)  # before anything says "cluster": ovn-ctl would make one of it
+    guard.converge(changes, members=[central.address, *central.peers], clients=central.nodes)
     _configure(central, changes, [*servers.values()], northd)
     # After the drop-ins: the packages start their units, which would make databases of this host alone.
     fresh = packages.installed(changes, central.packages)

@@ -10,7 +10,7 @@ from .._base.changes import Changes
 from .._base.errors import GroundupError
 from .._base.run import run
 from .._base.wait import wait_until
-from . import status
+from . import guard, status
 from .converge import Central
 from .databases import DATABASES, MEMBER, Database
 
@@ -55,6 +55,9 @@ def faults(central: Central) -> Iterator[str]:
             yield f"{one.name}: no answer over TLS on {central.address}"
         if now.role == "leader":
             yield from _of_the_leader(central, one)
+    if not guard.in_force(guard.rules(members=[central.address, *central.peers], clients=central.nodes)):
+        ports = ", ".join(map(str, guard.guarded()))
+        yield f"the rules of {guard.RULES} are not in force: any host of the site reaches ports {ports}"
     if (said := status.northd()) not in ("active", "standby"):
         yield f"northd is {said}"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -36,6 +36,22 @@ class Chassis:
         return {**asdict(self), "bridges": [asdict(one) for one in self.bridges]}
 
 
+def tunnel_address(site: Mapping[str, Any], host: Mapping[str, Any]) -> str:
+    """Return the address that tunnels of ``host`` end at."""
+    networks = site["networks"]
+    own = (port["address"] for port in host["interfaces"] if networks[port["network"]]["purpose"] == "tunnel")
+    return str(next(own, host["address"]))
+
+
+def next_of(name: str, names: Sequence[str], *, without: Collection[str] = ()) -> str:
+    """Return the next of ``names`` after ``name``, the first after the last: a ring. "" when there is no other.
+
+    So each host asks one other and is asked by one, in a site of any size.
+    """
+    place = names.index(name)
+    return next((one for one in (*names[place + 1 :], *names[:place]) if one not in without), "")
+
+
 def chassis(site: Mapping[str, Any], host: Mapping[str, Any]) -> Chassis:
     """Return the chassis of ``host``: ``groundup_site`` and ``groundup_host``."""
     purposes = {name: network["purpose"] for name, network in site["networks"].items()}
@@ -44,7 +60,7 @@ def chassis(site: Mapping[str, Any], host: Mapping[str, Any]) -> Chassis:
         ports.setdefault(purposes[port["network"]], []).append(port)
     datapath = site["hypervisor"]["compute"][host["hardware"]]["datapath"]
     tunnel = next(iter(ports.get("tunnel", ())), None)
-    address = tunnel["address"] if tunnel else host["address"]
+    address = tunnel_address(site, host)
     own = datapath != "system"
     by_network = {network: name for name, network in site["ovn"]["bridge_mappings"].items()}
     bridges: list[Bridge] = []

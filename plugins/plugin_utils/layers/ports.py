@@ -117,7 +117,7 @@ PORTS: dict[str, PortRecord] = {
         port=179, what="Calico: routes (BGP)", programs=("bird",), clients="nodes", nodes=True,
         pod_networks=frozenset(("calico:host-gw",)),
     ),
-    # Neutron's pods call from their nodes. Only a listener with a role holds a client to what its role may do.
+    # Neutron's pods call from their nodes. Where no role holds a client back, its address must be right, too (`guard`).
     "ovn-nb": PortRecord(
         port=6641, what="OVN: northbound database", programs=_OVSDB, clients="nodes", roles=_CONTROL, service="neutron",
     ),

@@ -25,6 +25,14 @@ _CERTIFICATE = "neutron-ovn-tls"  # Secret made by the layer that makes OVN's da
 _CIDR = "192.0.2.0/24"  # for documentation (RFC 5737): nobody's network
 # Every process that asks neutron-server's configuration for more than the API; the charts have none of them.
 _WORKERS = {"ovn-maintenance-worker": "neutron-ovn-maintenance-worker", "periodic-workers": "neutron-periodic-workers"}
+_FILES = ("--config-file neutron.conf", "--config-file plugins/ml2/ml2_conf.ini", "--config-dir neutron.conf.d")
+_OPTIONS = " ".join(one.replace(" ", f" {_ETC}/") for one in _FILES)
+
+
+def sync_command(namespace: str, mode: str) -> str:
+    """Return what compares OVN with Neutron's own database (``log``), or makes OVN what that says (``repair``)."""
+    command = f"neutron-ovn-db-sync-util {_OPTIONS} --ovn-neutron_sync_mode {mode}"
+    return f"kubectl -n {namespace} exec deploy/neutron-{next(iter(_WORKERS))} -- {command}"
 
 
 def values(plan: Plan, sizes: Sizes) -> Values:
@@ -134,7 +142,6 @@ def _worker(plan: Plan, sizes: Sizes, name: str, command: str) -> Values:
     """
     labels = {"application": "neutron", "component": name, "release_group": "neutron"}
     file = {"name": "etc", "readOnly": True}
-    options = ["--config-file", f"{_ETC}/neutron.conf", "--config-file", f"{_ETC}/plugins/ml2/ml2_conf.ini"]
     secured = {"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]}}
     scratch = [{"name": "scratch", "mountPath": path, "subPath": path[1:].replace("/", "-")} for path in _SCRATCH]
     waits = {
@@ -146,7 +153,7 @@ def _worker(plan: Plan, sizes: Sizes, name: str, command: str) -> Values:
         "name": name,
         "image": plan.supply.images["openstack"],
         "imagePullPolicy": "IfNotPresent",
-        "command": [command, *options, "--config-dir", f"{_ETC}/neutron.conf.d"],
+        "command": [command, *_OPTIONS.split()],
         "securityContext": secured,
         "volumeMounts": [
             *scratch,

@@ -19,9 +19,10 @@ EVERY_DEBIAN = {
     "visudo": "sudo",
 }  # fmt: skip
 INSTALLED = {
-    "haproxy": "haproxy", "ip": "iproute2", "keepalived": "keepalived", "modprobe": "kmod", "openssl": "openssl",
-    "ovn-appctl": "ovn-common", "ovsdb-client": "openvswitch-common", "ovsdb-tool": "openvswitch-common",
-    "ovs-vsctl": "openvswitch-switch", "update-ca-certificates": "ca-certificates", "virsh": "libvirt-clients",
+    "haproxy": "haproxy", "ip": "iproute2", "keepalived": "keepalived", "modprobe": "kmod", "nft": "nftables",
+    "openssl": "openssl", "ovn-appctl": "ovn-common", "ovsdb-client": "openvswitch-common",
+    "ovsdb-tool": "openvswitch-common", "ovs-vsctl": "openvswitch-switch",
+    "update-ca-certificates": "ca-certificates", "virsh": "libvirt-clients",
 }  # fmt: skip
 
 

@@ -1,0 +1,50 @@
+"""Whether the network that tunnels cross carries packets of the planned size, proven by one to the next hypervisor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from .._base.changes import Changes
+from .._base.errors import GroundupError
+from .._base.wait import wait_until
+from .._preflight.probe import SMALL, Echo
+
+PATIENCE = 20.0  # seconds: in a first run the neighbour's address may be on its way to a bridge
+
+
+def prove(changes: Changes, underlay: Mapping[str, Any], *, host: str, echo: Callable[[str], Echo] = Echo) -> None:
+    """Refuse an underlay that carries small packets and loses whole ones; warn of a neighbour that is silent.
+
+    Args:
+        changes: takes the warning.
+        underlay: C(source), C(neighbour), its C(name), and C(mtu); empty: this is the only hypervisor.
+        host: this host's name.
+        echo: another one in tests only.
+
+    Raises:
+        GroundupError: with the size that does not arrive.
+    """
+    if not underlay or ":" in underlay["source"]:  # the probe speaks version 4
+        return
+    neighbour, mtu, name = underlay["neighbour"], int(underlay["mtu"]), underlay["name"]
+    probe = echo(underlay["source"])
+    try:
+        why = wait_until(lambda: probe.lost([neighbour], size=mtu).get(neighbour, ""), timeout=PATIENCE)
+        silent = probe.lost([neighbour], size=SMALL) if why else {}
+    except OSError as error:
+        why, silent = "", {neighbour: str(error.strerror)}
+    if silent:
+        changes.warnings.append(
+            f"the MTU of the tunnels' network is not proven on {host}: {name} ({neighbour}) does not answer small "
+            f"packets either ({silent[neighbour]})"
+        )
+    elif why:
+        raise GroundupError(
+            f"a packet of {mtu} bytes to {name} is lost, a small one arrives: {why}",
+            where=f"{host}, {underlay['source']} to {neighbour}, the network that tunnels cross",
+            why="guests would connect, and hang with their first large packet",
+            remedy=f"raise the MTU of the interfaces and switches between them to {mtu}, or write what they carry into "
+            "networks.<tunnel network>.mtu of the site file; by hand: "
+            f"ping -M do -s {mtu - 28} -I {underlay['source']} {neighbour}",
+        )

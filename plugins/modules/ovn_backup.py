@@ -1,0 +1,150 @@
+#!/usr/bin/python
+"""Saves OVN's northbound database, and restores it."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: ovn_backup
+short_description: Save and restore OVN's northbound database
+version_added: 0.2.0
+description:
+  - Runs on every control host; the one whose member leads does the work, the others say that they do not lead.
+  - The action of the same name keeps backups in the site's state directory on the controller, with mode 0600, digest,
+    cluster and time, and removes old ones.
+  - The southbound database needs no backup. northd makes it from the northbound one.
+options:
+  name:
+    description: Name of the host.
+    type: str
+    required: true
+  step:
+    description:
+      - V(take) saves the database. V(verify) reads the newest backup again and fails when it is damaged or too old; it
+        asks no host.
+      - V(check) fails while something stands against restoring O(source). V(restore) puts the backup in the place of
+        what the database has, in one transaction.
+    type: str
+    required: true
+    choices: [take, verify, check, restore]
+  keep:
+    description: How many backups stay. With V(0) all do.
+    type: int
+    default: 14
+  days:
+    description: How old the newest backup may be, in days.
+    type: float
+    default: 2.0
+  source:
+    description: Name of the backup to restore, V(newest), or the path of the JSON file of one elsewhere.
+    type: str
+    default: newest
+  force:
+    description:
+      - What is accepted. V(overwrite), what was made since the backup is taken away. V(new-cluster), the backup is of a
+        former cluster of this site, whose data are lost.
+    type: list
+    elements: str
+    default: []
+    choices: [overwrite, new-cluster]
+  namespace:
+    description: Namespace of Neutron's pods, for the commands in RV(sync).
+    type: str
+    default: openstack
+  clusters:
+    description: Ids of the site's clusters by database. The action fills it in.
+    type: dict
+    default: {}
+  content:
+    description: The backup. The action fills it in.
+    type: str
+    default: ""
+attributes:
+  diff_mode:
+    description: Nothing is shown beside the lines of the result.
+    support: none
+extends_documentation_fragment:
+  - groundup.cloud.attributes
+  - groundup.cloud.site
+"""
+
+EXAMPLES = r"""
+- name: Save the northbound database
+  groundup.cloud.ovn_backup:
+    site: "{{ groundup_site.site }}"
+    name: "{{ inventory_hostname }}"
+    step: take
+"""
+
+RETURN = r"""
+leader:
+  description: Whether this host's member leads.
+  type: bool
+  returned: success, unless verifying
+cluster:
+  description: Id of the cluster.
+  type: str
+  returned: when it leads
+schema:
+  description: Version of the database's schema.
+  type: str
+  returned: when it leads
+counts:
+  description: How many rows the database has, or had before, by table.
+  type: dict
+  returned: when it leads
+backup:
+  description: What is known of the backup, with its C(name), C(file) and C(sha256).
+  type: dict
+  returned: when there is one
+sync:
+  description: Commands that compare OVN with Neutron's own database, and then make OVN what that says.
+  type: list
+  elements: str
+  returned: success, steps V(check) and V(restore)
+changes:
+  description: What was done, or in check mode would be, a line each.
+  type: list
+  elements: str
+  returned: success, unless verifying
+"""
+
+from typing import Any
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
+from ansible_collections.groundup.cloud.plugins.module_utils._base.module import finish
+from ansible_collections.groundup.cloud.plugins.module_utils._ovn import backup
+
+
+def work(changes: Changes, given: dict[str, Any]) -> dict[str, Any]:
+    """Do the step. Raises GroundupError, OSError."""
+    if given["step"] == "take":
+        return backup.take(changes, given["clusters"])
+    if given["step"] == "restore":
+        return backup.restore(changes, given["clusters"], given["content"])
+    return backup.ask(given["clusters"])
+
+
+def main() -> None:
+    """Read the options, do the step, report."""
+    module = AnsibleModule(
+        argument_spec={
+            "site": {"type": "str", "required": True},
+            "name": {"type": "str", "required": True},
+            "step": {"type": "str", "required": True, "choices": ["take", "verify", "check", "restore"]},
+            "keep": {"type": "int", "default": 14},
+            "days": {"type": "float", "default": 2.0},
+            "source": {"type": "str", "default": "newest"},
+            "force": {"type": "list", "elements": "str", "default": [], "choices": ["overwrite", "new-cluster"]},
+            "namespace": {"type": "str", "default": "openstack"},
+            "clusters": {"type": "dict", "default": {}},
+            "content": {"type": "str", "default": "", "no_log": True},
+        },
+        supports_check_mode=True,
+    )
+    changes = Changes(check=module.check_mode)
+    finish(module, lambda: work(changes, module.params), host=f"host {module.params['name']}", changes=changes)
+
+
+if __name__ == "__main__":
+    main()
