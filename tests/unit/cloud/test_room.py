@@ -59,10 +59,12 @@ def test_what_is_asked_of_placement_is_what_the_flavor_claims() -> None:
         assert microversion
         return SimpleNamespace(json=lambda: answers[path])
 
-    service = {"host": "hypervisor-2", "state": "up", "status": "disabled", "disabled_reason": None,
-               "availability_zone": "nova"}  # fmt: skip
-    admin = SimpleNamespace(placement=SimpleNamespace(get=get), compute=SimpleNamespace(services=lambda **_: [service]))
-    room = look(admin, {"vcpus": 1, "ram": 2048, "disk": 1, "name": "f"}, zone=":hypervisor-2")
-    assert (room.asked, room.zone, room.candidates) == (ASKED, "", frozenset((LARGE.name,)))
+    service = {"host": "hypervisor-2", "state": "up", "status": "disabled", "disabled_reason": None}
+    group = {"name": "rack-2", "hosts": ["hypervisor-2"], "metadata": {"availability_zone": "rack-2"}}
+    compute = SimpleNamespace(services=lambda **_: [service], aggregates=lambda: [group])
+    admin = SimpleNamespace(placement=SimpleNamespace(get=get), compute=compute)
+    room = look(admin, {"vcpus": 1, "ram": 2048, "disk": 1, "name": "f"})
+    assert (room.asked, room.hosts, room.candidates) == (ASKED, {"hypervisor-2"}, {LARGE.name})
+    assert room.aggregates == {"hypervisor-2": ["rack-2 (availability_zone=rack-2)"]}
     assert room.providers == [replace(LARGE, used={"VCPU": 1})]
     assert room.away == {"hypervisor-2": "disabled (no reason given)"}
