@@ -29,7 +29,7 @@ def ask(endpoint: str, directory: Path = OURS, *, timeout: float = _TIMEOUT) -> 
         with socket.create_connection((address.strip("[]"), int(port)), timeout=timeout) as plain:
             return _speak(plain, directory, timeout) if protocol == "ssl" else Answer(kind="taken")
     except ConnectionRefusedError as error:
-        return Answer(kind="refused", fault=error.strerror)
+        return Answer(kind="refused", fault=str(error.strerror))
     except (OSError, ValueError) as error:
         return Answer(kind="silent", fault=str(error))
 

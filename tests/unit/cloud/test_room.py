@@ -64,7 +64,7 @@ def test_what_is_asked_of_placement_is_what_the_flavor_claims() -> None:
     compute = SimpleNamespace(services=lambda **_: [service], aggregates=lambda: [group])
     admin = SimpleNamespace(placement=SimpleNamespace(get=get), compute=compute)
     room = look(admin, {"vcpus": 1, "ram": 2048, "disk": 1, "name": "f"})
-    assert (room.asked, room.hosts, room.candidates) == (ASKED, {"hypervisor-2"}, {LARGE.name})
+    assert (room.asked, set(room.hosts), set(room.candidates)) == (ASKED, {"hypervisor-2"}, {LARGE.name})
     assert room.aggregates == {"hypervisor-2": ["rack-2 (availability_zone=rack-2)"]}
     assert room.providers == [replace(LARGE, used={"VCPU": 1})]
     assert room.away == {"hypervisor-2": "disabled (no reason given)"}
