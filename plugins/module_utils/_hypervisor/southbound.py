@@ -46,7 +46,9 @@ def _speak(plain: socket.socket, directory: Path, timeout: float) -> Answer:
     except TimeoutError:
         return Answer(kind="taken")  # it waits for a question
     except (ssl.SSLError, ConnectionError) as error:
-        return Answer(kind="tls", fault=getattr(error, "reason", None) or str(error))
+        return Answer(
+            kind="tls", fault=getattr(error, "verify_message", "") or getattr(error, "reason", "") or str(error)
+        )
     except OSError as error:
         return Answer(kind="tls", fault=f"{error.filename or directory}: {error.strerror}")
     return Answer(kind="taken")
@@ -63,7 +65,9 @@ def judge(state: str, answers: Mapping[str, Answer]) -> str:
         f"{one} {_WORDS[each.kind]}{f' ({each.fault})' * bool(each.fault)}" for one, each in answers.items()
     )
     kinds = {each.kind for each in answers.values()}
-    if "tls" in kinds:
+    if any("not yet valid" in each.fault for each in answers.values()):
+        next_ = "clocks differ: timedatectl, here and on the control hosts"
+    elif "tls" in kinds:
         next_ = f"TLS: openssl verify -CAfile {OURS}/ca.pem {OURS}/certificate.pem; timedatectl, for its dates"
     elif "taken" in kinds:
         next_ = "one takes connections: journalctl -n 50 -u ovn-controller, for what the database refuses"

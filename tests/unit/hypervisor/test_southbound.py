@@ -31,6 +31,7 @@ def keep(directory: Path, own: tls.Pair, authority: tls.Pair) -> Path:
         ({ONE: Answer(kind="silent", fault="timed out")}, "ip route get"),
         ({ONE: Answer(kind="refused"), TWO: Answer(kind="silent")}, "ip route get"),
         ({ONE: Answer(kind="refused"), TWO: Answer(kind="tls", fault="EXPIRED")}, "openssl verify"),
+        ({ONE: Answer(kind="tls", fault="certificate is not yet valid")}, "clocks differ: timedatectl"),
         ({ONE: Answer(kind="refused"), TWO: Answer(kind="taken")}, "journalctl"),
     ],
 )  # fmt: skip
@@ -57,6 +58,7 @@ def test_another_authority_is_an_error_of_tls_and_our_own_is_taken(tmp_path: Pat
         with tls.serving(server):
             answer = ask(f"ssl:127.0.0.1:{server.server_port}", keep(directory, ours, ours))
         assert answer.kind == kind, answer.fault
+        assert ("self-signed" in answer.fault or "local issuer" in answer.fault) == (kind == "tls")
 
 
 def test_a_database_that_does_not_take_our_certificate_is_an_error_of_tls(tmp_path: Path) -> None:
