@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import faults
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.faults import (
     Evidence,
     black_hole,
+    gather,
     not_active,
     pings,
     unanswered,
@@ -120,6 +122,34 @@ def test_a_black_hole_is_large_packets_lost_where_small_ones_pass(
     hole = black_hole(sizes)
     assert hole.endswith(said)
     assert bool(hole) == bool(said)
+
+
+@pytest.mark.parametrize(
+    ("said", "mapped"),
+    [("provider:br-ex,storage:br-st", ["provider", "storage"]), ({"provider": "br-ex"}, ["provider"]), ("", []),
+     (None, None)],
+)  # fmt: skip
+def test_what_is_gathered_is_what_the_cloud_says(
+    said: Any, mapped: list[str] | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(faults, "said_by", lambda *_a, **_k: Said(data=b""))
+    port = {"binding_vif_type": "ovs", "network_id": "n"}
+    agent = {"agent_type": "OVN Controller agent", "host": "hypervisor-1", "is_alive": True,
+             "configuration": {} if said is None else {"bridge-mappings": said}}  # fmt: skip
+    server = {"id": "s", "name": "smoke-1", "compute_host": "hypervisor-1", "status": "ACTIVE", "fault": None}
+    admin = SimpleNamespace(
+        compute=SimpleNamespace(get_server=lambda _: server, services=lambda: []),
+        network=SimpleNamespace(
+            ports=lambda **_: [port], agents=lambda **_: [agent],
+            get_network=lambda _: {"provider_physical_network": "provider"},
+        ),
+        session=SimpleNamespace(get=lambda *_a, **_k: SimpleNamespace(status_code=503)),
+    )  # fmt: skip
+    console = SimpleNamespace(get_server_console_output=lambda *_a, **_k: {"output": "guest: sshd is up"})
+    seen = gather(admin, SimpleNamespace(compute=console), server, address="203.0.113.7", mtu=1442, metadata_url="u")
+    assert (seen.physical, seen.mapped, seen.metadata) == ("provider", mapped, "it answers 503")
+    assert (seen.pings, seen.sizes) == (True, {84: "", 1442: ""})
+    assert "ping with 1442 bytes: answers" in seen.lines()
 
 
 def test_everything_that_is_known_is_shown_and_nothing_else() -> None:
