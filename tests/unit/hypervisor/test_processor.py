@@ -46,6 +46,12 @@ def test_a_model_that_libvirt_refuses_is_named_with_its_field(mode: str, model: 
     assert "; ".join(processor.lacking(compute, CAPABILITIES)) == said
 
 
+def test_qemu_by_itself_starts_guests_without_what_it_cannot_do_but_knows_their_model() -> None:
+    compute = {**Compute(virt_type="qemu").model_dump(), "cpu_mode": "custom"}
+    assert list(processor.lacking({**compute, "cpu_model": "Skylake-Server"}, CAPABILITIES)) == []
+    assert "no such model" in next(processor.lacking({**compute, "cpu_model": "Nahalem"}, CAPABILITIES))
+
+
 def test_a_machine_that_qemu_has_not_is_refused_before_its_processors() -> None:
     fault = "error: invalid argument: the machine 'q35' is not supported by emulator"
     assert list(processor.lacking(Compute().model_dump(), "", fault=fault)) == [
