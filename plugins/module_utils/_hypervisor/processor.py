@@ -23,7 +23,7 @@ def refuse(compute: Mapping[str, Any], *, hardware: str, host: str) -> bool:
     said = attempt(["virsh", "--connect", "qemu:///system", "domcapabilities", *words], timeout=60)
     if said.returncode and "machine" not in said.stderr:
         return False  # libvirt itself does not answer: its own check says so
-    if found := list(lacking(compute, said.stdout, fault=said.stderr.strip())):
+    if found := list(lacking(compute, said.stdout, fault=" ".join(said.stderr.split()))):
         raise GroundupError(
             "; ".join(found),
             where=f"{host}; site file key hardware.{hardware}.compute",
