@@ -8,7 +8,9 @@ from functools import partial
 from typing import Any
 
 from ansible.plugins.action import ActionBase
+from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import finish
+from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import access
 from ansible_collections.groundup.cloud.plugins.plugin_utils.helm.diff import diff_text
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.diagnose import cards
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.gate import ownership
@@ -80,16 +82,27 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
         if verb == "verify":  # the others have shown their cards at the moment they were made
             for card in outcome.cards:
                 self._display.display(cards.text(card))
+        login = Changes(check=verb != "apply")
+        if not outcome.failed:
+            access.place(opened.plan, opened.store, login)
         for line in _closing(opened, outcome):
             self._display.display(line)
         facts = _facts(verb, outcome)
-        if verb != "verify":
-            facts |= {"changed": outcome.changed or bool(claimed), "claimed": list(claimed)}
         ended = {"failed": outcome.failed or bool(refused), "msg": refused or _msg(outcome)}
-        return {**facts, **self._diff(opened, outcome, claimed), **ended}
+        if verb != "verify":
+            changed = outcome.changed or bool(claimed) or bool(login.done)
+            facts |= {"changed": changed, "claimed": list(claimed)}
+        elif login.done:
+            lacks = f"{'; '.join(login.done)}: the playbook groundup.cloud.openstack does that"
+            ended = {"failed": True, "msg": f"{ended['msg']}; not as they must be: {lacks}"}
+        return {**facts, **self._diff(opened, outcome, claimed, login), **ended}
 
-    def _diff(self, opened: Session, outcome: RolloutResult, claimed: tuple[str, ...]) -> dict[str, Any]:
+    def _diff(
+        self, opened: Session, outcome: RolloutResult, claimed: tuple[str, ...], login: Changes
+    ) -> dict[str, Any]:
         text = diff_text(outcome.diffs, opened.redactor.text) if self._task.diff and outcome.changed else ""
+        if self._task.diff:
+            text = "".join(f"+ {line}\n" for line in login.done) + text
         if self._task.diff and claimed:
             text = f"+ ConfigMap/{ownership.NAME}: fingerprints of {', '.join(claimed)}\n{text}"
         return {"diff": {"prepared": text}} if text else {}
@@ -122,6 +135,7 @@ def _closing(opened: Session, outcome: RolloutResult) -> list[str]:
         f"Keystone issued a token; it expires {outcome.facts['token_expires_at']}",
         *catalog,
         f"Its names are on {opened.plan.edge.address}, its certificates are signed by {opened.directory / 'ca.crt'}",
+        f"Its administrator's login: {opened.directory / access.CLOUDS}, or {access.OPENRC}, cloud {opened.plan.site}",
         f"A shell that knows all of this: make lab-shell SITE={opened.site_file}",
     ]
 

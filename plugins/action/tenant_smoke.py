@@ -70,7 +70,12 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
             admin = connection.of_site(plan) if plan else connection.named(given["cloud"])
             admin.authorize()
         names = ("user", "network", "host", "payload_mb", "memory_mb", "disk_gb", "timeout", "keep")
-        options = smoke.Options(image=self._image(given["image"]), **{name: given[name] for name in names})
+        served = {one.type: one.url for one in plan.edge.endpoints} if plan else {}
+        options = smoke.Options(
+            image=self._image(given["image"]),
+            metadata_url=served.get("compute-metadata", ""),
+            **{name: given[name] for name in names},
+        )
         try:
             answered = smoke.smoke(admin, options, steps)
         except KeyboardInterrupt as signal:

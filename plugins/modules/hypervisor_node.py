@@ -139,6 +139,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._hypervisor import 
     openvswitch,
     ovn,
     pki,
+    processor,
     services,
 )
 
@@ -149,8 +150,12 @@ def converge(changes: Changes, wanted: dict[str, Any]) -> str:
     """Bring the host to what ``wanted`` says; return its environment's name. Raises GroundupError."""
     ownership.refuse_other(wanted["site"])
     checks.refuse(wanted["compute"], hardware=wanted["hardware"], host=wanted["name"])
+    # A host that is new has no libvirt to be asked before it is installed.
+    asked = processor.refuse(wanted["compute"], hardware=wanted["hardware"], host=wanted["name"])
     openvswitch.named(changes, wanted["chassis"]["system_id"])  # before the package, which would make a name up
     packages.installed(changes, wanted["packages"])
+    if not asked:
+        processor.refuse(wanted["compute"], hardware=wanted["hardware"], host=wanted["name"])
     compute, agent = services.place(changes, wanted["configuration"], compute_id=wanted["compute_id"])
     name, is_current = _environment(changes, wanted)
     controller = ovn.controller(changes)
@@ -200,12 +205,14 @@ def debian_release(text: str) -> str:
     return lines.get("VERSION_ID", "").strip('"')
 
 
-def verify(name: str) -> None:
-    """Raise GroundupError unless the host does its work."""
+def verify(name: str, *, release: str) -> None:
+    """Raise GroundupError unless the host does its work, by the control plane's ``release``."""
     faults = {
         ovn.UNIT: ovn.disconnected(),
         libvirt.DAEMON: libvirt.silent(),
-        **{unit: _not_running(unit) for unit in (services.COMPUTE, services.OVN_AGENT)},
+        services.COMPUTE: _not_running(services.COMPUTE)
+        or environment.of_another_release(environment.current(), release),
+        services.OVN_AGENT: _not_running(services.OVN_AGENT),
     }
     if found := {unit: why for unit, why in faults.items() if why}:
         raise GroundupError(
@@ -252,7 +259,7 @@ def main() -> None:
     def work() -> dict[str, Any]:
         name = environment.current() if wanted["verify"] else converge(changes, wanted)
         if not changes.check:
-            verify(wanted["name"])
+            verify(wanted["name"], release=wanted["release"])
             mtu.prove(changes, wanted["underlay"], host=wanted["name"])
         return {**changes.result(), "environment": name}
 

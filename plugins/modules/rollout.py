@@ -10,6 +10,8 @@ description:
   - Asks every service whether it works; running pods are no proof.
   - Prints one live line per release, and one failure card for each release that does not come up. Releases that do not
     need it continue.
+  - Writes C(clouds.yaml) and C(openrc) of the cloud's administrator into the site's state directory, mode 0600, once
+    every release verifies. V(verify) fails where they are missing or differ.
   - Stores fingerprints of the site's secrets in the cluster, and refuses another secrets store.
   - Can be interrupted at any moment and run again; it heals what a killed run left behind.
   - Holds a Lease in the namespace of the releases, so that only one controller rolls out at a time.

@@ -12,12 +12,13 @@ import sys
 import tempfile
 from pathlib import Path
 
+from ..module_utils._base.changes import Changes
+from .cloud import access
 from .errors import GroundupError
 from .kube.access import kubeconfig_path
 from .paths import state_dir
 from .plan import Plan, SiteError, load_site, make_plan
 from .secrets import open_store
-from .services import keystone
 from .supply import tool
 
 # Bind the prepared file over /etc/hosts, then become the command. $1 is the file, the rest is the command.
@@ -31,21 +32,18 @@ def hosts_file(plan: Plan, machine: str) -> str:
 
 
 def environment(plan: Plan) -> dict[str, str]:
-    """Return the variables that point the usual clients at the site; OpenStack's only where the site has a Keystone."""
-    state = state_dir(plan.site)
+    """Return the variables that point the usual clients at the site; OpenStack's only where the site has a Keystone.
+
+    Writes clouds.yaml and openrc where they are missing or differ: the store may be newer than the last rollout.
+    """
     found = {"KUBECONFIG": str(kubeconfig_path(plan.site))}
-    identity = next((one for one in plan.edge.endpoints if one.service == keystone.SERVICE.name), None)
-    if identity is None:
+    clouds = access.place(plan, open_store(plan.site, write=False), Changes(check=False))
+    if clouds is None:
         return found
     return found | {
-        "OS_AUTH_URL": identity.url,
-        "OS_PASSWORD": open_store(plan.site, write=False).get(keystone.ADMIN_CREDENTIAL),
-        **{f"OS_{name.upper()}": value for name, value in keystone.ADMIN.items()},
-        "OS_REGION_NAME": plan.openstack.region,
-        "OS_IDENTITY_API_VERSION": "3",
-        "OS_INTERFACE": "public",
-        "OS_CACERT": str(state / "ca.crt"),
-        "REQUESTS_CA_BUNDLE": str(state / "ca.crt"),
+        "OS_CLIENT_CONFIG_FILE": str(clouds),
+        "OS_CLOUD": plan.site,
+        "REQUESTS_CA_BUNDLE": str(state_dir(plan.site) / "ca.crt"),
     }
 
 
@@ -69,6 +67,8 @@ def main(arguments: list[str]) -> int:
     with tempfile.NamedTemporaryFile("w", prefix="groundup-hosts-", delete=False, encoding="utf-8") as names:
         names.write(hosts_file(plan, Path("/etc/hosts").read_text(encoding="utf-8")))
     Path(names.name).chmod(0o644)
+    for name in [one for one in os.environ if one.startswith("OS_")]:
+        del os.environ[name]  # of another cloud; clients would mix the two
     os.environ.update(variables)
     os.environ["PATH"] = ":".join([*sorted(tools), os.environ["PATH"]])
     if not arguments[1:]:

@@ -20,11 +20,15 @@ KINDS = "configmaps,pods,services,deployments,statefulsets,daemonsets,jobs,event
 pytestmark = pytest.mark.lab
 
 
-def test_the_state_directory_holds_secrets_only_in_the_store(stored: Mapping[str, str], state: Path) -> None:
+def test_the_state_directory_holds_secrets_only_in_the_store_and_the_operators_own_files(
+    stored: Mapping[str, str], state: Path
+) -> None:
     # The volumes of lab hosts are theirs: what their users can read there is looked at from inside.
     leaks = Leaks(stored)
     assert leaks.look_through(state, but=["lab"]) > 0
-    assert leaks.seen == set()
+    given = [state / "clouds.yaml", state / "openrc"]  # to the operator, who logs in with them
+    assert leaks.seen == {(str(path), "keystone/admin") for path in given}
+    assert {path.stat().st_mode & 0o777 for path in given} == {0o600}
 
 
 def test_no_user_of_a_host_can_read_a_secret(leaks: Leaks, plan: Plan, state: Path) -> None:

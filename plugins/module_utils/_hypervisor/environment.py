@@ -46,6 +46,15 @@ def current(root: Path = ROOT) -> str:
     return str(path.readlink()) if path.is_symlink() else ""
 
 
+def of_another_release(name: str, release: str) -> str:
+    """Return what is wrong when services run from the environment ``name`` and the control plane is ``release``."""
+    found = name.rpartition("-")[0]
+    if not release or found == release:
+        return ""
+    runs = f"its environment is of release {found} ({ROOT / CURRENT})" if found else f"there is no {ROOT / CURRENT}"
+    return f"{runs}, the control plane's is {release}: run the playbook groundup.cloud.hypervisor"
+
+
 def switch(changes: Changes, name: str, *, root: Path = ROOT) -> None:
     """Make ``name`` the current environment, and remove those that are neither it nor the one before it."""
     former = current(root)

@@ -8,6 +8,7 @@ from .._base.changes import Changes
 from .._base.run import attempt
 from .._base.wait import wait_until
 from .._host.units import Unit
+from . import southbound
 from .pki import OURS
 
 UNIT = "ovn-controller.service"
@@ -53,4 +54,10 @@ def connection() -> str:
 
 def disconnected() -> str:
     """Return why the southbound database is not reached after some patience, "" when it is."""
-    return wait_until(connection, timeout=CONNECTED)
+    if not (state := wait_until(connection, timeout=CONNECTED)):
+        return ""
+    remote = attempt(
+        ["ovs-vsctl", "--timeout=10", "--if-exists", "get", "Open_vSwitch", ".", "external_ids:ovn-remote"]
+    )
+    endpoints = [one for one in remote.stdout.strip().strip('"').split(",") if one]
+    return southbound.judge(state, {one: southbound.ask(one) for one in endpoints})

@@ -40,6 +40,7 @@ class Options:
     disk_gb: int = 1
     timeout: float = 300.0
     keep: bool = False
+    metadata_url: str = ""  # of Nova's metadata service, where it is known
 
 
 @dataclass(slots=True)
@@ -183,7 +184,7 @@ class Proof:
 
         wait_until(lambda: status() not in ("ACTIVE", "ERROR"), timeout=self.options.timeout, pause=1.0)
         if status() != "ACTIVE":
-            seen = faults.gather(self.admin, self.tenant, server)
+            seen = faults.gather(self.admin, self.tenant, server, flavor=flavor)
             raise faults.not_active(seen, timeout=self.options.timeout)
         return server, str(self.admin.compute.get_server(server["id"])["compute_host"])
 
@@ -205,7 +206,10 @@ class Proof:
         for patience in (early, self.options.timeout - early):
             if not (fault := wait_until(silent, timeout=patience, pause=1.0)):
                 break
-            seen = faults.gather(self.admin, self.tenant, server, address=guest.address, ssh=fault)
+            seen = faults.gather(
+                self.admin, self.tenant, server, address=guest.address, ssh=fault, mtu=self.mtu,
+                metadata_url=self.options.metadata_url,
+            )  # fmt: skip
             if said_before:
                 raise faults.unanswered(seen, timeout=self.options.timeout)
             said_before = True
@@ -234,12 +238,14 @@ class Proof:
 
     def _compare(self, step: Step, guest: Guest, wanted: str, found: str, fault: str) -> None:
         if fault or found != wanted:
+            sizes = faults.pings(guest.address, mtu=self.mtu)
+            hole = faults.black_hole(sizes)
+            offloads = "offloads: with datapath netdev other_config:userspace-tso-enable; "
             raise SmokeError(
-                f"{step.name}: {fault or 'its SHA-256 is another'}, although ssh answers",
+                f"{step.name}: {fault or 'its SHA-256 is another'}, although ssh answers{hole and f'; {hole}'}",
                 layer="network", where=f"instance {self.name}, {self.options.payload_mb} MB",
-                details=faults.pings(guest.address, mtu=self.mtu),
-                remedy="MTU and offloads: ping -M do -s 1472 between the tunnel addresses of hypervisors and gateway; "
-                "with datapath netdev other_config:userspace-tso-enable",
+                details=tuple(f"ping with {size} bytes: {said or 'answers'}" for size, said in sizes.items()),
+                remedy=("" if hole else offloads) + faults.tunnels(self.mtu),
             )  # fmt: skip
         step.detail = f"{self.options.payload_mb} MB, SHA-256 as sent"
 

@@ -75,6 +75,7 @@ class Symptom:
     log: tuple[str, ...] = ()
     checks: tuple[Check, ...] = ()
     facts: ClusterFacts = field(default_factory=ClusterFacts)
+    serving: tuple[str, ...] = ()  # Deployments of the release with pods that serve
 
     @property
     def text(self) -> str:

@@ -6,7 +6,7 @@ import json
 
 import openstack
 
-connection = openstack.connect(load_yaml_config=False)
+connection = openstack.connect()
 access = connection.session.auth.get_access(connection.session)
 public = {
     service["type"]: [endpoint["url"] for endpoint in service["endpoints"] if endpoint["interface"] == "public"]

@@ -6,7 +6,7 @@ import json
 
 import openstack
 
-cloud = openstack.connect(load_yaml_config=False)
+cloud = openstack.connect()
 print(
     json.dumps(
         {

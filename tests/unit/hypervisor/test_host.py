@@ -83,6 +83,17 @@ def test_an_environment_of_another_debian_is_refused_and_nothing_stays(
 
 
 @pytest.mark.parametrize(
+    ("name", "said"),
+    [("2026.1-aaaaaaaaaaaa", ""), ("2025.2-aaaaaaaaaaaa", "of release 2025.2"), ("", "there is no")],
+)
+def test_an_environment_of_another_release_than_the_control_planes_is_a_fault(name: str, said: str) -> None:
+    fault = environment.of_another_release(name, "2026.1")
+    assert bool(fault) == bool(said)
+    assert said in fault
+    assert not fault or "groundup.cloud.hypervisor" in fault
+
+
+@pytest.mark.parametrize(
     ("field", "value", "said"),
     [
         ("reserved_cores", 4096, "reserved_cores: 4096"),

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.action.rollout import ActionModule
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import load_site, make_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import (
     GateReason,
     GateRefusedError,
     ReleaseReport,
     RolloutResult,
 )
+from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import open_store
 
 SHRINKS = GateReason(
     code="volume-shrink", release="mariadb", what="from 20Gi to 10Gi", why="it cannot", remedy="keep at least 20Gi"
 )
+
+NO_CLOUD = SimpleNamespace(edge=SimpleNamespace(endpoints=()))  # a plan without Keystone
+LAB = Path(__file__).resolve().parents[3] / "inventories/lab/site.yml"
 
 
 def act(verb: str, opened: Any, *force: str) -> dict[str, Any]:
@@ -36,7 +42,7 @@ def check(*force: str) -> dict[str, Any]:
         pytest.fail("a check only predicts")
 
     rollout = SimpleNamespace(check=lambda: predicted, apply=not_asked_for, verify=not_asked_for)
-    opened: Any = SimpleNamespace(claim=lambda **_: (), rollout=rollout)
+    opened: Any = SimpleNamespace(claim=lambda **_: (), rollout=rollout, plan=NO_CLOUD, store=None)
     return act("check", opened, *force)
 
 
@@ -71,7 +77,7 @@ def test_the_cluster_is_told_of_new_secrets_when_the_gate_is_passed_and_before_a
         return RolloutResult(releases=(), diffs=(), reasons=(), cards=(), facts={})
 
     opened: Any = SimpleNamespace(claim=claim, rollout=SimpleNamespace(check=None, apply=apply, verify=None),
-                                  remember=lambda _result: None)  # fmt: skip
+                                  remember=lambda _result: None, plan=NO_CLOUD, store=None)  # fmt: skip
     refuse = True
     with pytest.raises(GateRefusedError):
         act("apply", opened)
@@ -79,3 +85,27 @@ def test_the_cluster_is_told_of_new_secrets_when_the_gate_is_passed_and_before_a
     refuse = False
     assert act("apply", opened)["claimed"] == ["keystone/admin"]
     assert seen[1:] == ["asked", "told", "changed"]
+
+
+def test_the_operators_login_is_foreseen_made_and_missed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("GROUNDUP_STATE", str(tmp_path / "state"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.delenv("ANSIBLE_VAULT_PASSWORD_FILE", raising=False)
+    plan = make_plan(load_site(LAB))
+    store = open_store(plan.site)
+    store.ensure(["keystone/admin"])
+    clouds = tmp_path / "state/lab/clouds.yaml"
+    nothing = RolloutResult(releases=(), diffs=(), reasons=(), cards=(), facts={})
+    rollout = SimpleNamespace(check=lambda: nothing, apply=lambda **_: nothing, verify=lambda: nothing)
+    opened: Any = SimpleNamespace(claim=lambda **_: (), rollout=rollout, plan=plan, store=store,
+                                  remember=lambda _result: None)  # fmt: skip
+    missed = act("verify", opened)
+    assert missed["failed"]
+    assert "groundup.cloud.openstack" in missed["msg"]
+    assert act("check", opened)["changed"]
+    assert not clouds.exists()
+    assert act("apply", opened)["changed"]
+    assert clouds.exists()
+    for verb in ("check", "apply", "verify"):
+        again = act(verb, opened)
+        assert (again["changed"], again["failed"]) == (False, False)

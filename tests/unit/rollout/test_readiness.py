@@ -105,6 +105,14 @@ def test_a_failed_job_is_more_telling_than_pods_that_wait_for_it() -> None:
     assert (found[0].object, found[0].container, found[0].exit_code) == ("Pod/sync-1", "keystone-db-sync", 1)
 
 
+def test_a_failed_job_knows_what_still_serves() -> None:
+    job = workload("Job", "sync", {"active": 1})
+    failing = crashed("sync-1", ("Job", "sync"), "keystone-db-sync")
+    for available, serving in ((1, ("Deployment/api",)), (0, ())):
+        api = workload("Deployment", "api", {"observedGeneration": 2, "availableReplicas": available}, replicas=1)
+        assert collect(split("r", "openstack", [api, job]), snapshot(api, job, failing))[0].serving == serving
+
+
 def test_an_unbound_claim_is_evidence_by_itself() -> None:
     claim = {"kind": "PersistentVolumeClaim", "spec": {"storageClassName": "general"}, "status": {"phase": "Pending"},
              "metadata": {"name": "data-s-0", "namespace": "openstack"}}  # fmt: skip

@@ -184,6 +184,37 @@ CASES: list[tuple[str, Symptom, str, str, str]] = [
         "image-mismatch", "image", "Pod/keystone-api-0",
     ),
     (
+        "program of another release: it knows no such argument",
+        log("nova-manage: error: unrecognized arguments: --local_cell"),
+        "image-mismatch", "image", "Pod/keystone-api-0",
+    ),
+    (
+        "database migrated by a later release",
+        log("alembic.util.exc.CommandError: Can't locate revision identified by 'b4f8c1'", owner="Job/nova-db-sync"),
+        "image-mismatch", "image", "Pod/keystone-api-0",
+    ),
+    (
+        "migration fails by itself",
+        log("Traceback (most recent call last):", "sqlalchemy.exc.OperationalError: (1060, \"Duplicate column 'x'\")",
+            object="Pod/nova-db-sync-x7k2p", owner="Job/nova-db-sync"),
+        "migration-failed", "database", "Job/nova-db-sync",
+    ),
+    (
+        "migration whose database does not answer",
+        log("OperationalError: (2003, \"Can't connect to MySQL server\")", owner="Job/nova-db-sync"),
+        "db-unreachable", "database", "Pod/keystone-api-0",
+    ),
+    (
+        "clock behind: certificate",
+        log("[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: certificate is not yet valid (_ssl.c:1000)"),
+        "clock-skew", "node", "Pod/keystone-api-0",
+    ),
+    (
+        "clock behind: token",
+        log("keystone: token not yet valid", "The request you have made requires authentication. (HTTP 401)"),
+        "clock-skew", "node", "Pod/keystone-api-0",
+    ),
+    (
         "secret missing",
         seen(reason="CreateContainerConfigError", message='secret "keystone-etc" not found'),
         "secret-missing", "credentials", "Pod/keystone-api-0",
@@ -244,6 +275,28 @@ def test_the_log_of_a_container_that_runs_on_is_its_present_one() -> None:
 def test_a_node_that_is_gone_explains_what_its_pods_say() -> None:
     symptom = log("connection refused", node="worker-1", facts=ClusterFacts(not_ready_nodes=("worker-1",)))
     assert diagnose(symptom).rule == "node-not-ready"
+
+
+def test_a_failed_migration_says_what_still_serves() -> None:
+    symptom = log("ValueError: x", owner="Job/nova-db-sync", serving=("Deployment/nova-api-osapi",))
+    card = cards.make(symptom, Redactor({}))
+    assert card.rule == "migration-failed"
+    assert "Deployment/nova-api-osapi: pods of the former version still serve" in card.what
+    assert "still serve" not in cards.make(replace(symptom, serving=()), Redactor({})).what
+    denied = log("(1045, denied)", owner="Job/nova-db-sync", serving=("Deployment/nova-api-osapi",))
+    assert "still serve" in cards.make(denied, Redactor({})).what, "whatever its cause"
+
+
+def test_a_certificate_that_has_ended_is_no_matter_of_clocks() -> None:
+    said = "tls: failed to verify certificate: x509: certificate has expired or is not yet valid: current time 2026-"
+    assert diagnose(log(f"{said}11-22T10:00:00Z is after 2026-11-21T00:00:00Z")).rule != "clock-skew"
+    assert diagnose(log(f"{said}11-22T10:00:00Z is before 2026-11-23T00:00:00Z")).rule == "clock-skew"
+
+
+def test_an_image_of_another_release_is_named() -> None:
+    assert "image registry.lab.test/openstack:2025.2" in diagnose(
+        log("No module named 'x'", image="registry.lab.test/openstack:2025.2")
+    ).what  # fmt: skip
 
 
 def test_a_node_elsewhere_is_not_blamed() -> None:

@@ -74,15 +74,18 @@ def test_the_sites_names_come_behind_the_machines_own(plan: Plan) -> None:
     assert f"{plan.edge.address} identity.lab.test" in lines
 
 
-def test_variables_point_at_the_public_api_and_trust_the_sites_authority(plan: Plan, home: Path) -> None:
+def test_variables_point_at_the_sites_cloud_and_trust_its_authority(plan: Plan, home: Path) -> None:
     store = open_store("lab")
     store.ensure(["keystone/admin"])
     found = site_shell.environment(plan)
-    assert found["OS_AUTH_URL"].startswith("https://identity.lab.test")
-    assert found["OS_PASSWORD"] == store.get("keystone/admin")
-    assert found["OS_INTERFACE"] == "public"
-    assert found["OS_CACERT"] == found["REQUESTS_CA_BUNDLE"] == str(home / "state/lab/ca.crt")
+    assert (found["OS_CLOUD"], found["OS_CLIENT_CONFIG_FILE"]) == ("lab", str(home / "state/lab/clouds.yaml"))
+    cloud = yaml.safe_load(Path(found["OS_CLIENT_CONFIG_FILE"]).read_text())["clouds"]["lab"]
+    assert cloud["auth"]["auth_url"].startswith("https://identity.lab.test")
+    assert cloud["auth"]["password"] == store.get("keystone/admin")
+    assert cloud["interface"] == "public"
+    assert cloud["cacert"] == found["REQUESTS_CA_BUNDLE"] == str(home / "state/lab/ca.crt")
     assert found["KUBECONFIG"] == str(home / "state/lab/kubeconfig")
+    assert store.get("keystone/admin") not in found.values(), "who reads the environment reads the password"
 
 
 def test_a_site_without_keystone_has_a_shell_for_its_cluster(home: Path) -> None:
@@ -92,16 +95,17 @@ def test_a_site_without_keystone_has_a_shell_for_its_cluster(home: Path) -> None
 
 @pytest.mark.root
 def test_a_command_sees_the_names_and_the_tools_and_the_machine_does_not(
-    plan: Plan, home: Path, entered: list[subprocess.CompletedProcess[str]]
+    plan: Plan, home: Path, entered: list[subprocess.CompletedProcess[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     open_store("lab").ensure(["keystone/admin"])
+    monkeypatch.setenv("OS_AUTH_URL", "https://another.test")
     machine = Path("/etc/hosts").read_bytes()
-    script = 'cat /etc/hosts; echo "path=$PATH region=$OS_REGION_NAME $1"; exit 7'
+    script = 'cat /etc/hosts; echo "path=$PATH cloud=$OS_CLOUD$OS_AUTH_URL $1"; exit 7'
     assert site_shell.main([str(LAB), "sh", "-c", script, "sh", "an argument"]) == 7
     (done,) = entered
     assert done.stdout.startswith(site_shell.hosts_file(plan, machine.decode()))
     assert f"path={home}/tools/helm:{home}/tools/kubectl:" in done.stdout
-    assert "region=RegionOne an argument" in done.stdout
+    assert "cloud=lab an argument" in done.stdout
     assert Path("/etc/hosts").read_bytes() == machine
     assert not list(home.glob("groundup-hosts-*"))
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from ...secrets import Redactor
 from ..types import Card, Symptom
 from .matching import SITE
-from .rules import diagnose
+from .rules import diagnose, migrates
 
 _LOG_SHOWN = 12
 _WIDTH = 100
@@ -17,12 +17,15 @@ _WIDTH = 100
 def make(symptom: Symptom, redactor: Redactor, *, affected: Iterable[str] = (), site_file: str = SITE) -> Card:
     """Return the card of what was seen; the next command names ``site_file``."""
     diagnosis, clean = diagnose(symptom), redactor.text
+    what = diagnosis.what
+    if symptom.serving and migrates(symptom):
+        what += f". {', '.join(symptom.serving)}: pods of the former version still serve; nothing is rolled back"
     return Card(
         release=symptom.release,
         layer=diagnosis.layer,
         object=clean(diagnosis.object),
         rule=diagnosis.rule,
-        what=clean(diagnosis.what),
+        what=clean(what),
         seen_at=symptom.object,
         events=tuple(replace(event, message=clean(event.message)) for event in symptom.events),
         container=f"{symptom.container} (init)" if symptom.init and symptom.container else symptom.container,

@@ -11,7 +11,14 @@ import re
 from ...services import provider
 from ..types import Diagnosis, Symptom
 from . import ground
-from .matching import NAMES, SITE, Rule, describe, logs, shortened, text_rule
+from .matching import NAMES, SITE, Rule, describe, logs, said, shortened, text_rule
+
+_MISMATCH = (
+    r"modulenotfounderror|importerror|no module named|nosuchopt|executable file not found|exec format error|"
+    r"no such file or directory: unknown|can't locate revision identified|unrecognized arguments:|"
+    r"error: (argument \S+: )?invalid choice|no such option:"
+)
+_ENDED = ("BackoffLimitExceeded", "DeadlineExceeded", "PodFailurePolicy")
 
 
 def diagnose(symptom: Symptom) -> Diagnosis:
@@ -51,6 +58,33 @@ def _verification(symptom: Symptom) -> Diagnosis | None:
         what=f"suspect: the quorum. {check.detail}" if suspect else f"{check.name}: {check.detail}",
         next=command,
     )
+
+
+def _mismatch(symptom: Symptom) -> Diagnosis | None:
+    """Blame an image that lacks what the chart calls, or a database of a later release than the image."""
+    line = said(symptom, _MISMATCH)
+    if not line:
+        return None
+    return Diagnosis(
+        rule="image-mismatch", layer="image", object=symptom.object, patience=120.0, next=logs(symptom),
+        what=f"{f'image {symptom.image}' if symptom.image else 'the image'} is not of the chart's release (U2): {line}",
+    )  # fmt: skip
+
+
+def _migration(symptom: Symptom) -> Diagnosis | None:
+    """Blame the migration itself: what it stands on answers, as the rules before this one say."""
+    if not migrates(symptom) or not (symptom.exit_code or symptom.reason in _ENDED):
+        return None
+    line = _last_exception(symptom) or said(symptom, r"error|fail|abort")
+    return Diagnosis(
+        rule="migration-failed", layer="database", object=symptom.owner, next=logs(symptom),
+        what=f"the database's migration failed: {line or symptom.message or symptom.reason}",
+    )  # fmt: skip
+
+
+def migrates(symptom: Symptom) -> bool:
+    """Return whether it is of a job that migrates the release's database."""
+    return bool(re.match(r"Job/.*\bdb-sync\b", symptom.owner))
 
 
 def _job_failed(symptom: Symptom) -> Diagnosis | None:
@@ -114,6 +148,13 @@ RULES: tuple[Rule, ...] = (
         "mq-password", "credentials", r"ACCESS_REFUSED|PRECONDITION.*auth|user .* - invalid credentials",
         "the message queue refuses the password", next_=_QUEUE, patience=120.0,
     ),
+    # Before passwords: who lives in another time has a token that counts for nothing, too.
+    text_rule(
+        "clock-skew", "node",
+        r"(?<!has expired or is )not yet valid|current time \S+ is before|not valid yet|"
+        r"issued in the future|ImmatureSignature|clock skew|clock is (ahead|behind)",
+        "clocks differ", next_=f"ansible-playbook -i {SITE} groundup.cloud.host --tags verify", patience=120.0,
+    ),
     text_rule(
         "api-password", "credentials", r"http 401|\b401 unauthorized|requires authentication|invalid username or pass",
         "Keystone refuses the password", next_=logs, patience=120.0,
@@ -141,12 +182,7 @@ RULES: tuple[Rule, ...] = (
     text_rule(
         "names", "network", NAMES, "a name does not resolve", next_="kubectl --namespace NAMESPACE get services",
     ),
-    text_rule(
-        "image-mismatch", "image",
-        r"modulenotfounderror|importerror|no module named|nosuchopt|executable file not found|exec format error|"
-        r"no such file or directory: unknown|can't locate revision identified",
-        "the image does not fit the chart or the release (U2)", next_=logs, patience=120.0,
-    ),
+    Rule("image-mismatch", _mismatch),
     text_rule(
         "chart-missing-object", "chart",
         r"configmap \S+ not found|references non-existent config key|CreateContainerConfigError",
@@ -170,6 +206,7 @@ RULES: tuple[Rule, ...] = (
         r"cannot be imported|no matches for kind",
         "the API server refuses what the chart makes", next_=describe, only=_applying,
     ),
+    Rule("migration-failed", _migration),
     Rule("traceback", _job_failed),
     text_rule(
         "unreachable", "network", r"connection refused|timed out|no route to host|network is unreachable",

@@ -40,16 +40,22 @@ _WAITS_FOR_ITS_POD = {"WaitForFirstConsumer", "WaitForPodScheduled"}
 def collect(rendered: Rendered, snapshot: Snapshot) -> list[Symptom]:
     """Return what is wrong with a release, without logs, the most telling first."""
     found: list[Ranked] = []
+    serving = tuple(str(owner) for owner in workloads(rendered) if _serves(owner, snapshot))
     for owner in workloads(rendered):
         item = snapshot.objects.get(owner)
         if item is None or not unready(item):
             continue
         base = Symptom(
             release=rendered.release, namespace=owner.namespace, object=str(owner), owner=str(owner), stage="start",
-            facts=snapshot.facts,
+            facts=snapshot.facts, serving=serving,
         )  # fmt: skip
         found.extend(_of_workload(base, owner, item, snapshot))
     return [symptom for _, symptom in sorted(found, key=lambda pair: pair[0])]
+
+
+def _serves(owner: Ref, snapshot: Snapshot) -> bool:
+    status = (snapshot.objects.get(owner) or {}).get("status") or {}
+    return owner.kind == "Deployment" and bool(status.get("availableReplicas"))
 
 
 def _of_workload(base: Symptom, owner: Ref, item: Object, snapshot: Snapshot) -> Iterator[Ranked]:

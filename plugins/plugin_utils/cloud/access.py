@@ -1,0 +1,44 @@
+"""How the operator logs in as the cloud's administrator: clouds.yaml and openrc in the site's state directory."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import yaml
+
+from ...module_utils._base import files
+from ...module_utils._base.changes import Changes
+from ..paths import state_dir
+from ..plan.types import Plan
+from ..secrets import Store
+from ..services import keystone
+
+CLOUDS, OPENRC = "clouds.yaml", "openrc"
+_MODE = 0o600  # both hold the password
+_HEADER = files.HEADER + "# The site's names must resolve where it is used: see make lab-shell.\n"
+
+
+def place(plan: Plan, store: Store, changes: Changes) -> Path | None:
+    """Have both files as they must be; return clouds.yaml, None for a site without a Keystone of its own.
+
+    The password is the store's. Raises StoreError where it has none: this makes no password.
+    """
+    identity = next((one for one in plan.edge.endpoints if one.service == keystone.SERVICE.name), None)
+    if identity is None:
+        return None
+    directory = state_dir(plan.site)
+    auth = {"auth_url": identity.url, "password": store.get(keystone.ADMIN_CREDENTIAL), **keystone.ADMIN}
+    more = {
+        "region_name": plan.openstack.region,
+        "identity_api_version": "3",
+        "interface": "public",
+        "cacert": str(directory / "ca.crt"),
+    }
+    cloud = yaml.safe_dump({"clouds": {plan.site: {"auth": auth, **more}}}, sort_keys=False)
+    exports = "".join(f"export OS_{key.upper()}={shlex.quote(value)}\n" for key, value in {**auth, **more}.items())
+    # Where both are set, clients take some of either.
+    rc = f"unset OS_CLOUD OS_CLIENT_CONFIG_FILE\n{exports}"
+    for name, text in ((CLOUDS, cloud), (OPENRC, rc)):
+        files.place(changes, directory / name, _HEADER + text, mode=_MODE, secret=True)
+    return directory / CLOUDS
