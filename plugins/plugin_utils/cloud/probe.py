@@ -72,7 +72,8 @@ def _put(admin: Any, service: str, body: Mapping[str, str]) -> None:
 def probe(
     admin: Any, options: Options, steps: Steps, hosts: Sequence[str], *, limit: int
 ) -> dict[str, SmokeError | None]:
-    """Boot an instance on each of ``hosts``, ``limit`` at once; open those that answer. Return what is wrong, by host.
+    """Boot an instance on each of ``hosts``, ``limit`` at once; open those that answer. Return what is wrong, by host;
+    a host that somebody disabled meanwhile is left out.
 
     Raises SmokeError for what is of no single host, KeyboardInterrupt by a signal; everything made is deleted first.
     """
@@ -82,9 +83,9 @@ def probe(
 
     def judge(host: str, fault: SmokeError | None) -> None:
         """Open or keep closed, unless somebody has spoken of the host meanwhile."""
-        judged[host] = fault
         if host not in standing(admin, [host]).new:
             return
+        judged[host] = fault
         if fault is None:
             enable(admin, known.services[host])
         else:
