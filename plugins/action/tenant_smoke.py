@@ -55,7 +55,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
             self._display.display(line)
 
     def _prove(self, given: dict[str, Any], steps: Steps) -> dict[str, Any]:
-        from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import connection, proof, smoke
+        from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import connection, proof, smoke, tenant
 
         plan = site_plan(given["site_file"]) if given["site_file"] else None
         found = ""
@@ -68,7 +68,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
             admin = connection.of_site(plan) if plan else connection.named(given["cloud"])
             admin.authorize()
         names = ("user", "network", "host", "payload_mb", "memory_mb", "disk_gb", "timeout", "keep")
-        options = smoke.Options(
+        options = tenant.Options(
             image=guest_image(given["image"], progress=self._display.display), **{name: given[name] for name in names}
         )
         try:

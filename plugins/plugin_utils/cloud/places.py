@@ -13,6 +13,8 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from openstack.exceptions import raise_from_response
+
 from ...module_utils._base.changes import Changes
 from ...module_utils._base.yaml_text import dump
 from ..errors import GroundupError
@@ -142,7 +144,10 @@ class _Aggregates:
             other = {}
         if other:
             with answered(f"aggregate {wish.name}", remedy=_MOVE):
-                compute.set_aggregate_metadata(one["id"], {key: wish.metadata[key] for key in other})
+                metadata = {key: wish.metadata[key] for key in other}
+                raise_from_response(
+                    compute.post(f"/os-aggregates/{one['id']}/action", json={"set_metadata": {"metadata": metadata}})
+                )
         new = not there and not before
         for host in sorted(set(members) - there):
             # A new aggregate's hosts are in the change that made it.
@@ -168,7 +173,10 @@ def _traits(admin: Any, plan: Plan, changes: Changes, providers: Mapping[str, st
         if has == wish:
             continue
         if changes.add(
-            f"change traits of {name}", name=f"traits of {name}", before=dump(sorted(has)), after=dump(sorted(wish))
+            f"change traits of {name}",
+            name=f"traits of {name}",
+            before=dump({"traits": sorted(has)}),
+            after=dump({"traits": sorted(wish)}),
         ):
             for trait in sorted(wish - defined):
                 placement.define(admin, trait)
