@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from ansible.plugins.action import ActionBase
+from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import finish
 from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import site_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
@@ -40,8 +41,8 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
         result: dict[str, Any] = super().run(tmp, task_vars)
         _, given = self.validate_argument_spec(ARGUMENTS)
         if self._task.check_mode:
-            return result | {"skipped": True, "msg": "a dry run boots no instance"}
-        # Late: a dry run needs no cloud's client.
+            return finish(result, lambda: _foresee(given["site_file"], given["hosts"]))
+        # Late: nothing else of the layer needs a cloud's client.
         from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.steps import Steps
 
         steps = Steps(self._say)
@@ -78,10 +79,35 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
                 f"ended by {signal}", where="this run", why="not every new hypervisor was probed",
                 remedy="run it again; what this one made is deleted, unless a line above names it",
             ) from signal  # fmt: skip
-        enabled = [host for host, fault in judged.items() if fault is None]
-        away = [asdict(_aside(host, fault)) for host, fault in judged.items() if fault is not None]
+        changes = Changes(check=False)
+        for host, fault in judged.items():
+            why = f"{probe.FAILED}{fault.what.splitlines()[0]}" if fault else ""
+            changes.add(
+                f"note why {host} stays disabled" if fault else f"enable {host}",
+                name=f"compute service of {host}", before="disabled", after=f"disabled: {why}" if fault else "enabled",
+            )  # fmt: skip
+        away = [asdict(_aside(host, fault)) for host, fault in judged.items() if fault]
         words = [f"{one['host']} is set aside in layer {LAYER}: {one['reason']}" for one in away]
-        return answer | {"changed": bool(enabled), "enabled": enabled, "aside": away, "warnings": kept + words}
+        enabled = [host for host, fault in judged.items() if not fault]
+        return answer | changes.result() | {"enabled": enabled, "aside": away, "warnings": kept + words}
+
+
+def _foresee(site_file: str, hosts: list[str]) -> dict[str, Any]:
+    """Return who will be probed: who is new, and who has never reported."""
+    from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import connection, probe
+
+    changes = Changes(check=True)
+    try:
+        with connection.answered("Nova", remedy="run the playbook groundup.cloud.openstack, tag verify"):
+            found = probe.standing(connection.of_site(site_plan(site_file)), hosts)
+    except connection.UnreachedError:
+        found = probe.Standing(new=(), kept={}, services={})  # there is no cloud yet: everybody will be new
+    for host in hosts:
+        if host in found.new or host not in found.services:
+            changes.add(
+                f"probe {host}, and enable it", name=f"compute service of {host}", before="disabled", after="enabled"
+            )
+    return changes.result()
 
 
 def _aside(host: str, fault: SmokeError) -> Aside:

@@ -14,6 +14,7 @@ description:
     IP on each new host. A host whose instance answers ssh is enabled. Any other stays disabled with the fault as its
     reason, and is in RV(aside).
   - Deletes all of it, also after a failure, SIGTERM or Ctrl-C, and what a killed run of this controller left.
+  - A dry run boots nothing and says who would be probed.
   - Never enables a host that was disabled by anybody else; names it in RV(kept) and in a warning.
 options:
   hosts:
@@ -50,7 +51,7 @@ options:
     type: int
     default: 300
 extends_documentation_fragment:
-  - groundup.cloud.attributes.info
+  - groundup.cloud.attributes
   - groundup.cloud.site.file
 """
 
@@ -76,9 +77,14 @@ aside:
   type: list
   elements: dict
   returned: success
+changes:
+  description: What was changed, or who would be probed, a line each.
+  type: list
+  elements: str
+  returned: when somebody is new
 steps:
   description: Each step with name, seconds, detail and whether it went well.
   type: list
   elements: dict
-  returned: always
+  returned: when it was no dry run
 """

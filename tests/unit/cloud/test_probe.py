@@ -191,6 +191,7 @@ def test_who_fails_is_set_aside_with_its_card(module: Any, fake: FakeCloud, opti
     fake.hosts.broken.add("bad")
     found = prove(module, options, "a", "bad")
     assert (found["changed"], found["enabled"]) == (True, ["a"])
+    assert found["changes"] == ["enable a", "note why bad stays disabled"]
     (card,) = found["aside"]
     assert (card["host"], card["layer"]) == ("bad", "hypervisor")
     assert "Build of instance aborted" in card["reason"]
@@ -202,3 +203,20 @@ def test_verify_names_who_waits_to_be_proven(module: Any, fake: FakeCloud, optio
     with pytest.raises(GroundupError, match="no instance has answered yet on a"):
         prove(module, options, "a", verb="verify")
     assert fake.hosts.disabled() == {"a": probe.NEW}
+
+
+@pytest.mark.usefixtures("module")
+def test_a_dry_run_says_who_will_be_probed(fake: FakeCloud, monkeypatch: pytest.MonkeyPatch) -> None:
+    for host, reason in {"open": None, "new": probe.NEW, "drained": "drained"}.items():
+        fake.hosts.join(host, reason=reason)
+    site = str(ROOT / "inventories/cloud/site.yml")
+    found = action._foresee(site, ["open", "new", "drained", "to-come"])
+    assert found["changes"] == ["probe new, and enable it", "probe to-come, and enable it"]
+    assert action._foresee(site, ["open", "drained"])["changed"] is False
+
+    def nobody(_: Any) -> Any:
+        raise connection.UnreachedError("no cloud yet", where="here", why="nothing was made", remedy="make it")
+
+    monkeypatch.setattr(connection, "of_site", nobody)
+    assert action._foresee(site, ["a"])["changes"] == ["probe a, and enable it"]
+    assert not [one for one in fake.asked if one.startswith("POST") and "auth" not in one]
