@@ -14,7 +14,7 @@ from openstack.exceptions import raise_from_response
 
 from ...module_utils._base.wait import wait_until
 from . import faults, placement
-from .connection import ERRORS, said
+from .connection import ERRORS, answered, said
 from .guest import Guest
 from .smoke import within
 from .steps import SmokeError, Steps
@@ -72,31 +72,38 @@ def _put(admin: Any, service: str, body: Mapping[str, str]) -> None:
 def probe(
     admin: Any, options: Options, steps: Steps, hosts: Sequence[str], *, limit: int
 ) -> dict[str, SmokeError | None]:
-    """Boot an instance on each of ``hosts``, ``limit`` at once; open those that answer. Return what is wrong, by host;
-    a host that somebody disabled meanwhile is left out.
+    """Boot an instance on each of ``hosts``, ``limit`` at once; open those that answer. Return what is wrong, by host.
 
+    A host that somebody disabled meanwhile is left out. The last hosts are opened after everything made is deleted: a
+    killed run leaves somebody new, whose probe begins with deleting what was left.
     Raises SmokeError for what is of no single host, KeyboardInterrupt by a signal; everything made is deleted first.
     """
     known = standing(admin, hosts)
     providers = {str(one["service_details"]["host"]): str(one["id"]) for one in admin.compute.hypervisors(details=True)}
+    verdicts: dict[str, SmokeError | None] = {}  # judged, and not told to Nova yet
     judged: dict[str, SmokeError | None] = {}
 
-    def judge(host: str, fault: SmokeError | None) -> None:
-        """Open or keep closed, unless somebody has spoken of the host meanwhile."""
-        if host not in standing(admin, [host]).new:
-            return
-        judged[host] = fault
-        if fault is None:
-            enable(admin, known.services[host])
-        else:
-            disable(admin, known.services[host], FAILED + fault.what.splitlines()[0])
+    def settle() -> None:
+        with answered("Nova, compute services", remedy="run this again: hosts that were not enabled are probed again"):
+            new = standing(admin, verdicts).new  # unless somebody has spoken of the host meanwhile
+            for host in new:
+                fault = judged[host] = verdicts[host]
+                if fault is None:
+                    enable(admin, known.services[host])
+                else:
+                    disable(admin, known.services[host], FAILED + fault.what.splitlines()[0])
+        verdicts.clear()
 
     def all_of(prober: Tenant) -> None:
         ground = prober.prepare(chooses=True)
         for start in range(0, len(hosts), limit):
-            _Batch(prober=prober, ground=ground, providers=providers, judge=judge).run(hosts[start : start + limit])
+            if start:
+                settle()
+            batch = _Batch(prober=prober, ground=ground, providers=providers, judge=verdicts.__setitem__)
+            batch.run(hosts[start : start + limit])
 
     within(Tenant, admin, options, steps, all_of)
+    settle()
     return judged
 
 

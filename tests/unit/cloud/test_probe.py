@@ -155,6 +155,30 @@ def test_a_signal_ends_it_and_nothing_stays(
     assert left(fake) == []
 
 
+def test_whoever_is_killed_leaves_somebody_new(
+    admin: Any, fake: FakeCloud, options: Options, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So the next run looks for what was left: hosts of the last batch are opened when all is deleted."""
+    for host in ("a", "b"):
+        fake.hosts.join(host, reason=probe.NEW)
+    guests: list[str] = []
+
+    def ask(*_: Any, **_more: Any) -> Said:
+        guests.append("asked")
+        if len(guests) == 2:
+            os.kill(os.getpid(), 15)
+        return Said(data=b"guest\n")
+
+    monkeypatch.setattr(Guest, "ask", ask)
+    with pytest.raises(KeyboardInterrupt):
+        run(admin, options, "a", "b", limit=1)
+    assert fake.hosts.disabled() == {"b": probe.NEW}
+    fake.asked.clear()
+    run(admin, options, "b")
+    deleted = max(number for number, one in enumerate(fake.asked) if one.startswith("DELETE projects"))
+    assert fake.asked.index("PUT os-services/service-b") > deleted
+
+
 @pytest.fixture
 def module(admin: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr(connection, "of_site", lambda _: admin)
