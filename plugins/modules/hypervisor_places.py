@@ -20,6 +20,11 @@ options:
     type: list
     elements: str
     required: true
+  verb:
+    description: V(verify) changes nothing, and fails where something is not as the plan says.
+    type: str
+    choices: [apply, verify]
+    default: apply
 extends_documentation_fragment:
   - groundup.cloud.attributes
   - groundup.cloud.site.file
@@ -37,5 +42,5 @@ changes:
   description: What was changed, a line each.
   type: list
   elements: str
-  returned: always
+  returned: when it was no verification
 """

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ansible_collections.groundup.cloud.plugins.action import hypervisor_places as action
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
-from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import places
+from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import connection, places
 from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import site_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import Plan
@@ -176,3 +177,32 @@ def test_traits_that_nova_compute_writes_at_the_same_time(admin: Any, fake: Fake
     fake.hosts.conflicts = 2
     run(admin, plan)
     assert "CUSTOM_GROUNDUP_RACK_R1" in fake.hosts.traits["uuid-hypervisor-1"]
+
+
+def test_verify_says_what_is_not_as_the_plan_has_it(
+    admin: Any, fake: FakeCloud, plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "of_site", lambda _: admin)
+    join(fake, *ALL)
+    run(admin, plan)
+    site = str(tmp_path / "site.yml")
+    assert action._verify(site, list(ALL)) == {}
+    (one,) = (one for one in fake.hosts.aggregates.values() if one["name"] == "zone=far")
+    one["hosts"].clear()
+    fake.hosts.written.clear()
+    with pytest.raises(GroundupError, match="add big-1 to aggregate zone=far"):
+        action._verify(site, list(ALL))
+    assert fake.hosts.written == []
+
+
+def test_a_dry_run_without_a_cloud_foresees_all_of_it(
+    tmp_path: Path, plan: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GROUNDUP_STATE", str(tmp_path))
+    site, changes = str(tmp_path / "site.yml"), Changes(check=True)
+    action._converge(site, list(ALL), changes)
+    assert len(changes.done) == len(HOSTS) == len(places.wanted(plan))
+    with pytest.raises(connection.UnreachedError):
+        action._converge(site, list(ALL), Changes(check=False))
+    with pytest.raises(connection.UnreachedError):
+        action._verify(site, list(ALL))
