@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ansible.plugins.action import ActionBase
 from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import finish
 from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import site_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import ensure, missing
+from ansible_collections.groundup.cloud.plugins.plugin_utils.guest_image import guest_image
 
 if TYPE_CHECKING:
     from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.steps import Steps
 
-ARTIFACT, FILE = "guest", "guest.qcow2"
 ARGUMENTS = {
     "site_file": {"type": "path"},
     "cloud": {"type": "str"},
@@ -57,7 +55,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
             self._display.display(line)
 
     def _prove(self, given: dict[str, Any], steps: Steps) -> dict[str, Any]:
-        from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import connection, proof, smoke
+        from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import connection, proof, smoke, tenant
 
         plan = site_plan(given["site_file"]) if given["site_file"] else None
         found = ""
@@ -71,8 +69,8 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
             admin.authorize()
         names = ("user", "network", "host", "payload_mb", "memory_mb", "disk_gb", "timeout", "keep")
         served = {one.type: one.url for one in plan.edge.endpoints} if plan else {}
-        options = smoke.Options(
-            image=self._image(given["image"]),
+        options = tenant.Options(
+            image=guest_image(given["image"], progress=self._display.display),
             metadata_url=served.get("compute-metadata", ""),
             **{name: given[name] for name in names},
         )
@@ -87,16 +85,3 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
             proof.remember(plan, found, answered["msg"])
         self._display.display(answered["msg"])
         return answered
-
-    def _image(self, image: str | None) -> Path:
-        if image:
-            path = Path(image)
-        else:
-            progress = self._display.display if missing(ARTIFACT) else lambda _: None
-            path = ensure(ARTIFACT, progress=progress)[ARTIFACT].path / FILE
-        if not path.is_file():
-            raise GroundupError(
-                f"there is no image {path}", where="option image", why="the instance boots from it",
-                remedy="name a qcow2 file, or leave the option out: the site's own guest is used",
-            )  # fmt: skip
-        return path

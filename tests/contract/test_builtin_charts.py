@@ -205,6 +205,8 @@ def test_nova_has_three_schemas_and_hypervisors_a_way_to_none(plan: Plan, render
     nova, compute = (configuration(rendered["nova"], "nova", file) for file in ("nova.conf", "nova-compute.conf"))
     assert nova["api_database"]["connection"] == f"mysql+pymysql://nova:secretnovadb@{server}/nova_api"
     assert nova["database"]["connection"] == f"mysql+pymysql://nova:secretnovadb@{server}/nova"
+    # nova-conductor makes the records: a new hypervisor is closed until an instance answered on it.
+    assert not nova["DEFAULT"].getboolean("enable_new_services")
     job = dict(pods(rendered["nova"]))["Job/nova-db-init"]["containers"][0]
     made = {variable["name"] for variable in job["env"]}
     assert {f"SERVICE_oslo_db{which}" for which in ("", "_cell0", "_cell1")} <= made

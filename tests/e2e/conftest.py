@@ -87,8 +87,9 @@ def connect(plan: Plan, ssh_config: Path) -> Callable[[str], Any]:
 def outside() -> Callable[..., Any]:
     """Return a function that runs a client script where a user of the cloud would be, and gives the JSON it prints."""
 
-    def run(script: str) -> Any:
-        command = [str(ROOT / "ci/lab"), "shell", "python", str(ROOT / "tests/e2e/clients" / script)]
+    def run(script: str, *arguments: str) -> Any:
+        path = ROOT / "tests/e2e/clients" / script
+        command = [str(ROOT / "ci/lab"), "shell", "python", str(path), *arguments]
         done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
         assert done.returncode == 0, f"{script} failed\n{done.stdout}\n{done.stderr}"
         return json.loads(done.stdout)

@@ -10,7 +10,10 @@ from typing import Any
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._hypervisor.pki import OURS
 from ansible_collections.groundup.cloud.plugins.module_utils._ovn.databases import DATABASES, NB, SB
+from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.places import wanted
+from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.probe import NEW
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import Plan
+from ansible_collections.groundup.cloud.tests.e2e.cluster import play
 
 pytestmark = pytest.mark.lab
 
@@ -33,6 +36,10 @@ def test_every_hypervisor_serves(plan: Plan, seen: Any) -> None:
     assert seen["computes"] == {name: ["enabled", "up"] for name in hypervisors}
     kinds = ("OVN Controller Gateway agent", "OVN Neutron agent")
     assert seen["agents"] == sorted([name, kind] for name in hypervisors for kind in kinds)
+
+
+def test_hypervisors_are_in_the_plans_aggregates(plan: Plan, seen: Any) -> None:
+    assert seen["aggregates"] == {name: sorted(one.hosts) for name, one in wanted(plan).items()}
 
 
 def test_the_plans_provider_network_is_there_with_its_mtu(plan: Plan, seen: Any) -> None:
@@ -59,3 +66,19 @@ def test_a_certificate_of_a_chassis_opens_only_the_listener_of_chassis(
     assert not opens(NB.listeners[0].port)
     for raft in (one.raft_port for one in DATABASES):
         assert chassis.run(f"timeout 5 bash -c '</dev/tcp/{control}/{raft}'").rc != 0, "no connection at all"
+
+
+def test_a_new_host_is_proven_and_one_that_somebody_disabled_is_left(plan: Plan, outside: Callable[..., Any]) -> None:
+    new, kept = (name for name, host in plan.hosts.items() if "hypervisor" in host.roles)
+    try:
+        outside("compute.py", new, NEW)
+        outside("compute.py", kept, "test: do not touch")
+        said = play("hypervisor")
+        found = outside("cloud.py")
+        assert found["computes"] == {new: ["enabled", "up"], kept: ["disabled", "up"]}
+        assert f"{kept} stays disabled, by somebody's word: test: do not touch" in said
+        assert (found["servers"], found["images"], found["routers"]) == ([], [], [])
+        assert not [name for name in found["projects"] if name.startswith("smoke")]
+    finally:
+        for host in (new, kept):
+            outside("compute.py", host, "")

@@ -4,85 +4,40 @@ from __future__ import annotations
 
 import hashlib
 import os
-import secrets
 import tempfile
 import time
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from ...module_utils._base.wait import wait_until
 from . import faults
-from .connection import as_user
-from .guest import Guest, make_key
+from .guest import Guest
 from .steps import SmokeError, Step, Steps, interruptible
-from .sweep import description, leftovers, sweep
+from .sweep import leftovers, sweep
+from .tenant import MEGABYTE, Ground, Options, Tenant
 
-_CIDR = "192.168.123.0/24"  # behind a router with address translation: nobody else sees it
-_MEMBER = ("member", "_member_")  # names of a tenant's role
 _METADATA = "http://169.254.169.254/openstack/latest/meta_data.json"
-_MEGABYTE = 1_000_000
 _EARLY = 60.0  # seconds without an answer until what is known is shown
 _PAYLOAD_TIMEOUT = 300.0  # seconds each way
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
-    """What is proven, and with what."""
-
-    image: Path
-    user: str
-    network: str = ""  # external; "": the first one
-    host: str = ""  # "": the scheduler's choice
-    payload_mb: int = 20
-    memory_mb: int = 128
-    disk_gb: int = 1
-    timeout: float = 300.0
-    keep: bool = False
-    metadata_url: str = ""  # of Nova's metadata service, where it is known
+Made = TypeVar("Made", bound=Tenant)
+Result = TypeVar("Result")
 
 
-@dataclass(slots=True)
-class Proof:
-    """One tenant."""
-
-    admin: Any
-    options: Options
-    steps: Steps
-    directory: Path
-    name: str = field(default_factory=lambda: f"smoke-{secrets.token_hex(4)}")
-    tenant: Any = None
-    project: str = ""
-    mtu: int = 1500  # of the tenant's network
-    password: str = field(default_factory=lambda: secrets.token_urlsafe(24), repr=False)
+class Proof(Tenant):
+    """A tenant whose instance answers."""
 
     def walk(self) -> dict[str, Any]:
         """Return what answered. Raises SmokeError."""
-        self._account()
-        with self.steps.step("keypair", layer="compute"):
-            self.tenant.compute.create_keypair(name=self.name, public_key=make_key(self.directory, self.name))
-        with self.steps.step("security group", layer="network"):
-            self._security_group()
-        with self.steps.step("network", layer="network") as step:
-            network, subnet = self._network()
-            self.mtu = int(network["mtu"] or self.mtu)
-            step.detail = f"{_CIDR}, MTU {self.mtu}"
-        with self.steps.step("router", layer="network") as step:
-            external = self._external()
-            self._router(external, subnet)
-            step.detail = f"gateway in {external['name']}"
-        with self.steps.step("image", layer="image") as step:
-            image = self._image()
-            step.detail = f"{self.options.image.stat().st_size / _MEGABYTE:.0f} MB"
-        with self.steps.step("flavor", layer="compute"):
-            flavor = self._flavor()
+        ground = self.prepare(chooses=bool(self.options.host))
         asked = time.monotonic()
         with self.steps.step("instance", layer="compute") as step:
-            server, host = self._instance(network, image, flavor)
+            server, host = self._instance(ground)
             step.detail = f"ACTIVE on {host}"
         with self.steps.step("floating IP", layer="network") as step:
-            address = self._floating_ip(external, server)
+            address = self.floating_ip(ground, server)
             step.detail = address
         guest = Guest(address=address, user=self.options.user, directory=self.directory)
         with self.steps.step("ssh", layer="guest") as step:
@@ -95,103 +50,18 @@ class Proof:
         line = f"instance {self.name} on {host} answered at {address}: {said}"
         return {"instance": self.name, "host": host, "address": address, "seconds": seconds, "msg": line}
 
-    def _account(self) -> None:
-        """Make project and user, and log in."""
-        with self.steps.step("project", layer="identity") as step:
-            mark, identity = description(os.getpid()), self.admin.identity
-            domain = identity.get_project(self.admin.current_project_id)["domain_id"]
-            self.project = identity.create_project(name=self.name, domain_id=domain, description=mark)["id"]
-            step.detail = self.name
-        with self.steps.step("user", layer="identity"):
-            user = identity.create_user(
-                name=self.name, password=self.password, domain_id=domain, description=mark,
-                default_project_id=self.project,
-            )  # fmt: skip
-            # Only an administrator may say where an instance goes.
-            wanted = (_MEMBER, ("admin",)) if self.options.host else (_MEMBER,)
-            for names in wanted:
-                identity.assign_project_role_to_user(self.project, user, self._role(names))
-            self.tenant = as_user(self.admin, user_id=user["id"], password=self.password, project_id=self.project)
-            self.tenant.authorize()
-
-    def _role(self, names: tuple[str, ...]) -> Any:
-        roles = list(self.admin.identity.roles())
-        for role in roles:
-            if str(role["name"]).lower() in names:
-                return role
-        raise SmokeError(
-            f"there is no role {names[0]}, only {', '.join(str(one['name']) for one in roles)}",
-            layer="identity", where="Keystone", remedy=f"openstack role create {names[0]}",
-        )  # fmt: skip
-
-    def _security_group(self) -> None:
-        network = self.tenant.network
-        group = network.create_security_group(name=self.name)
-        for protocol, port in (("icmp", None), ("tcp", 22)):
-            ports = {} if port is None else {"port_range_min": port, "port_range_max": port}
-            network.create_security_group_rule(
-                security_group_id=group["id"], direction="ingress", ether_type="IPv4", protocol=protocol, **ports
-            )
-
-    def _network(self) -> tuple[Any, Any]:
-        network = self.tenant.network.create_network(name=self.name)
-        subnet = self.tenant.network.create_subnet(
-            name=self.name, network_id=network["id"], ip_version=4, cidr=_CIDR
-        )  # fmt: skip
-        return network, subnet
-
-    def _external(self) -> Any:
-        wanted = self.options.network
-        for one in self.tenant.network.networks(is_router_external=True):
-            if wanted in ("", one["name"], one["id"]):
-                return one
-        raise SmokeError(
-            f"there is no external network {wanted}".rstrip(),
-            layer="network", where="Neutron",
-            remedy="run the playbook groundup.cloud.openstack, which makes the plan's, or name another one",
-        )  # fmt: skip
-
-    def _router(self, external: Any, subnet: Any) -> None:
-        gateway = {"network_id": external["id"]}
-        router = self.tenant.network.create_router(name=self.name, external_gateway_info=gateway)
-        self.tenant.network.add_interface_to_router(router, subnet=subnet["id"])
-
-    def _image(self) -> Any:
-        return self.tenant.image.create_image(
-            self.name, filename=str(self.options.image), disk_format="qcow2", container_format="bare",
-            visibility="private", allow_duplicates=True, wait=True, timeout=self.options.timeout,
-            hw_rng_model="virtio",  # without randomness sshd waits half a minute for some
-        )  # fmt: skip
-
-    def _flavor(self) -> Any:
-        compute = self.admin.compute
-        flavor = compute.create_flavor(
-            name=self.name, ram=self.options.memory_mb, vcpus=1, disk=self.options.disk_gb, is_public=False
-        )  # fmt: skip
-        compute.flavor_add_tenant_access(flavor, self.project)
-        return flavor
-
-    def _instance(self, network: Any, image: Any, flavor: Any) -> tuple[Any, str]:
-        place = {"availability_zone": f":{self.options.host}"} if self.options.host else {}
+    def _instance(self, ground: Ground) -> tuple[Any, str]:
+        server = self.create(ground, name=self.name, host=self.options.host)
         compute = self.tenant.compute
-        server = compute.create_server(
-            name=self.name, image_id=image["id"], flavor_id=flavor["id"], key_name=self.name,
-            networks=[{"uuid": network["id"]}], security_groups=[{"name": self.name}], **place,
-        )  # fmt: skip
 
         def status() -> str:
             return str(compute.get_server(server["id"])["status"])
 
         wait_until(lambda: status() not in ("ACTIVE", "ERROR"), timeout=self.options.timeout, pause=1.0)
         if status() != "ACTIVE":
-            seen = faults.gather(self.admin, self.tenant, server, flavor=flavor)
+            seen = faults.gather(self.admin, self.tenant, server, flavor=ground.flavor)
             raise faults.not_active(seen, timeout=self.options.timeout)
         return server, str(self.admin.compute.get_server(server["id"])["compute_host"])
-
-    def _floating_ip(self, external: Any, server: Any) -> str:
-        port = next(iter(self.tenant.network.ports(device_id=server["id"])))
-        found = self.tenant.network.create_ip(floating_network_id=external["id"], port_id=port["id"])
-        return str(found["floating_ip_address"])
 
     def _answers(self, guest: Guest, server: Any) -> str:
         """Return name and address in the guest's own words."""
@@ -225,7 +95,7 @@ class Proof:
         return "the service does not answer the guest; name and key came from a config drive"
 
     def _payload(self, guest: Guest) -> None:
-        size = self.options.payload_mb * _MEGABYTE
+        size = self.options.payload_mb * MEGABYTE
         payload = self.directory / "payload"
         payload.write_bytes(os.urandom(size))
         wanted = hashlib.sha256(payload.read_bytes()).hexdigest()
@@ -252,18 +122,29 @@ class Proof:
 
 def smoke(admin: Any, options: Options, steps: Steps) -> dict[str, Any]:
     """Return what answered, after all of it is deleted. Raises SmokeError, KeyboardInterrupt by a signal."""
+    return within(Proof, admin, options, steps, Proof.walk)
+
+
+def within(
+    kind: Callable[[Any, Options, Steps, Path], Made], admin: Any, options: Options, steps: Steps,
+    work: Callable[[Made], Result],
+) -> Result:  # fmt: skip
+    """Return the result of ``work`` with a tenant, after all of the tenant's is deleted, and what killed runs left.
+
+    Raises SmokeError, KeyboardInterrupt by a signal.
+    """
     with tempfile.TemporaryDirectory(prefix="groundup-smoke-") as directory, interruptible() as deaf:
-        proof = Proof(admin, options, steps, Path(directory))
+        made = kind(admin, options, steps, Path(directory))
         left: list[str] = []
         try:
             with steps.step("leftovers", layer="identity") as step:
                 found = sorted(set(leftovers(admin)))
                 left += [line for name in found for line in sweep(admin, name)]
                 step.detail = f"removed {', '.join(found)}" if found else "none"
-            answered = proof.walk()
+            answered = work(made)
         finally:
             deaf()
-            left += _end(proof)
+            left += _end(made)
     if left:
         raise SmokeError(
             "it answered, and not all of it could be deleted",
@@ -272,7 +153,7 @@ def smoke(admin: Any, options: Options, steps: Steps) -> dict[str, Any]:
     return answered
 
 
-def _end(proof: Proof) -> list[str]:
+def _end(proof: Tenant) -> list[str]:
     if proof.options.keep:
         proof.steps.say(f"[smoke] kept: project and user {proof.name}; the next run deletes it")
         return []

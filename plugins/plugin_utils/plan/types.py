@@ -78,6 +78,8 @@ class HostPlan:
     host_key: str | None  # public key of its sshd, where the site file vouches for it
     node_labels: dict[str, str] = field(default_factory=dict)  # Kubernetes labels; empty: not a Kubernetes node
     node_taints: tuple[str, ...] = ()
+    zone: str | None = None  # of a hypervisor: its availability zone; None: Nova's own
+    place_labels: dict[str, str] = field(default_factory=dict)  # of a hypervisor: rack, room and its group's labels
     # Its roles' own, beside `HostSettings`.
     packages: dict[str, tuple[str, ...]] = field(default_factory=dict)  # by the layer that installs them
     sysctl: dict[str, str] = field(default_factory=dict)

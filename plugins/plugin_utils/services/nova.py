@@ -60,7 +60,10 @@ def values(plan: Plan, sizes: Sizes) -> Values:
             {
                 "ceph": {"enabled": False},
                 "nova": {
-                    "DEFAULT": {"osapi_compute_workers": workers, "metadata_workers": workers},
+                    "DEFAULT": {
+                        "osapi_compute_workers": workers, "metadata_workers": workers,
+                        "enable_new_services": False,  # until an instance on it answered (hypervisor_probe)
+                    },
                     "conductor": {"workers": workers},
                     "scheduler": {"workers": workers, "discover_hosts_in_cells_interval": _DISCOVERY},
                     "neutron": {

@@ -12,9 +12,11 @@ from urllib.parse import parse_qsl, urlsplit
 
 from ansible_collections.groundup.cloud.tests.unit.tls import Pair
 
+from .fake_hosts import FakeHosts
+
 ADMIN = "admin-project"
 Entry = dict[str, Any]
-_PATHS = {"identity": "/v3", "network": "/v2.0", "compute": "/v2.1", "image": "/v2"}
+_PATHS = {"identity": "/v3", "network": "/v2.0", "compute": "/v2.1", "image": "/v2", "placement": ""}
 _STATUS = {"servers": "ACTIVE", "floatingips": "DOWN"}
 
 
@@ -32,6 +34,7 @@ class FakeCloud:
     status: str = "ACTIVE"  # of new servers
     fault: str = ""
     console: str = "guest: sshd is up"
+    hosts: FakeHosts = field(default_factory=FakeHosts)
 
     def __post_init__(self) -> None:
         self.add("projects", {"id": ADMIN, "name": "admin", "domain_id": "default"}, ADMIN)
@@ -62,7 +65,9 @@ class FakeCloud:
         if kind == "networks":
             made = {"mtu": 1442, "router:external": False, **made}
         if kind == "servers":
-            made |= {"status": self.status, "fault": {"message": self.fault}, "OS-EXT-SRV-ATTR:host": "hypervisor-2"}
+            host = str(entry.get("availability_zone", "")).removeprefix(":")
+            status, fault = self.hosts.boot(host) if host in self.hosts.services else (self.status, self.fault)
+            made |= {"status": status, "fault": {"message": fault}, "OS-EXT-SRV-ATTR:host": host or "hypervisor-2"}
             port = {"device_id": made["id"], "device_owner": "compute:nova", "binding:vif_type": self.binding}
             self.add("ports", port, project)
         if kind == "keypairs":
@@ -155,6 +160,9 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         one = {"id": number, "status": "CURRENT", "links": [{"rel": "self", "href": href}]}
         if service == "compute":
             one |= {"version": "2.96", "min_version": "2.1"}
+        if service == "placement":
+            return {"versions": [{"id": "v1.0", "status": "CURRENT", "min_version": "1.0", "max_version": "1.39",
+                                  "links": [{"rel": "self", "href": ""}]}]}  # fmt: skip
         if service == "identity":
             one |= {"status": "stable", "id": "v3.14"}
         if service == "image":
@@ -166,6 +174,12 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
     def _dispatch(self, service: str, path: list[str], query: dict[str, str], body: Entry) -> None:
         kind = path[0].removeprefix("os-").replace("-", "_")
+        if service == "placement":
+            self._answer(*self.fake.hosts.placement(self.command, path, query, body))
+            return
+        if service == "compute" and (said := self.fake.hosts.compute(self.command, path, body)):
+            self._answer(*said)
+            return
         if path == ["auth", "tokens"]:
             self._token(body)
         elif len(path) == 1 or path[1] == "detail":

@@ -13,9 +13,10 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import faults
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import smoke as module
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.guest import Guest, Said
-from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.smoke import Options, smoke
+from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.smoke import smoke
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.steps import SmokeError, Steps
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.sweep import description, sweep
+from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.tenant import Options
 
 from .fake import ADMIN, FakeCloud
 

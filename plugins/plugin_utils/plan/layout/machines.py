@@ -19,10 +19,9 @@ from .interfaces import interface_names, ports_of
 from .names import expand_names, number_in
 from .nodes import NodeRules
 from .notes import machine_without_number, name_twice, rack_full
+from .places import NO_RACK, place_of
 from .profiles import HARDWARE, PROFILES
 from .settings import own_settings
-
-NO_RACK = "default"  # the rack of machines whose site file names none
 
 
 def lay_out(site: Site) -> Layout:
@@ -62,6 +61,7 @@ def lay_out(site: Site) -> Layout:
             bmc = _bmc(group.bmc, own.bmc if own else None, bmc_address)
             provisioner = group.provisioner or ("ironic" if bmc else profile.provisioner)
             has = settings[PROVISIONERS[provisioner].own_kernel]
+            zone, place_labels = place_of(site, roles, group, member.rack)
             layout.hosts[member.name] = HostPlan(
                 name=member.name,
                 fqdn=f"{member.name}.{site.domain}",
@@ -77,6 +77,8 @@ def lay_out(site: Site) -> Layout:
                 host_key=site.access.host_keys.get(member.name),
                 node_labels={**labels, RACK_LABEL: member.rack} if labels else {},
                 node_taints=taints,
+                zone=zone,
+                place_labels=place_labels,
                 packages=has.packages,
                 sysctl=has.sysctl,
                 kernel_modules=has.kernel_modules,

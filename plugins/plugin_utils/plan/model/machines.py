@@ -155,7 +155,11 @@ class MachineGroup(Model):
         description="How many of them may be down or failing while a run goes on with the others: a number or a share, "
         "rounded down. Default: 10% and at least one, never all; storage: 0. Always 0 for seed and control.",
     )
-    labels: dict[LabelKey, LabelValue] = Field(default_factory=dict, description="Further Kubernetes node labels.")
+    labels: dict[LabelKey, LabelValue] = Field(
+        default_factory=dict,
+        description="Further Kubernetes node labels; of hypervisors also "
+        "aggregates and traits, and `groundup.cloud/zone` their availability zone.",
+    )
     taints: list[Taint] = Field(default_factory=list, description="Further Kubernetes node taints, key=value:Effect.")
     machines: dict[str, Machine] = Field(
         default_factory=dict, description="What single machines have of their own, by name."

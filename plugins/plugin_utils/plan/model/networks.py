@@ -63,4 +63,6 @@ class Rack(Model):
         None,
         description="Place in the address plan, for per_rack. Default: the digits the rack's name ends in.",
     )
-    room: Name | None = Field(None, description="Room or row the rack stands in. Default: none.")
+    room: Name | None = Field(
+        None, description="Room or row the rack stands in; the availability zone of its hypervisors. Default: none."
+    )

@@ -1,0 +1,115 @@
+"""Action of module groundup.cloud.hypervisor_probe: boots instances on new hypervisors, from the controller."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from ansible.plugins.action import ActionBase
+from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
+from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import finish
+from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import site_plan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.guest_image import guest_image
+from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.aside import Aside
+
+if TYPE_CHECKING:
+    from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.steps import SmokeError, Steps
+
+LAYER = "hypervisor"
+ARGUMENTS = {
+    "site_file": {"type": "path", "required": True},
+    "hosts": {"type": "list", "elements": "str", "required": True},
+    "verb": {"type": "str", "choices": ["apply", "verify"], "default": "apply"},
+    "parallel": {"type": "int", "default": 8},
+    "image": {"type": "path"},
+    "user": {"type": "str", "default": "guest"},
+    "memory_mb": {"type": "int", "default": 128},
+    "disk_gb": {"type": "int", "default": 1},
+    "timeout": {"type": "int", "default": 300},
+}
+
+
+class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
+    """Proves new hypervisors, and opens those that are sound to tenants."""
+
+    _requires_connection = False
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Return who was opened, and who is to be set aside."""
+        result: dict[str, Any] = super().run(tmp, task_vars)
+        _, given = self.validate_argument_spec(ARGUMENTS)
+        if self._task.check_mode:
+            return finish(result, lambda: _foresee(given["site_file"], given["hosts"]))
+        # Late: nothing else of the layer needs a cloud's client.
+        from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.steps import Steps
+
+        steps = Steps(self._say)
+        ended = finish({"changed": False, **result}, lambda: self._prove(given, steps))
+        return {**ended, "steps": steps.result()}
+
+    def _say(self, line: str) -> None:
+        with suppress(Exception):  # a run that was killed reads nothing any more, and what was made must go
+            self._display.display(line)
+
+    def _prove(self, given: dict[str, Any], steps: Steps) -> dict[str, Any]:
+        from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import connection, probe, tenant
+
+        with connection.answered("Nova", remedy="run the playbook groundup.cloud.openstack, tag verify"):
+            admin = connection.of_site(site_plan(given["site_file"]))
+            found = probe.standing(admin, given["hosts"])
+        kept = [f"{host} stays disabled, by somebody's word: {why}" for host, why in sorted(found.kept.items())]
+        answer: dict[str, Any] = {"enabled": [], "kept": found.kept, "aside": [], "warnings": kept}
+        if not found.new:
+            return answer
+        if given["verb"] == "verify":
+            raise GroundupError(
+                f"no instance has answered yet on {', '.join(found.new)}", where="Nova, compute services",
+                why="they are disabled until one has: tenants get none of their room",
+                remedy="run the playbook groundup.cloud.hypervisor, which probes them",
+            )  # fmt: skip
+        names = ("user", "memory_mb", "disk_gb", "timeout")
+        image = guest_image(given["image"], progress=self._display.display)
+        options = tenant.Options(image=image, **{name: given[name] for name in names})
+        try:
+            judged = probe.probe(admin, options, steps, found.new, limit=max(1, given["parallel"]))
+        except KeyboardInterrupt as signal:
+            raise GroundupError(
+                f"ended by {signal}", where="this run", why="not every new hypervisor was probed",
+                remedy="run it again; what this one made is deleted, unless a line above names it",
+            ) from signal  # fmt: skip
+        changes = Changes(check=False)
+        for host, fault in judged.items():
+            why = f"{probe.FAILED}{fault.what.splitlines()[0]}" if fault else ""
+            changes.add(
+                f"note why {host} stays disabled" if fault else f"enable {host}",
+                name=f"compute service of {host}", before="disabled", after=f"disabled: {why}" if fault else "enabled",
+            )  # fmt: skip
+        away = [asdict(_aside(host, fault)) for host, fault in judged.items() if fault]
+        words = [f"{one['host']} is set aside in layer {LAYER}: {one['reason']}" for one in away]
+        enabled = [host for host, fault in judged.items() if not fault]
+        return answer | changes.result() | {"enabled": enabled, "aside": away, "warnings": kept + words}
+
+
+def _foresee(site_file: str, hosts: list[str]) -> dict[str, Any]:
+    """Return who will be probed: who is new, and who has never reported."""
+    from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import connection, probe
+
+    changes = Changes(check=True)
+    try:
+        with connection.answered("Nova", remedy="run the playbook groundup.cloud.openstack, tag verify"):
+            found = probe.standing(connection.of_site(site_plan(site_file)), hosts)
+    except connection.UnreachedError:
+        found = probe.Standing(new=(), kept={}, services={})  # there is no cloud yet: everybody will be new
+    for host in hosts:
+        if host in found.new or host not in found.services:
+            changes.add(
+                f"probe {host}, and enable it", name=f"compute service of {host}", before="disabled", after="enabled"
+            )
+    return changes.result()
+
+
+def _aside(host: str, fault: SmokeError) -> Aside:
+    reason = f"the probe failed in layer {fault.layer}: {fault.what.splitlines()[0]}"
+    return Aside(host=host, layer=LAYER, reason=reason, remedy=f"{fault.remedy}; then run this again")

@@ -1,0 +1,58 @@
+"""Placement's traits of resource providers: who has one, and giving or taking them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from openstack.exceptions import ConflictException, raise_from_response
+
+DISABLED = "COMPUTE_STATUS_DISABLED"  # Nova's own mark of a provider whose compute service is disabled
+_VERSION = "1.18"  # the first that lists providers by trait
+_TRIES = 4  # nova-compute writes traits of the same provider, too
+
+
+def known(admin: Any, prefix: str) -> list[str]:
+    """Return the traits whose names begin with ``prefix``."""
+    return [str(one) for one in _call(admin, "get", f"/traits?name=startswith:{prefix}")["traits"]]
+
+
+def providers_with(admin: Any, trait: str) -> frozenset[str]:
+    """Return the ids of providers that have ``trait``."""
+    found = _call(admin, "get", f"/resource_providers?required={trait}")["resource_providers"]
+    return frozenset(str(one["uuid"]) for one in found)
+
+
+def define(admin: Any, trait: str) -> None:
+    """Make a trait of one's own."""
+    _call(admin, "put", f"/traits/{trait}")
+
+
+def forget(admin: Any, trait: str) -> None:
+    """Delete a trait that no provider has."""
+    _call(admin, "delete", f"/traits/{trait}")
+
+
+def change(admin: Any, provider: str, *, give: Iterable[str] = (), take: Iterable[str] = ()) -> None:
+    """Give and take traits of one provider; all others stay."""
+    path = f"/resource_providers/{provider}/traits"
+    give, take = set(give), set(take)
+    for attempt in range(_TRIES):
+        found = _call(admin, "get", path)
+        after = (set(found["traits"]) | give) - take
+        if after == set(found["traits"]):
+            return
+        body = {"resource_provider_generation": found["resource_provider_generation"], "traits": sorted(after)}
+        try:
+            _call(admin, "put", path, json=body)
+        except ConflictException:  # of another generation by now
+            if attempt == _TRIES - 1:
+                raise
+        else:
+            return
+
+
+def _call(admin: Any, verb: str, path: str, **body: Any) -> Any:
+    answer = getattr(admin.placement, verb)(path, microversion=_VERSION, **body)
+    raise_from_response(answer)
+    return answer.json() if answer.content else {}

@@ -1,0 +1,216 @@
+"""Prove new hypervisors: an instance boots on each and answers, and only then is the host open to tenants.
+
+Nova makes new computes disabled (``enable_new_services``), with a reason of its own. A host whose probe failed has
+ours. Whatever else is disabled was disabled by somebody, and stays so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from openstack.exceptions import raise_from_response
+
+from ...module_utils._base.wait import wait_until
+from . import faults, placement
+from .connection import ERRORS, answered, said
+from .guest import Guest
+from .smoke import within
+from .steps import SmokeError, Steps
+from .tenant import Ground, Options, Tenant
+
+NEW = "New compute service disabled due to config option."  # Nova's words: nova/db/main/api.py, service_create
+FAILED = "groundup.cloud: the probe failed: "  # what we write
+_VERSION = "2.53"  # the first with ids of services
+_LONGEST = 255  # of a reason
+_TRIES = 3  # for an instance that Placement refused because nova-compute closed its host again
+_GONE = 120.0  # seconds for instances to be deleted
+
+Judge = Callable[[str, SmokeError | None], None]  # host, and what is wrong
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """Who of the site's hosts takes instances of tenants."""
+
+    new: tuple[str, ...]  # to be probed
+    kept: dict[str, str]  # host -> why: disabled by somebody else
+    services: dict[str, str]  # host -> id of its compute service
+
+
+def standing(admin: Any, hosts: Iterable[str]) -> Standing:
+    """Return what Nova says of ``hosts``; one that has never reported is left out."""
+    found = {str(one["host"]): one for one in admin.compute.services(binary="nova-compute")}
+    disabled = {
+        host: str(found[host]["disabled_reason"] or "")
+        for host in hosts
+        if host in found and found[host]["status"] == "disabled"
+    }
+    new = tuple(host for host, reason in disabled.items() if reason == NEW or reason.startswith(FAILED))
+    return Standing(
+        new=new,
+        kept={host: reason or "no reason is given" for host, reason in disabled.items() if host not in new},
+        services={host: str(found[host]["id"]) for host in hosts if host in found},
+    )
+
+
+def enable(admin: Any, service: str) -> None:
+    """Open a host to tenants."""
+    _put(admin, service, {"status": "enabled"})
+
+
+def disable(admin: Any, service: str, why: str) -> None:
+    """Keep a host closed, and say why."""
+    _put(admin, service, {"status": "disabled", "disabled_reason": why[:_LONGEST]})
+
+
+def _put(admin: Any, service: str, body: Mapping[str, str]) -> None:
+    raise_from_response(admin.compute.put(f"/os-services/{service}", json=body, microversion=_VERSION))
+
+
+def probe(
+    admin: Any, options: Options, steps: Steps, hosts: Sequence[str], *, limit: int
+) -> dict[str, SmokeError | None]:
+    """Boot an instance on each of ``hosts``, ``limit`` at once; open those that answer. Return what is wrong, by host.
+
+    A host that somebody disabled meanwhile is left out. The last hosts are opened after everything made is deleted: a
+    killed run leaves somebody new, whose probe begins with deleting what was left.
+    Raises SmokeError for what is of no single host, KeyboardInterrupt by a signal; everything made is deleted first.
+    """
+    known = standing(admin, hosts)
+    providers = {str(one["service_details"]["host"]): str(one["id"]) for one in admin.compute.hypervisors(details=True)}
+    verdicts: dict[str, SmokeError | None] = {}  # judged, and not told to Nova yet
+    judged: dict[str, SmokeError | None] = {}
+
+    def settle() -> None:
+        with answered("Nova, compute services", remedy="run this again: hosts that were not enabled are probed again"):
+            new = standing(admin, verdicts).new  # unless somebody has spoken of the host meanwhile
+            for host in new:
+                fault = judged[host] = verdicts[host]
+                if fault is None:
+                    enable(admin, known.services[host])
+                else:
+                    disable(admin, known.services[host], FAILED + fault.what.splitlines()[0])
+        verdicts.clear()
+
+    def all_of(prober: Tenant) -> None:
+        ground = prober.prepare(chooses=True)
+        for start in range(0, len(hosts), limit):
+            if start:
+                settle()
+            batch = _Batch(prober=prober, ground=ground, providers=providers, judge=verdicts.__setitem__)
+            batch.run(hosts[start : start + limit])
+
+    within(Tenant, admin, options, steps, all_of)
+    settle()
+    return judged
+
+
+@dataclass(slots=True, kw_only=True)
+class _Batch:
+    """Hosts that are probed at once."""
+
+    prober: Tenant
+    ground: Ground
+    providers: Mapping[str, str]  # host -> id in Placement
+    judge: Judge
+    servers: dict[str, Any] = field(default_factory=dict)  # by host
+    tries: dict[str, int] = field(default_factory=dict)
+    guests: dict[str, Guest] = field(default_factory=dict)
+    last: dict[str, str] = field(default_factory=dict)  # host -> ssh's own words
+
+    def run(self, hosts: Sequence[str]) -> None:
+        steps, timeout = self.prober.steps, self.prober.options.timeout
+        # An address may come again, with the key of another guest.
+        (self.prober.directory / "known_hosts").unlink(missing_ok=True)
+        with steps.step("instances", layer="compute") as step:
+            for host in hosts:
+                self._each(host, self._boot)
+            wait_until(self._building, timeout=timeout, pause=1.0)
+            for host in list(self.servers):
+                self._each(host, self._active)
+            step.detail = f"{len(self.servers)} of {len(hosts)} ACTIVE"
+        with steps.step("ssh", layer="guest") as step:
+            for host in list(self.servers):
+                self._each(host, self._address)
+            silent = wait_until(self._silent, timeout=timeout, pause=1.0)
+            step.detail = f"{len(self.servers) - len(silent)} of {len(self.servers)} answered"
+            for host in list(self.servers):
+                self._judge(host, self._unanswered(host) if host in silent else None)
+        with steps.step("instances gone", layer="compute"):
+            self._delete()
+
+    def _each(self, host: str, work: Callable[[str], None]) -> None:
+        """Do ``work``; what the cloud refuses is of this host alone."""
+        try:
+            work(host)
+        except SmokeError as fault:
+            self._judge(host, fault)
+        except ERRORS as error:
+            remedy = f"see nova-api's and neutron-server's log, and journalctl -u nova-compute on {host}"
+            self._judge(host, SmokeError(said(error), layer="compute", where=f"probe of {host}", remedy=remedy))
+
+    def _judge(self, host: str, fault: SmokeError | None) -> None:
+        self.servers.pop(host, None)
+        self.prober.steps.say(f"[probe] {host}: {fault or 'an instance on it answered'}")
+        self.judge(host, fault)
+
+    def _boot(self, host: str) -> None:
+        # The scheduler asks Placement without such hosts, also for one that is named. nova-compute writes the trait
+        # again within a minute; the service stays disabled, which keeps everybody else's instances away.
+        placement.change(self.prober.admin, self.providers.get(host, ""), take=[placement.DISABLED])
+        self.tries[host] = self.tries.get(host, 0) + 1
+        self.servers[host] = self.prober.create(self.ground, name=f"{self.prober.name}-{host}", host=host)
+
+    def _building(self) -> list[str]:
+        """Return whose instance is neither there nor failed."""
+        return [host for host in list(self.servers) if self._pending(host)]
+
+    def _pending(self, host: str) -> bool:
+        compute, server = self.prober.tenant.compute, self.servers[host]
+        found = compute.get_server(server["id"])
+        if found["status"] == "ERROR" and self.tries[host] < _TRIES and self._closed(host, found):
+            compute.delete_server(server["id"])
+            self._boot(host)
+            return True
+        return found["status"] not in ("ACTIVE", "ERROR")
+
+    def _closed(self, host: str, server: Any) -> bool:
+        """Return whether the host was closed in Placement again before the scheduler asked."""
+        refused = "No valid host" in str((server["fault"] or {}).get("message") or "")
+        return refused and self.providers.get(host) in placement.providers_with(self.prober.admin, placement.DISABLED)
+
+    def _active(self, host: str) -> None:
+        server = self.servers[host]
+        if self.prober.tenant.compute.get_server(server["id"])["status"] != "ACTIVE":
+            seen = faults.gather(self.prober.admin, self.prober.tenant, server)
+            raise faults.not_active(seen, timeout=self.prober.options.timeout)
+
+    def _address(self, host: str) -> None:
+        address = self.prober.floating_ip(self.ground, self.servers[host])
+        options = self.prober.options
+        self.guests[host] = Guest(address=address, user=options.user, directory=self.prober.directory)
+
+    def _silent(self) -> list[str]:
+        """Return whose guest has not answered yet."""
+        silent = [host for host in self.servers if host not in self.last or self.last[host]]
+        for host in silent:
+            self.last[host] = self.guests[host].ask("hostname").fault
+        return [host for host in silent if self.last[host]]
+
+    def _unanswered(self, host: str) -> SmokeError:
+        seen = faults.gather(
+            self.prober.admin, self.prober.tenant, self.servers[host],
+            address=self.guests[host].address, ssh=self.last[host],
+        )  # fmt: skip
+        return faults.unanswered(seen, timeout=self.prober.options.timeout)
+
+    def _delete(self) -> None:
+        """Delete the instances of the batch: the next one needs their room. What stays is deleted with the project."""
+        tenant, project = self.prober.tenant, self.prober.project
+        for one in tenant.network.ips(project_id=project):
+            tenant.network.delete_ip(one["id"])
+        for one in tenant.compute.servers():
+            tenant.compute.delete_server(one["id"])
+        wait_until(lambda: list(tenant.compute.servers()), timeout=_GONE, pause=1.0)
