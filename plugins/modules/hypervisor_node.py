@@ -11,7 +11,7 @@ description:
   - Names the chassis, installs packages, sets Open vSwitch's database and bridges, gives ovn-controller, libvirt and
     QEMU the host's certificate, places the Python environment of OpenStack's services and their configuration, and
     starts them. Changes only what differs.
-  - First refuses a machine that lacks what its hardware profile says.
+  - First refuses a machine that lacks what its hardware profile says. Warns of one that was retired: it joins again.
   - Then verifies that ovn-controller reaches the southbound database, libvirt answers and both services run, except in
     check mode. Whether the cloud knows the host is asked by M(groundup.cloud.hypervisor_joined).
   - The action of the same name adds O(chassis), O(compute_id), O(environments) and O(configuration), from the plan,
@@ -127,6 +127,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._host.units import 
 from ansible_collections.groundup.cloud.plugins.module_utils._hypervisor import (
     checks,
     environment,
+    leave,
     libvirt,
     openvswitch,
     ovn,
@@ -141,6 +142,7 @@ def converge(changes: Changes, wanted: dict[str, Any]) -> str:
     """Bring the host to what ``wanted`` says; return its environment's name. Raises GroundupError."""
     ownership.refuse_other(wanted["site"])
     checks.refuse(wanted["compute"], hardware=wanted["hardware"], host=wanted["name"])
+    leave.joins_again(changes)
     openvswitch.named(changes, wanted["chassis"]["system_id"])  # before the package, which would make a name up
     packages.installed(changes, wanted["packages"])
     compute, agent = services.place(changes, wanted["configuration"], compute_id=wanted["compute_id"])
