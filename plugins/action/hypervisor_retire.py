@@ -88,6 +88,6 @@ def _verified(name: str, left: list[str]) -> dict[str, Any]:
             f"the cloud still has of {name}: {', '.join(left)}",
             where=f"hypervisor {name}",
             why="the scheduler or OVN would go on with it",
-            remedy=f"ansible-playbook groundup.cloud.retire -e retire_machine={name}; if it comes back, its services run",
+            remedy=f"ansible-playbook groundup.cloud.retire -e retire_machine={name}; are its services stopped",
         )
     return {"changed": False, "changes": []}

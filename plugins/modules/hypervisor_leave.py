@@ -8,7 +8,7 @@ module: hypervisor_leave
 short_description: Stop what serves the cloud on a hypervisor that leaves
 version_added: 0.2.0
 description:
-  - Runs on the host. Refuses, before it changes anything, a host of another site and one whose libvirt still has domains.
+  - Runs on the host. Refuses, before it changes anything, a host of another site and one whose libvirt has domains.
   - Stops and disables nova-compute, Neutron's OVN agent and ovn-controller, has Open vSwitch forget where OVN's
     southbound database is, and notes that the host was retired. Packages, configuration, certificates, libvirt and
     Open vSwitch stay. M(groundup.cloud.hypervisor_node) brings all of it back.
