@@ -90,7 +90,7 @@ def refuse(verb: str, name: str, against: Iterable[Reason], force: Collection[st
         return
     codes = sorted({one.code for one in left if one.code})
     consent = f"accept it with -e '{{\"{verb}_force\": [{', '.join(codes)}]}}'" if codes else ""
-    first = "put that right first" if any(one.code is None for one in left) else "move it elsewhere first"
+    first = "put that right first"
     raise GroundupError(
         f"{verb} {name}: {'; '.join(one.text for one in left)}",
         where=f"hypervisor {name}",

@@ -111,9 +111,7 @@ def reasons(leaving: Leaving) -> Iterator[Reason]:
         text = f"Placement has allocations on it of {listed(leaving.claims)}, which Nova has elsewhere: {unset}"
         yield Reason(code=None, text=text)
     if leaving.orphans:
-        text = (
-            f"Placement has allocations on it of what Nova does not know, and they would go: {listed(leaving.orphans)}"
-        )
+        text = f"Placement has allocations on it of {listed(leaving.orphans)}, which Nova does not know; they would go"
         yield Reason(code="allocations", text=text)
 
 

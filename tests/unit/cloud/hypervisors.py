@@ -110,9 +110,7 @@ class Hypervisors(FakeCloud):
         if not parts:
             return 200, {"instanceActions": [{"action": "lock", "request_id": "req-2"}, action]}
         traceback = f"Traceback (most recent call last):\n  File x\nnova.exception.NoValidHost: {why}\n"
-        events = [
-            {"event": "compute_live_migration", "result": "Error", "traceback": traceback, "details": "NoValidHost"}
-        ]
+        event = {"event": "compute_live_migration", "result": "Error", "traceback": traceback, "details": "NoValidHost"}
         return 200, {"instanceAction": {**action, "events": [event]}}
 
     def delete(self, kind: str, identity: str) -> int:

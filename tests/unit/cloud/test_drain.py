@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.action import hypervisor_drain as module
-from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import compute_host, connection
+from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import compute_host, connection, drain
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.drain import Drain, Options
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 
@@ -25,14 +27,14 @@ def said() -> list[str]:
 def step(operator: Any, said: list[str], monkeypatch: pytest.MonkeyPatch) -> Any:
     """Do one step of the action."""
     monkeypatch.setattr(connection, "of_site", lambda _: operator)
-    monkeypatch.setattr(Options, "pause", 0)
+    monkeypatch.setattr(drain, "time", SimpleNamespace(monotonic=time.monotonic, sleep=lambda _: None))
 
-    def run(name: str, *, check: bool = False, **options: Any) -> dict[str, Any]:
+    def run(which: str, *, check: bool = False, **options: Any) -> dict[str, Any]:
         action = module.ActionModule.__new__(module.ActionModule)
         action._display = type("Display", (), {"display": staticmethod(said.append)})()
         action._task = type("Task", (), {"check_mode": check})()
         defaults = {key: option.get("default") for key, option in module.ARGUMENTS.items()}
-        given = {**defaults, "site_file": str(SITE), "name": HERE, "step": name, **options}
+        given = {**defaults, "site_file": str(SITE), "name": HERE, "step": which, **options}
         result: dict[str, Any] = action._ask(given)
         return result
 
@@ -137,11 +139,11 @@ def test_a_tenants_resize_is_the_tenants(nova: Hypervisors, step: Any) -> None:
 def test_one_that_takes_too_long_is_named_and_not_aborted(operator: Any, nova: Hypervisors) -> None:
     server = nova.server("huge")
     nova.questions = 1000
-    drain = Drain(operator.compute, HERE, Options(timeout=5, pause=0), lambda _: None)
+    work = Drain(operator.compute, HERE, Options(timeout=5, pause=0), lambda _: None)
     times = iter(range(1000))
-    drain.clock = lambda: float(next(times))
-    drain.run()
-    assert "still MIGRATING (migrating) after 5 s" in drain.stuck[server["id"]]
+    work.clock = lambda: float(next(times))
+    work.run()
+    assert "still MIGRATING (migrating) after 5 s" in work.stuck[server["id"]]
 
 
 @pytest.mark.parametrize(("key", "value"), [("state", "down"), ("status", "disabled")])

@@ -23,12 +23,12 @@ def step(operator: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr(retire, "_PAUSE", 0)
     monkeypatch.setattr(module, "compute_id", lambda _site, name: PROVIDER if name == HERE else "another")
 
-    def run(name: str, *, check: bool = False, **options: Any) -> dict[str, Any]:
+    def run(which: str, *, check: bool = False, **options: Any) -> dict[str, Any]:
         action = module.ActionModule.__new__(module.ActionModule)
         action._display = type("Display", (), {"display": staticmethod(lambda _: None)})()
         action._task = type("Task", (), {"check_mode": check})()
         defaults = {key: option.get("default") for key, option in module.ARGUMENTS.items()}
-        given = {**defaults, "site_file": str(SITE), "name": HERE, "step": name, **options}
+        given = {**defaults, "site_file": str(SITE), "name": HERE, "step": which, **options}
         result: dict[str, Any] = action._ask(given, Changes(check=check))
         return result
 

@@ -86,7 +86,8 @@ def test_a_libvirt_that_does_not_answer_is_said(host: Host, tmp_path: Path) -> N
     assert "domains are not known: no connection" in changes.warnings[0]
 
 
-def test_a_site_run_says_that_it_joins_again(host: Host, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("host")
+def test_a_site_run_says_that_it_joins_again(tmp_path: Path) -> None:
     mark = tmp_path / "retired"
     left(mark)
     changes = Changes(check=False)
@@ -117,7 +118,7 @@ def test_who_is_not_in_the_site_file_is_named_with_the_verb() -> None:
 
 def test_a_machine_that_lost_the_role_is_named_too() -> None:
     (one,) = leftover(
-        lambda kind, _: {"services": [{"host": "control-1", "state": "up", "status": "enabled"}], "agents": []},
+        lambda *_: {"services": [{"host": "control-1", "state": "up", "status": "enabled"}], "agents": []},
         hypervisors=[], machines=["control-1"],
     )  # fmt: skip
     assert one.host == "control-1"
