@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ansible.plugins.action import ActionBase
+from ansible_collections.groundup.cloud.plugins.plugin_utils import verbs
 from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import finish
 from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import site_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
@@ -77,7 +78,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
         compute_host.refuse("drain", host.name, drain.reasons(host), given["force"])
         cold = "cold" in given["force"]
         options = drain.Options(cold=cold, parallel=given["parallel"], timeout=given["timeout"])
-        changes = [one] if (one := compute_host.disable(compute, host, compute_host.DRAIN)) else []
+        changes = [one] if (one := compute_host.disable(compute, host, verbs.DRAIN)) else []
         work = drain.Drain(compute, host.name, options, self._display.display)
         with reminder(self._display.display, f"[drain] {host.name}"):
             work.run()

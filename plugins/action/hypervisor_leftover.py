@@ -9,7 +9,7 @@ from ansible.plugins.action import ActionBase
 from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import finish
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.hypervisor.cloud import asker
-from ansible_collections.groundup.cloud.plugins.plugin_utils.hypervisor.leftover import leftover
+from ansible_collections.groundup.cloud.plugins.plugin_utils.hypervisor.leftover import look
 
 ARGUMENTS = {
     "site_file": {"type": "path", "required": True},
@@ -31,9 +31,8 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
 
     def _ask(self, given: dict[str, Any]) -> dict[str, Any]:
         try:
-            found = leftover(
-                asker(given["site_file"]), hypervisors=given["hypervisors"], machines=given["machines"]
-            )  # fmt: skip
+            ask = asker(given["site_file"])
+            found = look(ask, hypervisors=given["hypervisors"], machines=given["machines"])
         except (GroundupError, OSError) as error:
             if not self._task.check_mode:
                 raise
@@ -41,6 +40,8 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
             return {"changed": False, "leftover": [], "msg": f"the cloud was not asked: {str(error).splitlines()[0]}"}
         return {
             "changed": False,
-            "leftover": [asdict(one) for one in found],
-            "warnings": [f"{one.host}: {one.reason}. Remedy: {one.remedy}" for one in found],
+            "leftover": [asdict(one) for one in found.leftover],
+            "warnings": [
+                f"{one.host}: {one.reason}. Remedy: {one.remedy}" for one in (*found.leftover, *found.disabled)
+            ],
         }

@@ -10,7 +10,8 @@ version_added: 0.2.0
 description:
   - Asks Nova for its compute services and Neutron for its OVN agents. A compute service of a machine that is no
     hypervisor of the site file, and agents of a machine that is not in it at all, are named with the verbs that take
-    it out of the cloud. Nothing is changed.
+    it out of the cloud. Of the site file's own, those that a drain or a retirement disabled are a warning. Nothing is
+    changed.
   - In a dry run of a site whose cloud does not answer, finds nothing.
 options:
   hypervisors:

@@ -8,9 +8,9 @@ from typing import Any
 
 from ..errors import GroundupError
 from ..kube.removal import Reason
+from ..verbs import DRAIN, RETIRE
 
 COMPUTE = "nova-compute"
-DRAIN, RETIRE = "groundup.cloud.drain", "groundup.cloud.retire"  # reasons that a service is disabled by
 _OURS = (DRAIN, RETIRE)
 _ENDED = frozenset(
     ("completed", "confirmed", "reverted", "error", "failed", "cancelled", "done", "completed-evacuation")

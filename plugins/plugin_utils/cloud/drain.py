@@ -17,7 +17,8 @@ from openstack.exceptions import HttpException, NotFoundException
 from ..errors import GroundupError
 from ..kube.removal import Reason
 from ..progress import Progress
-from .compute_host import COMPUTE, DRAIN, UNCONFIRMED, ComputeHost, called, instances, listed, migrations, ours
+from ..verbs import DRAIN
+from .compute_host import COMPUTE, UNCONFIRMED, ComputeHost, called, instances, listed, migrations, ours
 from .connection import ERRORS, GATEWAY, said
 
 CODES = ("cold",)

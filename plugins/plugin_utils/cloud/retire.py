@@ -15,7 +15,8 @@ from ...module_utils._base.changes import Changes
 from ...module_utils._base.wait import wait_until
 from ..errors import GroundupError
 from ..kube.removal import Reason
-from .compute_host import COMPUTE, RETIRE, ComputeHost, disable, listed, look
+from ..verbs import RETIRE
+from .compute_host import COMPUTE, ComputeHost, disable, listed, look
 from .connection import GATEWAY, said
 from .drain import occupants
 

@@ -2,45 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from ..layers.aside import Aside
-from .joining import Ask
+from ..verbs import DRAIN, RETIRE
+from .joining import Ask, Lack
 
-LAYER = "hypervisor"
+_LAYER = "hypervisor"
+_PLAYBOOK = "ansible-playbook groundup.cloud."
 
 
-def leftover(ask: Ask, *, hypervisors: Collection[str], machines: Collection[str]) -> list[Aside]:
-    """Return who serves the cloud, or is half retired, without being in the site file; the verb is named.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """What the cloud says of hypervisors, against the site file."""
+
+    leftover: Sequence[Lack]  # in the cloud, and not in the site file
+    disabled: Sequence[Lack]  # of the site file, and out of service by a verb
+
+
+def look(ask: Ask, *, hypervisors: Collection[str], machines: Collection[str]) -> Seen:
+    """Return who is in the cloud without being in the site file, and who of it was drained; each with its verb.
 
     ``hypervisors``: the site file's, ``machines``: all of it. Raises UnansweredError.
     """
     services = ask("compute", "/os-services?binary=nova-compute")["services"]
     agents = ask("network", "/v2.0/agents")["agents"]
-    found = {str(one["host"]): _serves(one) for one in services if one["host"] not in hypervisors}
+    found = {str(one["host"]): _state(one) for one in services if one["host"] not in hypervisors}
     for agent in agents:
         name = str(agent.get("host"))
-        if "OVN" in str(agent.get("agent_type")) and name not in machines and name not in found:
-            found[name] = "Neutron has agents of it"
-    return [
-        Aside(
+        if "OVN" in str(agent.get("agent_type")) and name not in machines:
+            found.setdefault(name, "Neutron has agents of it")
+    leftover = [
+        Lack(
             host=name,
-            layer=LAYER,
+            layer=_LAYER,
             reason=f"{why}, and it is no hypervisor of the site file",
-            remedy=f"{retirement(name)}, or put it back into the site file",
+            remedy=f"{_PLAYBOOK}drain -e drain_machine={name}, then {_PLAYBOOK}retire -e retire_machine={name}, "
+            "or put it back into the site file",
         )
         for name, why in sorted(found.items())
     ]
+    return Seen(leftover=leftover, disabled=list(_disabled(services, hypervisors)))
 
 
-def retirement(name: str) -> str:
-    """Return the commands that take a hypervisor out of the cloud."""
-    verbs = "ansible-playbook groundup.cloud."
-    return f"{verbs}drain -e drain_machine={name}, then {verbs}retire -e retire_machine={name}"
+def _disabled(services: Sequence[Mapping[str, Any]], hypervisors: Collection[str]) -> Iterator[Lack]:
+    for one in services:
+        if one["host"] in hypervisors and one.get("disabled_reason") in (DRAIN, RETIRE):
+            yield Lack(
+                host=str(one["host"]),
+                layer=_LAYER,
+                reason=f"{_state(one)}: no instance comes to it",
+                remedy=f"{_PLAYBOOK}undrain -e undrain_machine={one['host']}",
+            )
 
 
-def _serves(service: Mapping[str, Any]) -> str:
+def _state(service: Mapping[str, Any]) -> str:
     disabled = service.get("status") == "disabled"
-    reason = f" ({service.get('disabled_reason') or 'no reason'})" if disabled else ""
+    reason = f" by {service.get('disabled_reason') or 'nobody who gave a reason'}" if disabled else ""
     return f"its nova-compute is {service.get('state')} and {service.get('status')}{reason}"

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.action import hypervisor_drain as module
-from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import compute_host, connection, drain
+from ansible_collections.groundup.cloud.plugins.plugin_utils import verbs
+from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import connection, drain
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.drain import Drain, Options
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 
@@ -68,7 +69,7 @@ def test_every_instance_moves_some_at_a_time(nova: Hypervisors, step: Any, said:
     done = step("drain", parallel=2)
     assert on(nova, HERE) == set()
     assert nova.most == 2
-    assert nova.service()["disabled_reason"] == compute_host.DRAIN
+    assert nova.service()["disabled_reason"] == verbs.DRAIN
     assert [one["result"] for one in done["instances"]] == [f"to {THERE}"] * 5
     assert len([line for line in said if line.startswith("[drain] web-")]) == 5
     step("verify")
@@ -119,7 +120,7 @@ def test_a_killed_one_goes_on_with_what_nova_began(nova: Hypervisors, step: Any)
     cold |= {TASK: "resize_prep", "status": "RESIZE", "left": 2}
     waits |= {HOST: THERE, "status": "VERIFY_RESIZE"}
     nova.migration(waits)
-    nova.service().update(status="disabled", disabled_reason=compute_host.DRAIN)
+    nova.service().update(status="disabled", disabled_reason=verbs.DRAIN)
     step("drain", parallel=3)
     assert on(nova, HERE) == set()
     assert {one["status"] for one in nova.of("migrations")} == {"confirmed"}

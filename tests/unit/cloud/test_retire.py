@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from ansible_collections.groundup.cloud.plugins.action import hypervisor_retire as module
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
-from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import compute_host, connection, retire
+from ansible_collections.groundup.cloud.plugins.plugin_utils import verbs
+from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import connection, retire
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 
 from .hypervisors import HERE, PROVIDER, THERE, Hypervisors
@@ -53,7 +54,7 @@ def test_all_that_the_cloud_keeps_of_it_goes(nova: Hypervisors, step: Any) -> No
     assert step("check", addresses=["192.0.2.1"])["address"] == "", "another machine has it now"
     assert writes(nova) == []
     assert step("close")["changes"] == found["changes"][:1]
-    assert nova.service()["disabled_reason"] == compute_host.RETIRE
+    assert nova.service()["disabled_reason"] == verbs.RETIRE
     assert step("remove", stopped=True)["changed"]
     step("verify")
     assert [one["host"] for one in nova.of("services")] == [THERE]

@@ -11,8 +11,9 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.action import hypervisor_leftover
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.module_utils._host import ownership, units
 from ansible_collections.groundup.cloud.plugins.module_utils._hypervisor import leave
-from ansible_collections.groundup.cloud.plugins.plugin_utils.hypervisor.leftover import leftover
+from ansible_collections.groundup.cloud.plugins.plugin_utils.hypervisor.leftover import look
 
 NAME = "hypervisor-1"
 
@@ -47,8 +48,8 @@ def host(monkeypatch: pytest.MonkeyPatch) -> Host:
     made = Host()
     monkeypatch.setattr(leave, "attempt", made.attempt)
     monkeypatch.setattr(leave, "run", made.run)
-    monkeypatch.setattr(leave.units, "off", made.stop)
-    monkeypatch.setattr(leave.ownership, "refuse_other", lambda _: None)
+    monkeypatch.setattr(units, "off", made.stop)
+    monkeypatch.setattr(ownership, "refuse_other", lambda _: None)
     return made
 
 
@@ -109,7 +110,9 @@ def ask(kind: str, _path: str) -> Mapping[str, Any]:
 
 
 def test_who_is_not_in_the_site_file_is_named_with_the_verb() -> None:
-    found = {one.host: one for one in leftover(ask, hypervisors=[NAME], machines=[NAME, "control-1"])}
+    seen = look(ask, hypervisors=[NAME], machines=[NAME, "control-1"])
+    found = {one.host: one for one in seen.leftover}
+    assert seen.disabled == []
     assert sorted(found) == ["drained", "gone", "half"]
     assert "up and enabled" in found["gone"].reason
     assert "groundup.cloud.drain" in found["drained"].reason
@@ -117,11 +120,14 @@ def test_who_is_not_in_the_site_file_is_named_with_the_verb() -> None:
 
 
 def test_a_machine_that_lost_the_role_is_named_too() -> None:
-    (one,) = leftover(
-        lambda *_: {"services": [{"host": "control-1", "state": "up", "status": "enabled"}], "agents": []},
-        hypervisors=[], machines=["control-1"],
-    )  # fmt: skip
-    assert one.host == "control-1"
+    found = look(ask, hypervisors=[], machines=[NAME, "control-1", "half", "gone", "drained"]).leftover
+    assert [one.host for one in found] == ["drained", "gone", NAME]
+
+
+def test_one_of_the_site_file_that_was_drained_is_said() -> None:
+    (one,) = look(ask, hypervisors=[NAME, "drained", "gone"], machines=[NAME]).disabled
+    assert one.host == "drained"
+    assert "undrain -e undrain_machine=drained" in one.remedy
 
 
 @pytest.mark.parametrize("check", [True, False])
