@@ -78,7 +78,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
         compute_host.refuse("drain", host.name, drain.reasons(host), given["force"])
         cold = "cold" in given["force"]
         options = drain.Options(cold=cold, parallel=given["parallel"], timeout=given["timeout"])
-        changes = [one] if (one := compute_host.disable(compute, host, verbs.DRAIN)) else []
+        changes = compute_host.disable(compute, host, verbs.DRAIN)
         work = drain.Drain(compute, host.name, options, self._display.display)
         with reminder(self._display.display, f"[drain] {host.name}"):
             work.run()

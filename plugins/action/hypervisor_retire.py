@@ -6,6 +6,7 @@ from typing import Any
 
 from ansible.plugins.action import ActionBase
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
+from ansible_collections.groundup.cloud.plugins.plugin_utils import verbs
 from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import finish
 from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import site_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
@@ -66,7 +67,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
             address = "" if leaving.address in given["addresses"] else leaving.address
             return {"changed": bool(lines), "changes": lines, "address": address}
         if step == "close":
-            done = retire.close(cloud, leaving)
+            done = compute_host.disable(cloud.compute, leaving.host, verbs.RETIRE)
             # One that was on its way before that is here now.
             after = retire.survey(cloud, name, compute_id=compute_id(site, name))
             compute_host.refuse("retire", name, retire.reasons(after), given["force"])

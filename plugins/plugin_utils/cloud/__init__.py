@@ -1,1 +1,1 @@
-"""The cloud by openstacksdk: connections, provider networks, a tenant's first steps; hypervisors drained and retired."""
+"""The cloud by openstacksdk: connections, provider networks, a tenant's first steps, hypervisors that leave."""

@@ -75,12 +75,18 @@ def ours(reason: str | None) -> bool:
     return reason in _OURS
 
 
-def disable(compute: Any, host: ComputeHost, reason: str) -> str:
-    """Have no new instance come to ``host``; return what was done. Another one's reason stays: so does the service."""
-    if host.service is None or (host.disabled is not None and (not ours(host.disabled) or host.disabled == reason)):
-        return ""
-    compute.update_service(host.service, status="disabled", disabled_reason=reason)
-    return f"disable {COMPUTE} of {host.name}: {reason}"
+def disabling(host: ComputeHost, reason: str) -> list[str]:
+    """Return what `disable` does. Another one's reason stays: so does the service."""
+    if host.service is None or host.disabled == reason or not (host.disabled is None or ours(host.disabled)):
+        return []
+    return [f"disable {COMPUTE} of {host.name}: {reason}"]
+
+
+def disable(compute: Any, host: ComputeHost, reason: str) -> list[str]:
+    """Have no new instance come to ``host``; return what was done."""
+    if done := disabling(host, reason):
+        compute.update_service(host.service, status="disabled", disabled_reason=reason)
+    return done
 
 
 def refuse(verb: str, name: str, against: Iterable[Reason], force: Collection[str]) -> None:

@@ -18,7 +18,7 @@ from ..errors import GroundupError
 from ..kube.removal import Reason
 from ..progress import Progress
 from ..verbs import DRAIN
-from .compute_host import COMPUTE, UNCONFIRMED, ComputeHost, called, instances, listed, migrations, ours
+from .compute_host import COMPUTE, UNCONFIRMED, ComputeHost, called, disabling, instances, listed, migrations, ours
 from .connection import ERRORS, GATEWAY, said
 
 CODES = ("cold",)
@@ -67,7 +67,7 @@ def reasons(host: ComputeHost) -> Iterator[Reason]:
 
 def foreseen(host: ComputeHost) -> list[str]:
     """Return what a drain does, a line each."""
-    lines = [f"disable {COMPUTE} of {host.name}: {DRAIN}"] if host.disabled is None else []
+    lines = disabling(host, DRAIN)
     words = {"live": "live-migrate", "cold": "migrate", "wait": "wait for"}
     for server in host.servers:
         way = way_of(server)

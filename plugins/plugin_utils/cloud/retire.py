@@ -16,7 +16,7 @@ from ...module_utils._base.wait import wait_until
 from ..errors import GroundupError
 from ..kube.removal import Reason
 from ..verbs import RETIRE
-from .compute_host import COMPUTE, ComputeHost, disable, listed, look
+from .compute_host import COMPUTE, ComputeHost, disabling, listed, look
 from .connection import GATEWAY, said
 from .drain import occupants
 
@@ -123,18 +123,12 @@ def _id(provider: Any | None) -> str:
 def foreseen(leaving: Leaving) -> list[str]:
     """Return what leaves the cloud, a line each, in order."""
     name = leaving.host.name
-    lines = [f"disable {COMPUTE} of {name}: {RETIRE}"] if leaving.host.disabled is None and leaving.host.service else []
+    lines = disabling(leaving.host, RETIRE)
     lines += [f"delete the allocations of {one}" for one in leaving.orphans]
     lines += [f"take {name} out of aggregate {one['name']}" for one in leaving.aggregates]
     lines += [f"delete service {COMPUTE} of {name}"] if leaving.host.service else []
     lines += [f"delete resource provider {leaving.provider['name']}"] if leaving.provider else []
     return lines + [f"delete agent {one['agent_type']} of {name}" for one in leaving.agents]
-
-
-def close(cloud: Any, leaving: Leaving) -> list[str]:
-    """Have no instance come any more; return what was done."""
-    done = disable(cloud.compute, leaving.host, RETIRE)
-    return [done] if done else []
 
 
 def remove(cloud: Any, leaving: Leaving, changes: Changes, *, timeout: float) -> None:

@@ -67,6 +67,14 @@ def test_all_that_the_cloud_keeps_of_it_goes(nova: Hypervisors, step: Any) -> No
     assert writes(nova) == before
 
 
+@pytest.mark.parametrize(("reason", "found"), [(verbs.DRAIN, verbs.RETIRE), ("broken fan", "broken fan")])
+def test_a_drained_ones_reason_is_ours_to_change(nova: Hypervisors, step: Any, reason: str, found: str) -> None:
+    nova.service().update(status="disabled", disabled_reason=reason)
+    predicted = [line for line in step("check")["changes"] if line.startswith("disable")]
+    assert step("close")["changes"] == predicted
+    assert nova.service()["disabled_reason"] == found
+
+
 def test_aggregates_go_before_the_service_that_nova_knows_them_by(nova: Hypervisors, step: Any) -> None:
     step("remove", stopped=True)
     order = [one.split("/")[0].split()[-1] for one in writes(nova)]
