@@ -17,6 +17,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "name": {"type": "str", "required": True},
     "step": {"type": "str", "required": True, "choices": ["check", "close", "remove", "verify"]},
     "force": {"type": "list", "elements": "str", "default": [], "choices": ["allocations", "domains"]},
+    "roles": {"type": "list", "elements": "str", "default": []},
     "stopped": {"type": "bool", "default": False},
     "addresses": {"type": "list", "elements": "str", "default": []},
     "timeout": {"type": "int", "default": 180},
@@ -63,6 +64,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
         if step == "check" or changes.check:
             lines = retire.foreseen(leaving)
             if not leaving.found:
+                _refuse_other_role(name, given["roles"])
                 self._display.display(f"[retire] the cloud knows nothing of {name}")
             address = "" if leaving.address in given["addresses"] else leaving.address
             return {"changed": bool(lines), "changes": lines, "address": address}
@@ -81,6 +83,17 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
             )
         retire.remove(cloud, leaving, changes, timeout=given["timeout"])
         return changes.result()
+
+
+def _refuse_other_role(name: str, roles: list[str]) -> None:
+    """Raise GroundupError for a machine of the site file that has other work."""
+    if roles and "hypervisor" not in roles:
+        raise GroundupError(
+            f"{name} is no hypervisor: the cloud knows nothing of it, and its roles are {', '.join(roles)}",
+            where="the variable retire_machine",
+            why="what runs on it would be stopped",
+            remedy="name a hypervisor; a node of the cluster leaves by the playbook groundup.cloud.remove",
+        )
 
 
 def _verified(name: str, left: list[str]) -> dict[str, Any]:

@@ -33,6 +33,13 @@ options:
     elements: str
     default: []
     choices: [allocations, domains]
+  roles:
+    description:
+      - Roles of the machine in the site file, none when it has left it. V(check) refuses one without C(hypervisor) that
+        the cloud does not know.
+    type: list
+    elements: str
+    default: []
   stopped:
     description: Whether its services were stopped. Else V(remove) waits until Nova says that nova-compute is down.
     type: bool
