@@ -57,7 +57,8 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
         from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import connection, probe, tenant
 
         with connection.answered("Nova", remedy="run the playbook groundup.cloud.openstack, tag verify"):
-            admin = connection.of_site(site_plan(given["site_file"]))
+            plan = site_plan(given["site_file"])
+            admin = connection.of_site(plan)
             found = probe.standing(admin, given["hosts"])
         kept = [f"{host} stays disabled, by somebody's word: {why}" for host, why in sorted(found.kept.items())]
         answer: dict[str, Any] = {"enabled": [], "kept": found.kept, "aside": [], "warnings": kept}
@@ -71,7 +72,8 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
             )  # fmt: skip
         names = ("user", "memory_mb", "disk_gb", "timeout")
         image = guest_image(given["image"], progress=self._display.display)
-        options = tenant.Options(image=image, **{name: given[name] for name in names})
+        metadata = next((one.url for one in plan.edge.endpoints if one.type == "compute-metadata"), "")
+        options = tenant.Options(image=image, metadata_url=metadata, **{name: given[name] for name in names})
         try:
             judged = probe.probe(admin, options, steps, found.new, limit=max(1, given["parallel"]))
         except KeyboardInterrupt as signal:

@@ -36,7 +36,9 @@ _OURS = "groundup.cloud."
 _SPEAKING = tuple(
     _OURS + name
     for name in (
+        "hypervisor_drain",
         "hypervisor_joined",
+        "hypervisor_retire",
         "kubernetes_charts",
         "machine_removal",
         "plan",

@@ -11,7 +11,7 @@ description:
   - Names the chassis, installs packages, sets Open vSwitch's database and bridges, gives ovn-controller, libvirt and
     QEMU the host's certificate, places the Python environment of OpenStack's services and their configuration, and
     starts them. Changes only what differs.
-  - First refuses a machine that lacks what its hardware profile says.
+  - First refuses a machine that lacks what its hardware profile says. Warns of one that was retired: it joins again.
   - Then verifies that ovn-controller reaches the southbound database, libvirt answers, both services run, and a packet
     of full size reaches the next hypervisor, except in check mode.
   - Whether the cloud knows the host is asked by M(groundup.cloud.hypervisor_joined).
@@ -134,6 +134,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._host.units import 
 from ansible_collections.groundup.cloud.plugins.module_utils._hypervisor import (
     checks,
     environment,
+    leave,
     libvirt,
     mtu,
     openvswitch,
@@ -152,6 +153,7 @@ def converge(changes: Changes, wanted: dict[str, Any]) -> str:
     checks.refuse(wanted["compute"], hardware=wanted["hardware"], host=wanted["name"])
     # A host that is new has no libvirt to be asked before it is installed.
     asked = processor.refuse(wanted["compute"], hardware=wanted["hardware"], host=wanted["name"])
+    leave.joins_again(changes)
     openvswitch.named(changes, wanted["chassis"]["system_id"])  # before the package, which would make a name up
     packages.installed(changes, wanted["packages"])
     if not asked:

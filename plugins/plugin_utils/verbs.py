@@ -1,9 +1,11 @@
-"""Whether a run is a dry run."""
+"""Whether a run is a dry run, and by which reasons the verbs on hypervisors disable them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
+
+DRAIN, RETIRE = "groundup.cloud.drain", "groundup.cloud.retire"  # what Nova keeps as a service's disabled_reason
 
 
 def dry_run(variables: Mapping[str, Any]) -> bool:

@@ -1,1 +1,1 @@
-"""The cloud as its users see it: connections by openstacksdk, provider networks, a tenant's first steps."""
+"""The cloud by openstacksdk: connections, provider networks, a tenant's first steps, hypervisors that leave."""

@@ -33,7 +33,7 @@ _UNREACHED = (
 ERRORS = (SDKException, keystone_errors.ClientException, requests.RequestException)  # of anything asked here
 
 
-_GATEWAY = (502, 503, 504)  # said by the edge while nothing is behind it
+GATEWAY = (502, 503, 504)  # said by the edge while nothing is behind it
 
 
 class UnreachedError(GroundupError):
@@ -122,7 +122,7 @@ def answered(where: str, *, remedy: str = "see what it says, and the log of that
     except ERRORS as error:
         kind = (
             UnreachedError
-            if isinstance(error, _UNREACHED) or getattr(error, "status_code", 0) in _GATEWAY
+            if isinstance(error, _UNREACHED) or getattr(error, "status_code", 0) in GATEWAY
             else GroundupError
         )
         raise kind(said(error), where=where, why="it is what the cloud says", remedy=remedy) from error

@@ -14,23 +14,23 @@ _TRIES = 4  # nova-compute writes traits of the same provider, too
 
 def known(admin: Any, prefix: str) -> list[str]:
     """Return the traits whose names begin with ``prefix``."""
-    return [str(one) for one in _call(admin, "get", f"/traits?name=startswith:{prefix}")["traits"]]
+    return [str(one) for one in call(admin, "get", f"/traits?name=startswith:{prefix}")["traits"]]
 
 
 def providers_with(admin: Any, trait: str) -> frozenset[str]:
     """Return the ids of providers that have ``trait``."""
-    found = _call(admin, "get", f"/resource_providers?required={trait}")["resource_providers"]
+    found = call(admin, "get", f"/resource_providers?required={trait}")["resource_providers"]
     return frozenset(str(one["uuid"]) for one in found)
 
 
 def define(admin: Any, trait: str) -> None:
     """Make a trait of one's own."""
-    _call(admin, "put", f"/traits/{trait}")
+    call(admin, "put", f"/traits/{trait}")
 
 
 def forget(admin: Any, trait: str) -> None:
     """Delete a trait that no provider has."""
-    _call(admin, "delete", f"/traits/{trait}")
+    call(admin, "delete", f"/traits/{trait}")
 
 
 def change(admin: Any, provider: str, *, give: Iterable[str] = (), take: Iterable[str] = ()) -> None:
@@ -38,13 +38,13 @@ def change(admin: Any, provider: str, *, give: Iterable[str] = (), take: Iterabl
     path = f"/resource_providers/{provider}/traits"
     give, take = set(give), set(take)
     for attempt in range(_TRIES):
-        found = _call(admin, "get", path)
+        found = call(admin, "get", path)
         after = (set(found["traits"]) | give) - take
         if after == set(found["traits"]):
             return
         body = {"resource_provider_generation": found["resource_provider_generation"], "traits": sorted(after)}
         try:
-            _call(admin, "put", path, json=body)
+            call(admin, "put", path, json=body)
         except ConflictException:  # of another generation by now
             if attempt == _TRIES - 1:
                 raise
@@ -52,7 +52,8 @@ def change(admin: Any, provider: str, *, give: Iterable[str] = (), take: Iterabl
             return
 
 
-def _call(admin: Any, verb: str, path: str, **body: Any) -> Any:
+def call(admin: Any, verb: str, path: str, **body: Any) -> Any:
+    """Return Placement's answer. Raises what openstacksdk does."""
     answer = getattr(admin.placement, verb)(path, microversion=_VERSION, **body)
     raise_from_response(answer)
     return answer.json() if answer.content else {}

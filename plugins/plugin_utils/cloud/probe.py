@@ -14,6 +14,7 @@ from openstack.exceptions import raise_from_response
 
 from ...module_utils._base.wait import wait_until
 from . import faults, placement
+from .compute_host import ours
 from .connection import ERRORS, answered, said
 from .guest import Guest
 from .smoke import within
@@ -35,7 +36,7 @@ class Standing:
     """Who of the site's hosts takes instances of tenants."""
 
     new: tuple[str, ...]  # to be probed
-    kept: dict[str, str]  # host -> why: disabled by somebody else
+    kept: dict[str, str]  # host -> why: disabled by somebody, and not by a verb of ours
     services: dict[str, str]  # host -> id of its compute service
 
 
@@ -50,7 +51,11 @@ def standing(admin: Any, hosts: Iterable[str]) -> Standing:
     new = tuple(host for host, reason in disabled.items() if reason == NEW or reason.startswith(FAILED))
     return Standing(
         new=new,
-        kept={host: reason or "no reason is given" for host, reason in disabled.items() if host not in new},
+        kept={
+            host: reason or "no reason is given"
+            for host, reason in disabled.items()
+            if host not in new and not ours(reason)
+        },
         services={host: str(found[host]["id"]) for host in hosts if host in found},
     )
 
@@ -184,7 +189,7 @@ class _Batch:
     def _active(self, host: str) -> None:
         server = self.servers[host]
         if self.prober.tenant.compute.get_server(server["id"])["status"] != "ACTIVE":
-            seen = faults.gather(self.prober.admin, self.prober.tenant, server)
+            seen = faults.gather(self.prober.admin, self.prober.tenant, server, flavor=self.ground.flavor)
             raise faults.not_active(seen, timeout=self.prober.options.timeout)
 
     def _address(self, host: str) -> None:
@@ -202,7 +207,8 @@ class _Batch:
     def _unanswered(self, host: str) -> SmokeError:
         seen = faults.gather(
             self.prober.admin, self.prober.tenant, self.servers[host],
-            address=self.guests[host].address, ssh=self.last[host],
+            address=self.guests[host].address, ssh=self.last[host], mtu=self.prober.mtu,
+            metadata_url=self.prober.options.metadata_url,
         )  # fmt: skip
         return faults.unanswered(seen, timeout=self.prober.options.timeout)
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-_VERSION = "1.17"
+from . import placement
+
 _CLASSES = (("VCPU", "vcpus"), ("MEMORY_MB", "ram"), ("DISK_GB", "disk"))  # Placement's names, and a flavor's
 
 
@@ -44,7 +45,7 @@ def look(admin: Any, flavor: Mapping[str, Any]) -> Room:
     asked = {kind: int(flavor[key]) for kind, key in _CLASSES if flavor[key]}
 
     def ask(path: str) -> Any:
-        return admin.placement.get(path, microversion=_VERSION).json()
+        return placement.call(admin, "get", path)
 
     known = ask("/resource_providers")["resource_providers"]
     wanted = ",".join(f"{kind}:{amount}" for kind, amount in asked.items())

@@ -14,12 +14,24 @@ from keystoneauth1.session import Session
 from openstack.connection import Connection
 
 from .fake import FakeCloud, server
+from .hypervisors import Hypervisors
 
 
 @pytest.fixture
 def fake(tmp_path: Path) -> Iterator[FakeCloud]:
     """Serve a cloud; its CA is ``ca.crt`` in ``tmp_path``."""
-    cloud = FakeCloud()
+    yield from served(FakeCloud(), tmp_path)
+
+
+@pytest.fixture
+def nova(tmp_path: Path) -> Iterator[Hypervisors]:
+    """Serve a cloud with two hypervisors."""
+    for cloud in served(Hypervisors(), tmp_path):
+        assert isinstance(cloud, Hypervisors)
+        yield cloud
+
+
+def served(cloud: FakeCloud, tmp_path: Path) -> Iterator[FakeCloud]:
     pair = tls.pair(names=cloud.names())
     (tmp_path / "ca.crt").write_text(pair.certificate)
     with tls.serving(server(cloud, pair, tmp_path)):
@@ -29,6 +41,16 @@ def fake(tmp_path: Path) -> Iterator[FakeCloud]:
 @pytest.fixture
 def admin(fake: FakeCloud, tmp_path: Path) -> Any:
     """Connect to it as its administrator."""
+    return connected(fake, tmp_path)
+
+
+@pytest.fixture
+def operator(nova: Hypervisors, tmp_path: Path) -> Any:
+    """Connect to the one with two hypervisors."""
+    return connected(nova, tmp_path)
+
+
+def connected(fake: FakeCloud, tmp_path: Path) -> Any:
     auth = Password(auth_url=fake.url("identity"), username="admin", password="admins-own", project_name="admin",
                     user_domain_name="default", project_domain_name="default")  # fmt: skip
     session = Session(auth=auth, session=pinned(fake.names()), verify=str(tmp_path / "ca.crt"), timeout=10)

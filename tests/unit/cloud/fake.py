@@ -1,4 +1,4 @@
-"""A cloud in memory, over HTTPS: enough of five APIs for openstacksdk itself to talk to."""
+"""A cloud in memory, over HTTPS: enough of its APIs for openstacksdk itself to talk to."""
 
 from __future__ import annotations
 
@@ -76,6 +76,9 @@ class FakeCloud:
             self.add("ports", {"device_id": made["id"], "device_owner": "network:router_gateway"}, "")
         self.of(kind).append(made)
         return made
+
+    def part(self, kind: str, identity: str, parts: list[str], body: Entry) -> tuple[int, Any] | None:
+        """Answer for what is below an entry; None: as a cloud does that has one hypervisor."""
 
     def delete(self, kind: str, identity: str) -> int:
         found = self.one(kind, identity)
@@ -160,13 +163,12 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         one = {"id": number, "status": "CURRENT", "links": [{"rel": "self", "href": href}]}
         if service == "compute":
             one |= {"version": "2.96", "min_version": "2.1"}
-        if service == "placement":
-            return {"versions": [{"id": "v1.0", "status": "CURRENT", "min_version": "1.0", "max_version": "1.39",
-                                  "links": [{"rel": "self", "href": ""}]}]}  # fmt: skip
         if service == "identity":
             one |= {"status": "stable", "id": "v3.14"}
         if service == "image":
             one["id"] = "v2.17"
+        if service == "placement":
+            one |= {"id": "v1.0", "min_version": "1.0", "max_version": "1.39"}
         return {"versions": [one]} if whole else {"version": one}
 
     def _project(self) -> str:
@@ -174,8 +176,8 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
     def _dispatch(self, service: str, path: list[str], query: dict[str, str], body: Entry) -> None:
         kind = path[0].removeprefix("os-").replace("-", "_")
-        if service == "placement":
-            self._answer(*self.fake.hosts.placement(self.command, path, query, body))
+        if service == "placement" and (said := self.fake.hosts.placement(self.command, path, query, body)):
+            self._answer(*said)
             return
         if service == "compute" and (said := self.fake.hosts.compute(self.command, path, body)):
             self._answer(*said)
@@ -187,7 +189,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         elif len(path) == 2:
             self._entry(service, kind, path[1], body)
         else:
-            self._answer(*self._part(kind, path[1], path[2], body))
+            self._answer(*(self.fake.part(kind, path[1], path[2:], body) or self._part(kind, path[1], path[2], body)))
 
     def _collection(self, service: str, kind: str, query: dict[str, str], body: Entry) -> None:
         single = kind.removesuffix("s")
@@ -205,7 +207,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         elif one is None:
             self._answer(404, {"error": {"message": f"no {single} {identity}"}})
         else:
-            one |= body.get(single, {})
+            one |= body.get(single, body)
             self._answer(200, one if service == "image" else {single: one})
 
     def _part(self, kind: str, identity: str, part: str, body: Entry) -> tuple[int, Any]:

@@ -22,6 +22,7 @@ class FakeHosts:
     closes: int = 0  # how often nova-compute writes the trait again before the scheduler asks
     conflicts: int = 0  # how often somebody else writes traits first
     written: list[str] = field(default_factory=list)  # what was changed
+    known: bool = True  # whether this is who answers for hosts
 
     def join(self, host: str, *, reason: str | None = None) -> None:
         """Have a host report; ``reason``: it is disabled."""
@@ -54,6 +55,8 @@ class FakeHosts:
 
     def compute(self, verb: str, path: list[str], body: Entry) -> Answer | None:
         """Answer for Nova; None: not of hosts."""
+        if not self.known:
+            return None
         match verb, path:
             case "GET", ["os-services"]:
                 return 200, {"services": list(self.services.values())}
@@ -97,8 +100,10 @@ class FakeHosts:
             one["hosts"].remove(body["remove_host"]["host"])
         return 200, {"aggregate": one}
 
-    def placement(self, verb: str, path: list[str], query: dict[str, str], body: Entry) -> Answer:
-        """Answer for Placement."""
+    def placement(self, verb: str, path: list[str], query: dict[str, str], body: Entry) -> Answer | None:
+        """Answer for Placement; None: not known."""
+        if not self.known:
+            return None
         if verb != "GET":
             self.written.append(f"{verb} {path[0]}")
         answer: Answer = 404, {"errors": [{"detail": "no such resource"}]}

@@ -53,14 +53,12 @@ def run(admin: Any, options: Options, *hosts: str, limit: int = 8) -> dict[str, 
 
 
 def test_who_is_new_and_who_was_disabled_by_somebody(admin: Any, fake: FakeCloud) -> None:
-    for host, reason in {"open": None, "new": probe.NEW, "again": f"{probe.FAILED}no ssh", "drained": "groundup.cloud: "
-                         "drained", "nameless": "", "theirs": "memory is broken"}.items():  # fmt: skip
+    for host, reason in {"open": None, "new": probe.NEW, "again": f"{probe.FAILED}no ssh", "drained":
+                         "groundup.cloud.drain", "nameless": "", "theirs": "memory is broken"}.items():  # fmt: skip
         fake.hosts.join(host, reason=reason)
     found = probe.standing(admin, ["open", "new", "again", "drained", "nameless", "theirs", "never-seen"])
     assert found.new == ("new", "again")
-    assert found.kept == {
-        "drained": "groundup.cloud: drained", "nameless": "no reason is given", "theirs": "memory is broken",
-    }  # fmt: skip
+    assert found.kept == {"nameless": "no reason is given", "theirs": "memory is broken"}
     assert "never-seen" not in found.services
 
 

@@ -57,7 +57,7 @@ def test_what_is_asked_of_placement_is_what_the_flavor_claims() -> None:
 
     def get(path: str, *, microversion: str) -> Any:
         assert microversion
-        return SimpleNamespace(json=lambda: answers[path])
+        return SimpleNamespace(status_code=200, content=b"{}", json=lambda: answers[path])
 
     service = {"host": "hypervisor-2", "state": "up", "status": "disabled", "disabled_reason": None}
     group = {"name": "rack-2", "hosts": ["hypervisor-2"], "metadata": {"availability_zone": "rack-2"}}

@@ -1,0 +1,101 @@
+"""Action of module groundup.cloud.hypervisor_drain: asks Nova, from the controller."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible.plugins.action import ActionBase
+from ansible_collections.groundup.cloud.plugins.plugin_utils import verbs
+from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import finish
+from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import site_plan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+
+ARGUMENTS: dict[str, dict[str, Any]] = {
+    "site_file": {"type": "path", "required": True},
+    "name": {"type": "str", "required": True},
+    "step": {"type": "str", "required": True, "choices": ["check", "drain", "verify", "enable"]},
+    "force": {"type": "list", "elements": "str", "default": [], "choices": ["cold"]},
+    "parallel": {"type": "int", "default": 2},
+    "timeout": {"type": "int", "default": 1800},
+}
+
+
+class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
+    """Does one step of a drain, or ends one."""
+
+    _requires_connection = False
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Return what the step found or did."""
+        result: dict[str, Any] = super().run(tmp, task_vars)
+        _, given = self.validate_argument_spec(ARGUMENTS)
+        return finish(result, lambda: self._ask(given))
+
+    def _ask(self, given: dict[str, Any]) -> dict[str, Any]:
+        # Late: no other task needs a cloud's client.
+        from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import connection
+
+        verb = "undrain" if given["step"] == "enable" else "drain"
+        if not given["name"] or given["parallel"] < 1:
+            raise GroundupError(
+                "drain_parallel is not at least 1" if given["name"] else "no machine is named",
+                where=f"the variable {verb}_{'parallel' if given['name'] else 'machine'}",
+                why="one hypervisor is drained at a time, and at least one instance of it",
+                remedy=f"ansible-playbook groundup.cloud.{verb} -e {verb}_machine=NAME",
+            )
+        plan = site_plan(given["site_file"])
+        with connection.answered("Nova", remedy="playbook groundup.cloud.openstack, tag verify; then run this again"):
+            return self._step(connection.of_site(plan).compute, given)
+
+    def _step(self, compute: Any, given: dict[str, Any]) -> dict[str, Any]:
+        from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import compute_host, drain
+
+        name, step = given["name"], given["step"]
+        host = compute_host.look(compute, name)
+        if host.service is None:
+            raise GroundupError(
+                f"Nova has no compute service of {name}",
+                where="openstack compute service list",
+                why="there is nothing to drain, or the name is wrong",
+                remedy="name a hypervisor as Nova does; one that was retired has left already",
+            )
+        check = bool(self._task.check_mode)
+        if step == "enable":
+            done, note = drain.enable(compute, host, check=check)
+            return {"changed": bool(done), "changes": done, **({"warnings": [note]} if note else {})}
+        if step == "verify":
+            return _verified(host)
+        if step == "check" or check:
+            compute_host.refuse("drain", name, drain.reasons(host), given["force"])
+            lines = drain.foreseen(host)
+            return {"changed": bool(lines), "changes": lines, "instances": []}
+        return self._drain(compute, host, given)
+
+    def _drain(self, compute: Any, host: Any, given: dict[str, Any]) -> dict[str, Any]:
+        from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import compute_host, drain
+        from ansible_collections.groundup.cloud.plugins.plugin_utils.progress import reminder
+
+        compute_host.refuse("drain", host.name, drain.reasons(host), given["force"])
+        cold = "cold" in given["force"]
+        options = drain.Options(cold=cold, parallel=given["parallel"], timeout=given["timeout"])
+        changes = compute_host.disable(compute, host, verbs.DRAIN)
+        work = drain.Drain(compute, host.name, options, self._display.display)
+        with reminder(self._display.display, f"[drain] {host.name}"):
+            work.run()
+        if work.stuck:
+            raise drain.refused(host.name, work.stuck.values(), cold=cold)
+        changes += [f"{one['way']} {one['name']} ({one['id']}) {one['result']}" for one in work.done]
+        return {"changed": bool(changes), "changes": changes, "instances": work.done}
+
+
+def _verified(host: Any) -> dict[str, Any]:
+    from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import drain
+
+    if left := drain.remains(host):
+        raise GroundupError(
+            f"{host.name} is not drained: {'; '.join(left)}",
+            where=f"hypervisor {host.name}",
+            why="what is on it would not survive the machine",
+            remedy=f"ansible-playbook groundup.cloud.drain -e drain_machine={host.name}",
+        )
+    return {"changed": False, "changes": [], "instances": []}

@@ -1,0 +1,47 @@
+"""Action of module groundup.cloud.hypervisor_leftover: asks the cloud, from the controller."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from ansible.plugins.action import ActionBase
+from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import finish
+from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.hypervisor.cloud import asker
+from ansible_collections.groundup.cloud.plugins.plugin_utils.hypervisor.leftover import look
+
+ARGUMENTS = {
+    "site_file": {"type": "path", "required": True},
+    "hypervisors": {"type": "list", "elements": "str", "required": True},
+    "machines": {"type": "list", "elements": "str", "required": True},
+}
+
+
+class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
+    """Names hypervisors of the cloud that are not in the site file."""
+
+    _requires_connection = False
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Return them; the callback shows them as a table at the end of the run."""
+        result: dict[str, Any] = super().run(tmp, task_vars)
+        _, given = self.validate_argument_spec(ARGUMENTS)
+        return finish(result, lambda: self._ask(given))
+
+    def _ask(self, given: dict[str, Any]) -> dict[str, Any]:
+        try:
+            ask = asker(given["site_file"])
+            found = look(ask, hypervisors=given["hypervisors"], machines=given["machines"])
+        except (GroundupError, OSError) as error:
+            if not self._task.check_mode:
+                raise
+            # A dry run of a site whose cloud is not there yet, or does not answer: nothing is known of its hypervisors.
+            return {"changed": False, "leftover": [], "msg": f"the cloud was not asked: {str(error).splitlines()[0]}"}
+        return {
+            "changed": False,
+            "leftover": [asdict(one) for one in found.leftover],
+            "warnings": [
+                f"{one.host}: {one.reason}. Remedy: {one.remedy}" for one in (*found.leftover, *found.disabled)
+            ],
+        }

@@ -1,0 +1,107 @@
+"""Action of module groundup.cloud.hypervisor_retire: asks the cloud, from the controller."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible.plugins.action import ActionBase
+from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
+from ansible_collections.groundup.cloud.plugins.plugin_utils import verbs
+from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import finish
+from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import site_plan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.hypervisor.configuration import compute_id
+
+ARGUMENTS: dict[str, dict[str, Any]] = {
+    "site_file": {"type": "path", "required": True},
+    "name": {"type": "str", "required": True},
+    "step": {"type": "str", "required": True, "choices": ["check", "close", "remove", "verify"]},
+    "force": {"type": "list", "elements": "str", "default": [], "choices": ["allocations", "domains"]},
+    "roles": {"type": "list", "elements": "str", "default": []},
+    "stopped": {"type": "bool", "default": False},
+    "addresses": {"type": "list", "elements": "str", "default": []},
+    "timeout": {"type": "int", "default": 180},
+}
+
+
+class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
+    """Does one step of a retirement."""
+
+    _requires_connection = False
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Return what the step found or did."""
+        result: dict[str, Any] = super().run(tmp, task_vars)
+        _, given = self.validate_argument_spec(ARGUMENTS)
+        changes = Changes(check=bool(self._task.check_mode))
+        return finish(result, lambda: self._ask(given, changes), changes=changes)
+
+    def _ask(self, given: dict[str, Any], changes: Changes) -> dict[str, Any]:
+        # Late: no other task needs a cloud's client.
+        from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import connection
+
+        if not given["name"]:
+            raise GroundupError(
+                "no machine is named",
+                where="the variable retire_machine",
+                why="one hypervisor is retired at a time",
+                remedy="ansible-playbook groundup.cloud.retire -e retire_machine=NAME",
+            )
+        plan = site_plan(given["site_file"])
+        with connection.answered(
+            "the cloud", remedy="playbook groundup.cloud.openstack, tag verify; then run it again"
+        ):
+            return self._step(connection.of_site(plan), plan.site, given, changes)
+
+    def _step(self, cloud: Any, site: str, given: dict[str, Any], changes: Changes) -> dict[str, Any]:
+        from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import compute_host, retire
+
+        name, step = given["name"], given["step"]
+        leaving = retire.survey(cloud, name, compute_id=compute_id(site, name))
+        if step == "verify":
+            return _verified(name, retire.remains(leaving))
+        compute_host.refuse("retire", name, retire.reasons(leaving), given["force"])
+        if step == "check" or changes.check:
+            lines = retire.foreseen(leaving)
+            if not leaving.found:
+                _refuse_other_role(name, given["roles"])
+                self._display.display(f"[retire] the cloud knows nothing of {name}")
+            address = "" if leaving.address in given["addresses"] else leaving.address
+            return {"changed": bool(lines), "changes": lines, "address": address}
+        if step == "close":
+            done = compute_host.disable(cloud.compute, leaving.host, verbs.RETIRE)
+            # One that was on its way before that is here now.
+            after = retire.survey(cloud, name, compute_id=compute_id(site, name))
+            compute_host.refuse("retire", name, retire.reasons(after), given["force"])
+            return {"changed": bool(done), "changes": done}
+        if not given["stopped"] and not retire.settle(cloud.compute, name, timeout=given["timeout"]):
+            raise GroundupError(
+                f"{name} cannot be reached, and its {compute_host.COMPUTE} reports to Nova",
+                where=f"hypervisor {name}",
+                why="it would come back by itself as soon as it is out",
+                remedy="make it reachable, or switch it off, then run this again",
+            )
+        retire.remove(cloud, leaving, changes, timeout=given["timeout"])
+        return changes.result()
+
+
+def _refuse_other_role(name: str, roles: list[str]) -> None:
+    """Raise GroundupError for a machine of the site file that has other work."""
+    if roles and "hypervisor" not in roles:
+        raise GroundupError(
+            f"{name} is no hypervisor: the cloud knows nothing of it, and its roles are {', '.join(roles)}",
+            where="the variable retire_machine",
+            why="what runs on it would be stopped",
+            remedy="name a hypervisor; a node of the cluster leaves by the playbook groundup.cloud.remove",
+        )
+
+
+def _verified(name: str, left: list[str]) -> dict[str, Any]:
+    if left:
+        raise GroundupError(
+            f"the cloud still has of {name}: {', '.join(left)}",
+            where=f"hypervisor {name}",
+            why="the scheduler or OVN would go on with it",
+            remedy=f"ansible-playbook groundup.cloud.retire -e retire_machine={name}; are its services stopped",
+        )
+    return {"changed": False, "changes": []}

@@ -1,0 +1,75 @@
+"""A hypervisor that leaves: nothing of it comes back by itself, and what its guests left is named first."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from pathlib import Path
+
+from .._base import files
+from .._base.changes import Changes
+from .._base.errors import GroundupError
+from .._base.files import HEADER
+from .._base.run import attempt, run
+from .._host import ownership, units
+from . import ovn, services
+
+RETIRED = Path("/etc/groundup/retired")
+UNITS = (services.COMPUTE, services.OVN_AGENT, ovn.WHOLE, ovn.UNIT)
+DOMAINS = "domains"  # code of the consent
+_VIRSH = ("virsh", "--connect", "qemu:///system", "list", "--all", "--name")
+_REMOTE = ("ovs-vsctl", "--timeout=10", "--if-exists")
+_TEXT = f"{HEADER}Retired from the cloud by groundup.cloud.retire. A run of the layers has it join again.\n"
+
+
+def leave(changes: Changes, *, site: str, name: str, force: Collection[str] = (), mark: Path = RETIRED) -> None:
+    """Stop and disable what serves the cloud, and forget where OVN is. Packages and configuration stay.
+
+    Raises GroundupError, before anything is changed, for a host of another site and for one that has domains.
+    """
+    ownership.refuse_other(site)
+    found = domains(changes)
+    if found and DOMAINS not in force:
+        raise GroundupError(
+            f"libvirt still has {len(found)} domain(s) on it: {', '.join(found)}",
+            where=f"host {name}, {' '.join(_VIRSH)}",
+            why="they may be guests that Nova lost sight of; nothing was changed on the host",
+            remedy="see what they are (virsh dumpxml NAME), then undefine them; or leave them there as they are: "
+            f"-e '{{\"retire_force\": [{DOMAINS}]}}'",
+        )
+    units.off(changes, UNITS)
+    # Whatever starts ovn-controller again, such as its package's upgrade: it must not register the chassis.
+    if _said((*_REMOTE, "get", "Open_vSwitch", ".", "external_ids:ovn-remote")) and changes.add(
+        "Open vSwitch: forget external_ids:ovn-remote"
+    ):
+        run(["ovs-vsctl", "--timeout=10", "remove", "Open_vSwitch", ".", "external_ids", "ovn-remote"])
+    files.place(changes, mark, _TEXT)
+
+
+def domains(changes: Changes) -> list[str]:
+    """Return libvirt's domains, running or not; none, with a warning, when libvirt does not answer."""
+    try:
+        said = attempt(_VIRSH, timeout=30)
+    except GroundupError as error:  # no such program, or it hangs
+        changes.warnings.append(f"libvirt's domains are not known: {error.what}")
+        return []
+    if said.returncode:
+        changes.warnings.append(f"libvirt does not answer, so its domains are not known: {said.stderr.strip()}")
+        return []
+    return sorted(line.strip() for line in said.stdout.splitlines() if line.strip())
+
+
+def joins_again(changes: Changes, *, mark: Path = RETIRED) -> None:
+    """Say that a host which was retired joins again, because it is in the site file."""
+    if files.remove(changes, mark):
+        changes.warnings.append(
+            "it was retired, and it is in the site file: this run has it join the cloud again; take it out of the site "
+            "file if it is not to"
+        )
+
+
+def _said(argv: Sequence[str]) -> str:
+    try:
+        said = attempt(argv)
+    except GroundupError:
+        return ""
+    return said.stdout.strip() if said.returncode == 0 else ""

@@ -1,0 +1,76 @@
+#!/usr/bin/python
+"""Stop what serves the cloud on a hypervisor that leaves, so that it does not come back by itself."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: hypervisor_leave
+short_description: Stop what serves the cloud on a hypervisor that leaves
+version_added: 0.2.0
+description:
+  - Runs on the host. Refuses, before it changes anything, a host of another site and one whose libvirt has domains.
+  - Stops and disables nova-compute, Neutron's OVN agent and ovn-controller, has Open vSwitch forget where OVN's
+    southbound database is, and notes that the host was retired. Packages, configuration, certificates, libvirt and
+    Open vSwitch stay. M(groundup.cloud.hypervisor_node) brings all of it back.
+  - When libvirt does not answer, warns that its domains are not known.
+options:
+  name:
+    description: Name of the host.
+    type: str
+    required: true
+  force:
+    description: What is accepted. C(domains), libvirt has domains; they stay as they are, and running ones run on.
+    type: list
+    elements: str
+    default: []
+    choices: [allocations, domains]
+extends_documentation_fragment:
+  - groundup.cloud.attributes
+  - groundup.cloud.site
+"""
+
+EXAMPLES = r"""
+- name: Stop what serves the cloud
+  groundup.cloud.hypervisor_leave:
+    site: lab
+    name: hypervisor-2
+  delegate_to: hypervisor-2
+"""
+
+RETURN = r"""
+changes:
+  description: What was done, or in check mode would be, a line each.
+  type: list
+  elements: str
+  returned: success
+"""
+
+from typing import Any
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
+from ansible_collections.groundup.cloud.plugins.module_utils._base.module import finish
+from ansible_collections.groundup.cloud.plugins.module_utils._hypervisor.leave import leave
+
+
+def main() -> None:
+    """Run the module."""
+    module = AnsibleModule(
+        argument_spec={
+            "site": {"type": "str", "required": True},
+            "name": {"type": "str", "required": True},
+            "force": {"type": "list", "elements": "str", "default": [], "choices": ["allocations", "domains"]},
+        },
+        supports_check_mode=True,
+    )
+    changes, given = Changes(check=module.check_mode), module.params
+
+    def work() -> dict[str, Any]:
+        leave(changes, site=given["site"], name=given["name"], force=given["force"])
+        return changes.result()
+
+    finish(module, work, host=f"host {given['name']}", changes=changes)
+
+
+if __name__ == "__main__":
+    main()

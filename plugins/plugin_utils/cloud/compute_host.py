@@ -1,0 +1,116 @@
+"""A hypervisor as Nova knows it: its compute service, its instances, and what still ties instances to it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import GroundupError
+from ..kube.removal import Reason
+from ..verbs import DRAIN, RETIRE
+
+COMPUTE = "nova-compute"
+_OURS = (DRAIN, RETIRE)
+_ENDED = frozenset(
+    ("completed", "confirmed", "reverted", "error", "failed", "cancelled", "done", "completed-evacuation")
+)
+UNCONFIRMED = "finished"  # a migration whose instance runs elsewhere, and whose disk is here until it is confirmed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComputeHost:
+    """What Nova says of one host."""
+
+    name: str
+    service: Any | None
+    others: tuple[str, ...]  # hypervisors beside it that take instances
+    servers: tuple[Any, ...]  # instances it has
+    migrations: tuple[Any, ...]  # away from it, that have not ended
+
+    @property
+    def up(self) -> bool:
+        """Whether its nova-compute reports."""
+        return self.service is not None and self.service["state"] == "up"
+
+    @property
+    def disabled(self) -> str | None:
+        """The reason its service is disabled by; "" without one; None: it is enabled."""
+        if self.service is None or self.service["status"] != "disabled":
+            return None
+        return str(self.service["disabled_reason"] or "")
+
+
+def look(compute: Any, name: str) -> ComputeHost:
+    """Return what Nova says of host ``name``."""
+    services = [one for one in compute.services(binary=COMPUTE) if one["binary"] == COMPUTE]
+    return ComputeHost(
+        name=name,
+        service=next((one for one in services if one["host"] == name), None),
+        others=tuple(
+            sorted(
+                str(one["host"])
+                for one in services
+                if one["host"] != name and one["state"] == "up" and one["status"] == "enabled"
+            )
+        ),
+        servers=tuple(instances(compute, name)),
+        migrations=tuple(migrations(compute, name)),
+    )
+
+
+def instances(compute: Any, name: str) -> list[Any]:
+    """Return everybody's instances on ``name``. The host is compared here, too: no filter of Nova's is trusted."""
+    return [one for one in compute.servers(all_projects=True, compute_host=name) if one["compute_host"] == name]
+
+
+def migrations(compute: Any, name: str) -> list[Any]:
+    """Return the migrations away from ``name`` that have not ended."""
+    found = compute.migrations(source_compute=name)
+    return [one for one in found if one["source_compute"] == name and one["status"] not in _ENDED]
+
+
+def ours(reason: str | None) -> bool:
+    """Return whether a service that is disabled by ``reason`` was disabled by one of our verbs."""
+    return reason in _OURS
+
+
+def disabling(host: ComputeHost, reason: str) -> list[str]:
+    """Return what `disable` does. Another one's reason stays: so does the service."""
+    if host.service is None or host.disabled == reason or not (host.disabled is None or ours(host.disabled)):
+        return []
+    return [f"disable {COMPUTE} of {host.name}: {reason}"]
+
+
+def disable(compute: Any, host: ComputeHost, reason: str) -> list[str]:
+    """Have no new instance come to ``host``; return what was done."""
+    if done := disabling(host, reason):
+        compute.update_service(host.service, status="disabled", disabled_reason=reason)
+    return done
+
+
+def refuse(verb: str, name: str, against: Iterable[Reason], force: Collection[str]) -> None:
+    """Raise GroundupError while a reason stands against ``verb`` that ``force`` does not accept."""
+    left = [one for one in against if one.code is None or one.code not in force]
+    if not left:
+        return
+    codes = sorted({one.code for one in left if one.code})
+    consent = f"accept it with -e '{{\"{verb}_force\": [{', '.join(codes)}]}}'" if codes else ""
+    first = "put that right first"
+    raise GroundupError(
+        f"{verb} {name}: {'; '.join(one.text for one in left)}",
+        where=f"hypervisor {name}",
+        why="instances of tenants, or what the cloud keeps of them, would be lost; nothing was changed by this step",
+        remedy=f"{first}, or {consent}" if consent else first,
+    )
+
+
+def called(server: Any) -> str:
+    """Return what an instance is called in lines for the operator."""
+    return f"{server['name']} ({server['id']})"
+
+
+def listed(names: Sequence[str], most: int = 5) -> str:
+    """Return the first of ``names`` and how many more there are."""
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")

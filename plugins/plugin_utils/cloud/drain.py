@@ -1,0 +1,272 @@
+"""Empty a hypervisor: no new instances, then each that it has moves away, live where that is possible.
+
+Nothing is remembered beside the cloud's own records: a drain that was killed is run again, and goes on with what Nova
+began meanwhile.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from openstack.exceptions import HttpException, NotFoundException
+
+from ..errors import GroundupError
+from ..kube.removal import Reason
+from ..progress import Progress
+from ..verbs import DRAIN
+from .compute_host import COMPUTE, UNCONFIRMED, ComputeHost, called, disabling, instances, listed, migrations, ours
+from .connection import ERRORS, GATEWAY, said
+
+CODES = ("cold",)
+Way = Literal["live", "cold", "wait"]
+_BUSY = ("BUILD", "MIGRATING", "RESIZE")
+_LIVE = ("ACTIVE", "PAUSED")
+_ACTIONS = ("live-migration", "migrate", "confirmResize")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """How a drain goes."""
+
+    cold: bool = False  # whether an instance that cannot move live may be stopped for it
+    parallel: int = 2  # instances on their way at once
+    timeout: float = 1800.0  # seconds for each
+    pause: float = 2.0  # seconds between two questions
+
+
+@dataclass(slots=True, kw_only=True)
+class _Move:
+    server: Any
+    way: Way
+    start: float
+    confirmed: bool = False
+    refused: list[str] = field(default_factory=list)  # what Nova said of the way before
+
+
+def way_of(server: Any) -> Way:
+    """Return how an instance can leave now."""
+    if server["task_state"] or server["status"] in _BUSY:
+        return "wait"
+    return "cold" if server["status"] == "SHUTOFF" else "live"
+
+
+def reasons(host: ComputeHost) -> Iterator[Reason]:
+    """Yield what stands against a drain: no consent helps."""
+    if host.servers and not host.up:
+        text = (
+            f"its {COMPUTE} is down, and {len(host.servers)} instance(s) are on it: only a running one hands them over"
+        )
+        yield Reason(code=None, text=text)
+    if host.servers and not host.others:
+        yield Reason(code=None, text=f"no other hypervisor is up and enabled for its {len(host.servers)} instance(s)")
+
+
+def foreseen(host: ComputeHost) -> list[str]:
+    """Return what a drain does, a line each."""
+    lines = disabling(host, DRAIN)
+    words = {"live": "live-migrate", "cold": "migrate", "wait": "wait for"}
+    for server in host.servers:
+        way = way_of(server)
+        note = "" if way == "live" and server["status"] in _LIVE else f", which is {server['status']}"
+        lines.append(f"{words[way]} {called(server)}{note}")
+    lines += [
+        f"confirm the {one['migration_type']} of {one['server_id']}"
+        for one in host.migrations
+        if one["status"] == UNCONFIRMED and one["migration_type"] == "migration"
+    ]
+    return lines
+
+
+class Drain:
+    """One drain under way."""
+
+    def __init__(self, compute: Any, name: str, options: Options, say: Progress) -> None:
+        """Take the cloud's compute API, the host, and what shows a line."""
+        self.compute, self.name, self.options, self.say = compute, name, options, say
+        self.clock: Callable[[], float] = time.monotonic
+        self.done: list[dict[str, Any]] = []
+        self.stuck: dict[str, str] = {}  # by id: what Nova says
+        self._moving: dict[str, _Move] = {}
+
+    def run(self) -> None:
+        """Move all instances away, some at a time. What cannot move is in ``stuck`` afterwards."""
+        while True:
+            if room := self.options.parallel - len(self._moving):
+                for server in self._waiting()[:room]:
+                    self._begin(_Move(server=server, way=way_of(server), start=self.clock()))
+            if not self._moving and not self._waiting():
+                return
+            for move in list(self._moving.values()):
+                self._look(move)
+            if self._moving:
+                time.sleep(self.options.pause)
+
+    def _waiting(self) -> list[Any]:
+        """Return the instances that are still to be begun: also those that came meanwhile."""
+        ended = {str(one["id"]) for one in self.done}
+        known = self._moving.keys() | self.stuck.keys()
+        found = [one for one in instances(self.compute, self.name) if one["id"] not in known]
+        seen = known | ended | {str(one["id"]) for one in found}
+        for migration in migrations(self.compute, self.name):
+            if migration["status"] == UNCONFIRMED and str(migration["server_id"]) not in seen:
+                found += self._unconfirmed(migration)
+        return found
+
+    def _unconfirmed(self, migration: Any) -> Iterator[Any]:
+        """Yield the instance of a migration that ended on another host, with its disk still here."""
+        with suppress(NotFoundException):
+            server = self.compute.get_server(migration["server_id"])
+            if server["status"] != "VERIFY_RESIZE":
+                return
+            if migration["migration_type"] == "migration":
+                yield server
+                return
+            reason = "its tenant has neither confirmed nor reverted its resize, and its former disk is here"
+            self._stuck(_Move(server=server, way="wait", start=self.clock()), reason)
+
+    def _begin(self, move: _Move) -> None:
+        server = move.server
+        if server["compute_host"] != self.name:
+            move.way = "cold"  # one of an earlier run, to be confirmed
+        self._moving[str(server["id"])] = move
+        try:
+            if move.way == "live":
+                self.compute.live_migrate_server(server["id"], block_migration="auto")
+            elif move.way == "cold" and server["compute_host"] == self.name:
+                self.compute.migrate_server(server["id"])
+        except NotFoundException:
+            self._ended(move, "deleted meanwhile")
+        except HttpException as error:
+            self._failed(move, _refusal(error))
+
+    def _look(self, move: _Move) -> None:
+        """Ask how far an instance is, and do what is next with it."""
+        try:
+            server = self.compute.get_server(move.server["id"])
+        except NotFoundException:
+            self._ended(move, "deleted meanwhile")
+            return
+        if not server["task_state"] and server["status"] not in _BUSY:
+            self._next(move, server)
+        if str(server["id"]) in self._moving and self.clock() - move.start > self.options.timeout:
+            now = f"{server['status']}{' (' + server['task_state'] + ')' if server['task_state'] else ''}"
+            self._stuck(move, f"still {now} after {self.options.timeout:g} s; Nova goes on with it")
+
+    def _next(self, move: _Move, server: Any) -> None:
+        """Do what is next with an instance that is not on its way."""
+        away = server["compute_host"] != self.name
+        if away and server["status"] == "VERIFY_RESIZE":
+            if move.way == "wait":  # it ended what somebody, or an earlier run, began: see `_unconfirmed`
+                del self._moving[str(server["id"])]
+            elif not move.confirmed:
+                self._confirm(move)
+        elif away:
+            self._ended(move, f"to {server['compute_host']}")
+        elif move.way == "wait":
+            self._begin(_Move(server=server, way=way_of(server), start=move.start))
+        else:
+            self._failed(move, self._why(server))
+
+    def _confirm(self, move: _Move) -> None:
+        move.confirmed = True
+        try:
+            self.compute.confirm_server_resize(move.server["id"])
+        except HttpException as error:
+            self._stuck(move, f"its disk is still here: {_refusal(error)}")
+
+    def _failed(self, move: _Move, reason: str) -> None:
+        """Try the other way if there is consent to it; else the instance stays."""
+        if move.way == "live" and self.options.cold and move.server["status"] in _LIVE:
+            self.say(f"[drain] {called(move.server)} does not move live: {reason}")
+            again = _Move(server=move.server, way="cold", start=move.start, refused=[f"live: {reason}"])
+            self._begin(again)
+            return
+        self._stuck(move, "; ".join([*move.refused, f"{move.way}: {reason}"]))
+
+    def _why(self, server: Any) -> str:
+        """Return Nova's own words for a migration that left an instance where it was."""
+        with suppress(*ERRORS):
+            for action in self.compute.server_actions(server["id"]):  # newest first
+                if action["action"] in _ACTIONS:
+                    whole = self.compute.get_server_action(action["request_id"], server["id"])
+                    return _words(whole["events"] or ()) or str(whole["message"] or "it says nothing")
+        return str((server["fault"] or {}).get("message") or "it says nothing")
+
+    def _ended(self, move: _Move, where: str) -> None:
+        self._note(move, where)
+        self.done.append({**self._plain(move), "result": where})
+
+    def _stuck(self, move: _Move, reason: str) -> None:
+        self._note(move, f"stays: {reason}")
+        self.stuck[str(move.server["id"])] = f"{called(move.server)}: {reason}"
+
+    def _note(self, move: _Move, text: str) -> None:
+        self._moving.pop(str(move.server["id"]), None)
+        plain = self._plain(move)
+        self.say(f"[drain] {called(move.server)}  {plain['way']}  {plain['seconds']:.1f} s  {text}")
+
+    def _plain(self, move: _Move) -> dict[str, Any]:
+        seconds = round(self.clock() - move.start, 1)
+        return {"id": str(move.server["id"]), "name": str(move.server["name"]), "way": move.way, "seconds": seconds}
+
+
+def refused(name: str, stuck: Collection[str], *, cold: bool) -> GroundupError:
+    """Return what an operator is told of instances that did not move."""
+    lines = "\n    ".join(stuck)
+    consent = "" if cold else "; stop them while they move: -e '{\"drain_force\": [cold]}'"
+    return GroundupError(
+        f"{len(stuck)} instance(s) stay on {name}:\n    {lines}",
+        where=f"hypervisor {name}, which takes no new instances now",
+        why="it is not empty",
+        remedy=f"put right what Nova says and run this again{consent}. To have it take instances again: "
+        f"ansible-playbook groundup.cloud.undrain -e undrain_machine={name}",
+    )
+
+
+def remains(host: ComputeHost) -> list[str]:
+    """Return what keeps a host from being drained."""
+    enabled = [f"its {COMPUTE} is enabled"] if host.disabled is None and host.service is not None else []
+    return [*enabled, *occupants(host)]
+
+
+def occupants(host: ComputeHost) -> list[str]:
+    """Return what Nova has on a host, in a word each."""
+    found = [f"instances {listed([called(one) for one in host.servers])}"] if host.servers else []
+    if host.migrations:
+        found.append(f"migrations not ended of {listed([str(one['server_id']) for one in host.migrations])}")
+    return found
+
+
+def enable(compute: Any, host: ComputeHost, *, check: bool) -> tuple[list[str], str]:
+    """Have a host take instances again that one of our verbs disabled; return what was done, and what was not."""
+    if host.disabled is None:
+        return [], ""
+    if not ours(host.disabled):
+        by = f"by another's reason: {host.disabled}" if host.disabled else "without a reason"
+        return [], f"{COMPUTE} of {host.name} was disabled {by}; it stays disabled"
+    if not check:
+        compute.update_service(host.service, status="enabled")
+    return [f"enable {COMPUTE} of {host.name}, disabled by {host.disabled}"], ""
+
+
+def _refusal(error: HttpException) -> str:
+    """Return Nova's own words; raise what only says that Nova was not reached."""
+    if getattr(error, "status_code", 0) in GATEWAY:
+        raise error
+    return str(getattr(error, "details", "") or said(error))
+
+
+def _words(events: Iterable[Any]) -> str:
+    """Return the last line of what failed: the traceback's own where Nova shows it, else the details."""
+    found: list[str] = []
+    for event in events:
+        if str(event["result"] or "").lower() == "error":
+            lines = [line for line in str(event["traceback"] or "").splitlines() if line.strip()]
+            text = (lines[-1].strip() if lines else "") or str(event["details"] or "")
+            if text and text not in found:
+                found.append(text)
+    return found[0] if found else ""

@@ -1,0 +1,192 @@
+"""Take an empty hypervisor out of the cloud: out of aggregates, Nova, Placement, and OVN by Neutron's agents.
+
+Every step asks again whether the host is empty, and finds by itself what an earlier run left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from openstack.exceptions import HttpException, NotFoundException
+
+from ...module_utils._base.changes import Changes
+from ...module_utils._base.wait import wait_until
+from ..errors import GroundupError
+from ..kube.removal import Reason
+from ..verbs import RETIRE
+from .compute_host import COMPUTE, ComputeHost, disabling, listed, look
+from .connection import GATEWAY, said
+from .drain import occupants
+
+CODES = ("allocations", "domains")
+_PAUSE = 3.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Leaving:
+    """A hypervisor and what the cloud keeps of it."""
+
+    host: ComputeHost
+    address: str  # as nova-compute reported it; "" when Nova does not know it any more
+    provider: Any | None  # Placement's
+    orphans: tuple[str, ...]  # consumers of its allocations that are neither instances nor migrations under way
+    claims: tuple[str, ...]  # consumers that are
+    agents: tuple[Any, ...]  # Neutron's
+    aggregates: tuple[Any, ...]
+
+    @property
+    def found(self) -> bool:
+        """Whether the cloud knows it at all."""
+        return bool(self.host.service or self.provider or self.agents or self.aggregates)
+
+
+def survey(cloud: Any, name: str, *, compute_id: str) -> Leaving:
+    """Return what the cloud keeps of host ``name``. ``compute_id`` finds its provider when Nova forgot the host."""
+    compute = cloud.compute
+    host = look(compute, name)
+    known = next((one for one in compute.hypervisors(details=True) if _host(one) == name), None)
+    provider = _provider(cloud.placement, {compute_id, str(known["id"]) if known else compute_id})
+    orphans, claims = _consumers(cloud, host, provider)
+    return Leaving(
+        host=host,
+        address=str(known["host_ip"] or "") if known else "",
+        provider=provider,
+        orphans=orphans,
+        claims=claims,
+        agents=tuple(one for one in cloud.network.agents(host=name) if one["host"] == name),
+        aggregates=tuple(one for one in compute.aggregates() if name in (one["hosts"] or ())),
+    )
+
+
+def _host(hypervisor: Any) -> str:
+    """Return the name of a hypervisor's service; libvirt's own name for it may be another."""
+    return str((hypervisor["service_details"] or {}).get("host", ""))
+
+
+def _provider(placement: Any, ids: Collection[str]) -> Any | None:
+    for one in ids:
+        found = [each for each in placement.resource_providers(id=one) if each["id"] == one]
+        if found:
+            return found[0]
+    return None
+
+
+def _consumers(cloud: Any, host: ComputeHost, provider: Any | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the consumers of a provider's allocations: those nobody stands for, and the others."""
+    if provider is None:
+        return (), ()
+    moving = {str(one["uuid"]) for one in host.migrations}
+    orphans: list[str] = []
+    claims: list[str] = []
+    for consumer in sorted(str(one["consumer_id"]) for one in _allocations(cloud.placement, provider)):
+        claimed = consumer in moving or _is_server(cloud.compute, consumer)
+        (claims if claimed else orphans).append(consumer)
+    return tuple(orphans), tuple(claims)
+
+
+def _allocations(placement: Any, provider: Any) -> list[Any]:
+    try:
+        return list(placement.resource_provider_allocations(provider["id"]))
+    except NotFoundException:  # it went meanwhile
+        return []
+
+
+def _is_server(compute: Any, consumer: str) -> bool:
+    try:
+        compute.get_server(consumer)
+    except NotFoundException:
+        return False
+    return True
+
+
+def reasons(leaving: Leaving) -> Iterator[Reason]:
+    """Yield what stands against a retirement."""
+    name = leaving.host.name
+    if words := occupants(leaving.host):
+        drain = f"ansible-playbook groundup.cloud.drain -e drain_machine={name}"
+        yield Reason(code=None, text=f"it is not empty: {'; '.join(words)}. {drain}")
+    elif leaving.claims:
+        unset = f"openstack resource provider allocation unset --provider {_id(leaving.provider)} INSTANCE"
+        text = f"Placement has allocations on it of {listed(leaving.claims)}, which Nova has elsewhere: {unset}"
+        yield Reason(code=None, text=text)
+    if leaving.orphans:
+        text = f"Placement has allocations on it of {listed(leaving.orphans)}, which Nova does not know; they would go"
+        yield Reason(code="allocations", text=text)
+
+
+def _id(provider: Any | None) -> str:
+    return str(provider["id"]) if provider else ""
+
+
+def foreseen(leaving: Leaving) -> list[str]:
+    """Return what leaves the cloud, a line each, in order."""
+    name = leaving.host.name
+    lines = disabling(leaving.host, RETIRE)
+    lines += [f"delete the allocations of {one}" for one in leaving.orphans]
+    lines += [f"take {name} out of aggregate {one['name']}" for one in leaving.aggregates]
+    lines += [f"delete service {COMPUTE} of {name}"] if leaving.host.service else []
+    lines += [f"delete resource provider {leaving.provider['name']}"] if leaving.provider else []
+    return lines + [f"delete agent {one['agent_type']} of {name}" for one in leaving.agents]
+
+
+def remove(cloud: Any, leaving: Leaving, changes: Changes, *, timeout: float) -> None:
+    """Take an empty host, whose services are stopped, out of the cloud. Raises GroundupError for what stays.
+
+    Aggregates first: Nova knows them by the host's service. The provider after the service: Nova deletes it, too.
+    """
+    compute, placement, name = cloud.compute, cloud.placement, leaving.host.name
+    for consumer in leaving.orphans:
+        placement.delete_allocation(consumer)
+        changes.add(f"delete the allocations of {consumer}")
+    for aggregate in leaving.aggregates:
+        compute.remove_host_from_aggregate(aggregate["id"], name)
+        changes.add(f"take {name} out of aggregate {aggregate['name']}")
+    if leaving.host.service:
+        compute.delete_service(leaving.host.service["id"])
+        changes.add(f"delete service {COMPUTE} of {name}")
+    if leaving.provider:
+        placement.delete_resource_provider(leaving.provider["id"])
+        changes.add(f"delete resource provider {leaving.provider['name']}")
+    _agents(cloud.network, name, changes, timeout=timeout)
+
+
+def _agents(network: Any, name: str, changes: Changes, *, timeout: float) -> None:
+    """Delete the host's agents: with its controller's go Chassis and Chassis_Private. One refused is tried again."""
+    refused: dict[str, str] = {}
+
+    def left() -> list[str]:
+        refused.clear()
+        found = [one for one in network.agents(host=name) if one["host"] == name]
+        for one in sorted(found, key=lambda each: "Controller" not in each["agent_type"]):  # the others go with it
+            try:
+                network.delete_agent(one["id"], ignore_missing=True)
+                changes.add(f"delete agent {one['agent_type']} of {name}")
+            except HttpException as error:
+                if getattr(error, "status_code", 0) in GATEWAY:
+                    raise
+                refused[str(one["agent_type"])] = str(getattr(error, "details", "") or said(error))
+        return [str(one["agent_type"]) for one in network.agents(host=name) if one["host"] == name]
+
+    if still := wait_until(left, timeout=timeout, pause=_PAUSE):
+        words = [f"{one}: {refused.get(one, 'it comes back')}" for one in still]
+        raise GroundupError(
+            f"Neutron keeps its agents: {'; '.join(words)}",
+            where=f"hypervisor {name}",
+            why="OVN still has its chassis, and ports may be bound to it",
+            remedy=f"see that ovn-controller does not run on {name}, then run this again",
+        )
+
+
+def settle(compute: Any, name: str, *, timeout: float) -> bool:
+    """Wait until nova-compute of a host that nobody could stop no longer reports; return whether that is so."""
+    return not wait_until(lambda: look(compute, name).up, timeout=timeout, pause=_PAUSE)
+
+
+def remains(leaving: Leaving) -> list[str]:
+    """Return what the cloud still has of a host."""
+    found = [f"service {COMPUTE}"] if leaving.host.service else []
+    found += [f"resource provider {leaving.provider['name']}"] if leaving.provider else []
+    found += [f"agent {one['agent_type']}" for one in leaving.agents]
+    return found + [f"aggregate {one['name']}" for one in leaving.aggregates]

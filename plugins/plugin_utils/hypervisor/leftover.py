@@ -1,0 +1,63 @@
+"""Hypervisors that the cloud has and the site file has not: the plan is pure, so the cloud is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..verbs import DRAIN, RETIRE
+from .joining import Ask, Lack
+
+_LAYER = "hypervisor"
+_PLAYBOOK = "ansible-playbook groundup.cloud."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """What the cloud says of hypervisors, against the site file."""
+
+    leftover: Sequence[Lack]  # in the cloud, and not in the site file
+    disabled: Sequence[Lack]  # of the site file, and out of service by a verb
+
+
+def look(ask: Ask, *, hypervisors: Collection[str], machines: Collection[str]) -> Seen:
+    """Return who is in the cloud without being in the site file, and who of it was drained; each with its verb.
+
+    ``hypervisors``: the site file's, ``machines``: all of it. Raises UnansweredError.
+    """
+    services = ask("compute", "/os-services?binary=nova-compute")["services"]
+    agents = ask("network", "/v2.0/agents")["agents"]
+    found = {str(one["host"]): _state(one) for one in services if one["host"] not in hypervisors}
+    for agent in agents:
+        name = str(agent.get("host"))
+        if "OVN" in str(agent.get("agent_type")) and name not in machines:
+            found.setdefault(name, "Neutron has agents of it")
+    leftover = [
+        Lack(
+            host=name,
+            layer=_LAYER,
+            reason=f"{why}, and it is no hypervisor of the site file",
+            remedy=f"{_PLAYBOOK}drain -e drain_machine={name}, then {_PLAYBOOK}retire -e retire_machine={name}, "
+            "or put it back into the site file",
+        )
+        for name, why in sorted(found.items())
+    ]
+    return Seen(leftover=leftover, disabled=list(_disabled(services, hypervisors)))
+
+
+def _disabled(services: Sequence[Mapping[str, Any]], hypervisors: Collection[str]) -> Iterator[Lack]:
+    for one in services:
+        if one["host"] in hypervisors and one.get("disabled_reason") in (DRAIN, RETIRE):
+            yield Lack(
+                host=str(one["host"]),
+                layer=_LAYER,
+                reason=f"{_state(one)}: no instance comes to it",
+                remedy=f"{_PLAYBOOK}undrain -e undrain_machine={one['host']}",
+            )
+
+
+def _state(service: Mapping[str, Any]) -> str:
+    disabled = service.get("status") == "disabled"
+    reason = f" by {service.get('disabled_reason') or 'nobody who gave a reason'}" if disabled else ""
+    return f"its nova-compute is {service.get('state')} and {service.get('status')}{reason}"

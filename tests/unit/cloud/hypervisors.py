@@ -1,0 +1,128 @@
+"""Nova, Placement and Neutron of a cloud in memory with two hypervisors: what migrates, and what is refused."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from .fake import Entry, FakeCloud
+
+HERE, THERE = "hypervisor-1", "hypervisor-2"
+HOST, TASK = "OS-EXT-SRV-ATTR:host", "OS-EXT-STS:task_state"
+PROVIDER = "provider-1"
+
+
+@dataclass
+class Hypervisors(FakeCloud):
+    """Two hypervisors; instances go from the first to the second in so many questions."""
+
+    questions: int = 2
+    refused: dict[str, str] = field(default_factory=dict)  # id of a server -> what the API says to its live migration
+    fails: dict[str, str] = field(default_factory=dict)  # id of a server -> why its live migration ends where it began
+    most: int = 0  # on their way at once
+    agent_alive: int = 0  # questions after which agents can be deleted
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.hosts.known = False  # they are entries here
+        for name in (HERE, THERE):
+            service = {"id": f"service-{name}", "binary": "nova-compute", "host": name}
+            self.add("services", {**service, "state": "up", "status": "enabled", "disabled_reason": None}, "")
+            uuid = PROVIDER if name == HERE else "provider-2"
+            known = {"id": uuid, "hypervisor_hostname": f"{name}.test", "host_ip": "192.0.2.1"}
+            self.add("hypervisors", {**known, "service": {"host": name, "id": f"service-{name}"}}, "")
+            self.add("resource_providers", {"id": uuid, "uuid": uuid, "name": f"{name}.test"}, "")
+            for kind in ("OVN Controller Gateway agent", "OVN Neutron agent"):
+                self.add("agents", {"host": name, "agent_type": kind, "alive": True}, "")
+        self.add("aggregates", {"name": "rack-a", "hosts": [HERE, THERE]}, "")
+        self.add("aggregates", {"name": "rack-b", "hosts": [THERE]}, "")
+
+    def service(self, name: str = HERE) -> Entry:
+        return next(one for one in self.of("services") if one["host"] == name)
+
+    def server(self, name: str, *, status: str = "ACTIVE", host: str = HERE, task: str | None = None) -> Entry:
+        made = self.add("servers", {"name": name}, "a-project")
+        made |= {"status": status, HOST: host, TASK: task, "was": status, "left": 0}
+        self.of("ports").clear()
+        return made
+
+    def migration(self, server: Entry, *, kind: str = "migration", status: str = "finished") -> Entry:
+        uuid = f"migration-{server['id']}"
+        entry = {"uuid": uuid, "instance_uuid": server["id"], "source_compute": HERE, "status": status}
+        return self.add("migrations", {**entry, "migration_type": kind}, "")
+
+    def one(self, kind: str, identity: str) -> Entry | None:
+        """Find an entry; whoever asks for a server sees it a little farther."""
+        found = super().one(kind, identity)
+        if kind == "servers" and found and found[TASK]:
+            self.most = max(self.most, sum(1 for each in self.of("servers") if each[TASK]))
+            found["left"] -= 1
+            if found["left"] <= 0:
+                self._arrive(found)
+        return found
+
+    def _arrive(self, server: Entry) -> None:
+        task, server[TASK] = server[TASK], None
+        if task == "resize_prep":
+            server |= {"status": "VERIFY_RESIZE", HOST: THERE}
+            self.migration(server)
+        elif task == "migrating":
+            server["status"] = server["was"]
+            if server["id"] not in self.fails:
+                server[HOST] = THERE
+        elif task == "confirming":
+            server["status"] = server["was"]
+            for one in self.of("migrations"):
+                if one["instance_uuid"] == server["id"]:
+                    one["status"] = "confirmed"
+        elif task == "spawning":
+            server["status"] = "ACTIVE"
+
+    def part(self, kind: str, identity: str, parts: list[str], body: Entry) -> tuple[int, Any] | None:
+        if kind == "servers" and parts[0] == "os-instance-actions":
+            return self._actions(identity, parts[1:])
+        if kind == "servers" and parts == ["action"]:
+            return self._act(identity, body)
+        if kind == "aggregates" and parts == ["action"]:
+            (found,) = (one for one in self.of(kind) if one["id"] == identity)
+            found["hosts"].remove(body["remove_host"]["host"])
+            return 200, {"aggregate": found}
+        if kind == "resource_providers" and parts == ["allocations"]:
+            held = {one["id"]: {"resources": {"VCPU": 1}} for one in self.of("allocations") if one["of"] == identity}
+            return 200, {"allocations": held, "resource_provider_generation": 1}
+        return None
+
+    def _act(self, identity: str, body: Entry) -> tuple[int, Any] | None:
+        (server,) = (one for one in self.of("servers") if one["id"] == identity)
+        tasks = {"os-migrateLive": "migrating", "migrate": "resize_prep", "confirmResize": "confirming"}
+        (verb,) = body
+        if verb not in tasks:
+            return None
+        if verb == "os-migrateLive" and identity in self.refused:
+            return 409, {"conflictingRequest": {"code": 409, "message": self.refused[identity]}}
+        statuses = {"migrating": "MIGRATING", "resize_prep": "RESIZE"}
+        server |= {TASK: tasks[verb], "left": self.questions}
+        server["status"] = statuses.get(tasks[verb], server["status"])
+        return 202, None
+
+    def _actions(self, identity: str, parts: list[str]) -> tuple[int, Any]:
+        why = self.fails.get(identity, "")
+        action = {"action": "live-migration", "request_id": "req-1", "message": "Error", "instance_uuid": identity}
+        if not parts:
+            return 200, {"instanceActions": [{"action": "lock", "request_id": "req-2"}, action]}
+        traceback = f"Traceback (most recent call last):\n  File x\nnova.exception.NoValidHost: {why}\n"
+        event = {"event": "compute_live_migration", "result": "Error", "traceback": traceback, "details": "NoValidHost"}
+        return 200, {"instanceAction": {**action, "events": [event]}}
+
+    def delete(self, kind: str, identity: str) -> int:
+        found = super().one(kind, identity)
+        if found and kind == "services":  # Nova takes the provider with it
+            for other in ("hypervisors", "resource_providers"):
+                self.kinds[other] = [one for one in self.of(other) if not str(one).count(found["host"])]
+        if found and kind == "agents":
+            if self.agent_alive > 0:
+                self.agent_alive -= 1
+                return 409
+            self.kinds[kind] = [one for one in self.of(kind) if one["host"] != found["host"]]
+            return 204
+        return super().delete(kind, identity)

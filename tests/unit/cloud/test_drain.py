@@ -1,0 +1,189 @@
+"""A drain: no new instances, each of those it has moves, some at a time; what stays is named; it can be killed."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from ansible_collections.groundup.cloud.plugins.action import hypervisor_drain as module
+from ansible_collections.groundup.cloud.plugins.plugin_utils import verbs
+from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import connection, drain
+from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.drain import Drain, Options
+from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+
+from .hypervisors import HERE, HOST, TASK, THERE, Hypervisors
+
+SITE = Path(__file__).resolve().parents[3] / "inventories/lab/site.yml"
+
+
+@pytest.fixture
+def said() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def step(operator: Any, said: list[str], monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Do one step of the action."""
+    monkeypatch.setattr(connection, "of_site", lambda _: operator)
+    monkeypatch.setattr(drain, "time", SimpleNamespace(monotonic=time.monotonic, sleep=lambda _: None))
+
+    def run(which: str, *, check: bool = False, **options: Any) -> dict[str, Any]:
+        action = module.ActionModule.__new__(module.ActionModule)
+        action._display = type("Display", (), {"display": staticmethod(said.append)})()
+        action._task = type("Task", (), {"check_mode": check})()
+        defaults = {key: option.get("default") for key, option in module.ARGUMENTS.items()}
+        given = {**defaults, "site_file": str(SITE), "name": HERE, "step": which, **options}
+        result: dict[str, Any] = action._ask(given)
+        return result
+
+    return run
+
+
+def writes(nova: Hypervisors) -> list[str]:
+    return [one for one in nova.asked if one.split()[0] != "GET" and "auth" not in one]
+
+
+def on(nova: Hypervisors, host: str) -> set[str]:
+    return {one["name"] for one in nova.of("servers") if one[HOST] == host}
+
+
+def test_a_dry_run_names_what_moves_and_changes_nothing(nova: Hypervisors, step: Any) -> None:
+    nova.server("web")
+    nova.server("off", status="SHUTOFF")
+    nova.server("new", status="BUILD", task="spawning")
+    nova.server("other", host=THERE)
+    lines = step("check")["changes"]
+    assert [line.split(" (")[0] for line in lines] == [
+        f"disable nova-compute of {HERE}: groundup.cloud.drain", "live-migrate web", "migrate off", "wait for new",
+    ]  # fmt: skip
+    assert step("drain", check=True)["changes"] == lines
+    assert writes(nova) == []
+
+
+def test_every_instance_moves_some_at_a_time(nova: Hypervisors, step: Any, said: list[str]) -> None:
+    for number in range(5):
+        nova.server(f"web-{number}")
+    done = step("drain", parallel=2)
+    assert on(nova, HERE) == set()
+    assert nova.most == 2
+    assert nova.service()["disabled_reason"] == verbs.DRAIN
+    assert [one["result"] for one in done["instances"]] == [f"to {THERE}"] * 5
+    assert len([line for line in said if line.startswith("[drain] web-")]) == 5
+    step("verify")
+    assert step("check")["changes"] == []
+    before = writes(nova)
+    assert step("drain") == {"changed": False, "changes": [], "instances": []}
+    assert writes(nova) == before
+
+
+def test_an_instance_that_is_off_is_migrated_and_confirmed(nova: Hypervisors, step: Any) -> None:
+    server = nova.server("off", status="SHUTOFF")
+    step("drain")
+    assert (server[HOST], server["status"], nova.of("migrations")[0]["status"]) == (THERE, "SHUTOFF", "confirmed")
+    step("verify")
+
+
+def test_what_stays_is_named_with_novas_reason_after_all_others_moved(nova: Hypervisors, step: Any) -> None:
+    refused, failed, _ = nova.server("pinned"), nova.server("big"), nova.server("web")
+    nova.refused[refused["id"]] = "it has a device that is passed through"
+    nova.fails[failed["id"]] = "No valid host was found"
+    with pytest.raises(GroundupError, match=r"2 instance\(s\) stay") as caught:
+        step("drain", parallel=1)
+    text = str(caught.value)
+    assert "it has a device that is passed through" in text
+    assert "NoValidHost: No valid host was found" in text
+    assert "[cold]" in text
+    assert on(nova, HERE) == {"pinned", "big"}
+    with pytest.raises(GroundupError, match="not drained"):
+        step("verify")
+
+
+def test_with_consent_it_is_stopped_for_its_move(nova: Hypervisors, step: Any) -> None:
+    refused, failed = nova.server("pinned"), nova.server("big")
+    nova.refused[refused["id"]] = nova.fails[failed["id"]] = "no"
+    done = step("drain", force=["cold"])
+    assert on(nova, HERE) == set()
+    assert {one["way"] for one in done["instances"]} == {"cold"}
+    step("verify")
+
+
+def test_a_killed_one_goes_on_with_what_nova_began(nova: Hypervisors, step: Any) -> None:
+    live, cold, waits = (
+        nova.server("live"),
+        nova.server("cold", status="SHUTOFF"),
+        nova.server("waits", status="SHUTOFF"),
+    )
+    live |= {TASK: "migrating", "status": "MIGRATING", "left": 3}
+    cold |= {TASK: "resize_prep", "status": "RESIZE", "left": 2}
+    waits |= {HOST: THERE, "status": "VERIFY_RESIZE"}
+    nova.migration(waits)
+    nova.service().update(status="disabled", disabled_reason=verbs.DRAIN)
+    step("drain", parallel=3)
+    assert on(nova, HERE) == set()
+    assert {one["status"] for one in nova.of("migrations")} == {"confirmed"}
+    actions = [one for one in writes(nova) if one.endswith("/action")]
+    assert len(actions) == 2, "two confirmations; nothing is begun a second time"
+    step("verify")
+
+
+def test_a_tenants_resize_is_the_tenants(nova: Hypervisors, step: Any) -> None:
+    server = nova.server("resized", host=THERE, status="VERIFY_RESIZE")
+    nova.migration(server, kind="resize")
+    with pytest.raises(GroundupError, match="neither confirmed nor reverted"):
+        step("drain")
+    assert not [one for one in writes(nova) if one.endswith("/action")]
+
+
+def test_one_that_takes_too_long_is_named_and_not_aborted(operator: Any, nova: Hypervisors) -> None:
+    server = nova.server("huge")
+    nova.questions = 1000
+    work = Drain(operator.compute, HERE, Options(timeout=5, pause=0), lambda _: None)
+    times = iter(range(1000))
+    work.clock = lambda: float(next(times))
+    work.run()
+    assert "still MIGRATING (migrating) after 5 s" in work.stuck[server["id"]]
+
+
+@pytest.mark.parametrize(("key", "value"), [("state", "down"), ("status", "disabled")])
+def test_nothing_begins_while_no_other_takes_instances(nova: Hypervisors, step: Any, key: str, value: str) -> None:
+    nova.server("web")
+    nova.service(THERE)[key] = value
+    with pytest.raises(GroundupError, match="no other hypervisor"):
+        step("drain")
+    assert writes(nova) == []
+
+
+def test_a_dead_host_hands_nothing_over(nova: Hypervisors, step: Any) -> None:
+    nova.server("web")
+    nova.service()["state"] = "down"
+    with pytest.raises(GroundupError, match="is down"):
+        step("check")
+
+
+def test_undrain_enables_what_a_verb_of_ours_disabled(nova: Hypervisors, step: Any) -> None:
+    step("drain")
+    assert step("enable", check=True)["changed"]
+    assert nova.service()["status"] == "disabled"
+    assert step("enable")["changed"]
+    assert nova.service()["status"] == "enabled"
+    assert step("enable") == {"changed": False, "changes": []}
+
+
+def test_anothers_reason_stays(nova: Hypervisors, step: Any) -> None:
+    nova.service().update(status="disabled", disabled_reason="broken fan")
+    step("drain")
+    step("verify")
+    assert nova.service()["disabled_reason"] == "broken fan"
+    done = step("enable")
+    assert not done["changed"]
+    assert "broken fan" in done["warnings"][0]
+
+
+def test_a_name_that_nova_does_not_know(step: Any) -> None:
+    with pytest.raises(GroundupError, match="no compute service of nobody"):
+        step("check", name="nobody")
+    with pytest.raises(GroundupError, match="no machine is named"):
+        step("check", name="")

@@ -1,0 +1,150 @@
+"""A retirement: only of an empty host, out of everything the cloud keeps of it, and again after it was killed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ansible_collections.groundup.cloud.plugins.action import hypervisor_retire as module
+from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
+from ansible_collections.groundup.cloud.plugins.plugin_utils import verbs
+from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import connection, retire
+from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+
+from .hypervisors import HERE, PROVIDER, THERE, Hypervisors
+
+SITE = Path(__file__).resolve().parents[3] / "inventories/lab/site.yml"
+
+
+@pytest.fixture
+def step(operator: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Do one step of the action."""
+    monkeypatch.setattr(connection, "of_site", lambda _: operator)
+    monkeypatch.setattr(retire, "_PAUSE", 0)
+    monkeypatch.setattr(module, "compute_id", lambda _site, name: PROVIDER if name == HERE else "another")
+
+    def run(which: str, *, check: bool = False, **options: Any) -> dict[str, Any]:
+        action = module.ActionModule.__new__(module.ActionModule)
+        action._display = type("Display", (), {"display": staticmethod(lambda _: None)})()
+        action._task = type("Task", (), {"check_mode": check})()
+        defaults = {key: option.get("default") for key, option in module.ARGUMENTS.items()}
+        given = {**defaults, "site_file": str(SITE), "name": HERE, "step": which, **options}
+        result: dict[str, Any] = action._ask(given, Changes(check=check))
+        return result
+
+    return run
+
+
+def writes(nova: Hypervisors) -> list[str]:
+    return [one for one in nova.asked if one.split()[0] != "GET" and "auth" not in one]
+
+
+def test_all_that_the_cloud_keeps_of_it_goes(nova: Hypervisors, step: Any) -> None:
+    found = step("check")
+    assert found["changes"] == [
+        f"disable nova-compute of {HERE}: groundup.cloud.retire",
+        f"take {HERE} out of aggregate rack-a",
+        f"delete service nova-compute of {HERE}",
+        f"delete resource provider {HERE}.test",
+        f"delete agent OVN Controller Gateway agent of {HERE}",
+        f"delete agent OVN Neutron agent of {HERE}",
+    ]
+    assert found["address"] == "192.0.2.1"
+    assert step("check", addresses=["192.0.2.1"])["address"] == "", "another machine has it now"
+    assert writes(nova) == []
+    assert step("close")["changes"] == found["changes"][:1]
+    assert nova.service()["disabled_reason"] == verbs.RETIRE
+    assert step("remove", stopped=True)["changed"]
+    step("verify")
+    assert [one["host"] for one in nova.of("services")] == [THERE]
+    assert [one["hosts"] for one in nova.of("aggregates")] == [[THERE], [THERE]]
+    assert {one["host"] for one in nova.of("agents")} == {THERE}
+    assert [one["id"] for one in nova.of("resource_providers")] == ["provider-2"]
+    before = writes(nova)
+    assert step("check")["changes"] == []
+    assert step("remove", stopped=True)["changes"] == []
+    assert writes(nova) == before
+
+
+@pytest.mark.parametrize(("reason", "found"), [(verbs.DRAIN, verbs.RETIRE), ("broken fan", "broken fan")])
+def test_a_drained_ones_reason_is_ours_to_change(nova: Hypervisors, step: Any, reason: str, found: str) -> None:
+    nova.service().update(status="disabled", disabled_reason=reason)
+    predicted = [line for line in step("check")["changes"] if line.startswith("disable")]
+    assert step("close")["changes"] == predicted
+    assert nova.service()["disabled_reason"] == found
+
+
+def test_aggregates_go_before_the_service_that_nova_knows_them_by(nova: Hypervisors, step: Any) -> None:
+    step("remove", stopped=True)
+    order = [one.split("/")[0].split()[-1] for one in writes(nova)]
+    assert order.index("os-aggregates") < order.index("os-services") < order.index("agents")
+
+
+@pytest.mark.parametrize("name", ["check", "close", "remove"])
+def test_a_host_with_an_instance_stays(nova: Hypervisors, step: Any, name: str) -> None:
+    nova.server("web")
+    with pytest.raises(GroundupError, match="not empty: instances web") as caught:
+        step(name, stopped=True, force=["allocations", "domains"])
+    assert f"groundup.cloud.drain -e drain_machine={HERE}" in str(caught.value)
+    assert writes(nova) == []
+    with pytest.raises(GroundupError, match="still has"):
+        step("verify")
+
+
+def test_a_disk_that_waits_for_its_confirmation_stays(nova: Hypervisors, step: Any) -> None:
+    nova.migration(nova.server("web", host=THERE, status="VERIFY_RESIZE"))
+    with pytest.raises(GroundupError, match="migrations not ended"):
+        step("check")
+
+
+def test_allocations_of_nobody_go_with_consent(nova: Hypervisors, step: Any) -> None:
+    nova.add("allocations", {"id": "nobody", "of": PROVIDER}, "")
+    with pytest.raises(GroundupError, match="nobody, which Nova does not know") as caught:
+        step("check")
+    assert '{"retire_force": [allocations]}' in caught.value.remedy
+    step("remove", stopped=True, force=["allocations"])
+    assert nova.of("allocations") == []
+
+
+def test_allocations_of_an_instance_elsewhere_are_never_deleted(nova: Hypervisors, step: Any) -> None:
+    server = nova.server("web", host=THERE)
+    nova.add("allocations", {"id": server["id"], "of": PROVIDER}, "")
+    with pytest.raises(GroundupError, match="which Nova has elsewhere"):
+        step("remove", stopped=True, force=["allocations"])
+    assert writes(nova) == []
+
+
+def test_what_a_killed_one_left_is_found_by_the_next(nova: Hypervisors, step: Any) -> None:
+    nova.kinds["services"] = [nova.service(THERE)]
+    nova.kinds["hypervisors"] = [one for one in nova.of("hypervisors") if one["id"] != PROVIDER]
+    assert step("check")["address"] == ""
+    done = step("remove", stopped=True)["changes"]
+    assert f"delete resource provider {HERE}.test" in done
+    step("verify")
+
+
+def test_agents_that_seem_alive_are_asked_again(nova: Hypervisors, step: Any) -> None:
+    nova.agent_alive = 3
+    step("remove", stopped=True)
+    step("verify")
+    nova.agent_alive = 1000
+    with pytest.raises(GroundupError, match="Neutron keeps its agents"):
+        step("remove", stopped=True, timeout=0, name=THERE)
+
+
+def test_one_that_nobody_could_stop_must_be_down(nova: Hypervisors, step: Any) -> None:
+    with pytest.raises(GroundupError, match="cannot be reached, and its nova-compute reports"):
+        step("remove", timeout=0)
+    assert writes(nova) == []
+    nova.service()["state"] = "down"
+    step("remove", timeout=0)
+    step("verify")
+
+
+def test_one_that_the_cloud_does_not_know(step: Any) -> None:
+    assert step("check", name="nobody")["changes"] == []
+    with pytest.raises(GroundupError, match="no machine is named"):
+        step("check", name="")
+    with pytest.raises(GroundupError, match="control-1 is no hypervisor"):
+        step("check", name="control-1", roles=["control"])
