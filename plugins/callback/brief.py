@@ -38,6 +38,7 @@ _SPEAKING = tuple(
     for name in (
         "hypervisor_drain",
         "hypervisor_joined",
+        "hypervisor_probe",
         "hypervisor_retire",
         "kubernetes_charts",
         "machine_removal",
