@@ -273,6 +273,21 @@ class HypervisorPlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MetalPlan:
+    """How machines are installed from power-off."""
+
+    release: str  # of Ironic
+    environment: str  # its file below files_url
+    ramdisk: str  # directory of the deploy ramdisk, below files_url
+    image: str  # file of the operating system, below files_url
+    address: str  # of the seed, which ramdisks and management controllers know by no name
+    api_url: str
+    api_inside: int
+    media_url: str
+    contact_inside: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OpenStackPlan:
     """The cloud on top."""
 
@@ -308,4 +323,5 @@ class Plan:
     ovn: OvnPlan
     openstack: OpenStackPlan
     hypervisor: HypervisorPlan
+    metal: MetalPlan | None  # None: the site has no machines from power-off, or no seed to install them
     findings: tuple[Finding, ...]

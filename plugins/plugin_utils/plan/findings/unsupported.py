@@ -32,11 +32,33 @@ def check(context: PlanContext) -> Iterator[Finding]:
         missing = layer.unsupported
         if missing and (asked := _asked(context, name, layer)):
             yield _warning(missing.asked_by, f"{missing.what}{asked}", missing.why, missing.remedy)
+    yield from _from_power_off(context)
     for network in context.plan.networks.values():
         record = PURPOSES[network.purpose]
         if record.ignored:
             what = f"a network of its own for {record.carries}"
             yield _warning(f"networks.{network.name}", what, record.ignored, _LEAVE)
+
+
+def _from_power_off(context: PlanContext) -> Iterator[Finding]:
+    """Yield what the layer `ironic` cannot install yet."""
+    dark = [host for host in context.plan.hosts.values() if host.provisioner == "ironic"]
+    other = [host.name for host in dark if (host.bmc or {}).get("protocol") != "redfish-virtual-media"]
+    if other:
+        yield _warning(
+            "machines",
+            f"machines from power-off but by virtual media, {len(other)} of them, {other[0]} first",
+            "they must run and accept ssh before the host layer",
+            "write bmc: {protocol: redfish-virtual-media}, install them by other means, or keep it for a later version",
+        )
+    unknown = [host.name for host in dark if host.name not in other and not any(port.mac for port in host.interfaces)]
+    if unknown:
+        yield _warning(
+            "machines",
+            f"discovery of machines without a MAC address, {len(unknown)} of them, {unknown[0]} first",
+            "a ramdisk is known by the address of the port it boots from",
+            "write machines.<group>.machines.<name>.mac",
+        )
 
 
 _LEAVE = "leave it out, or keep it for a later version"

@@ -61,7 +61,7 @@ def preflight(
     }
     ports = {
         name: replace(record, port=numbers.get(name) or record.port)
-        for name, record in _opened(kubernetes, edge, supply, layout.site.openstack.services)
+        for name, record in _opened(layout, kubernetes, edge, supply)
     }
     there = [one for one in layout.hosts.values() if one.provisioner == "existing"]  # others may not run yet
     control = [one for one in there if one.name in edge.hosts][:CONTROL]
@@ -96,9 +96,10 @@ def preflight(
 
 
 def _opened(
-    kubernetes: KubernetesPlan, edge: EdgePlan, supply: SupplyPlan, services: list[str]
+    layout: Layout, kubernetes: KubernetesPlan, edge: EdgePlan, supply: SupplyPlan
 ) -> Iterator[tuple[str, PortRecord]]:
     """Yield the ports this site has: those of its pod network, and of what it runs."""
+    provisioners = {host.provisioner for host in layout.hosts.values()}
     network = {kubernetes.cni.name, f"{kubernetes.cni.name}:{kubernetes.cni.backend}"}
     for name, record in PORTS.items():
         if record.pod_networks and record.pod_networks.isdisjoint(network):
@@ -107,7 +108,9 @@ def _opened(
             "seed" in record.roles and len(record.roles) == 1 and not supply.seed
         ):
             continue
-        if record.service and record.service not in services:
+        if record.service and record.service not in layout.site.openstack.services:
+            continue
+        if record.provisioner and record.provisioner not in provisioners:
             continue
         yield name, record
 
