@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 export SITE ?= inventories/cloud/site.yml
 
-.PHONY: help bootstrap lab lab-destroy lab-shell plan supply unit test test-long lint docs bench
+.PHONY: help bootstrap lab lab-metal lab-destroy lab-shell plan supply unit test test-long lint docs bench
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -14,6 +14,10 @@ bootstrap:
 
 lab: bootstrap ## from the site file to a running cloud on this machine
 	@ci/lab up
+
+lab-metal: bootstrap ## a seed, and an emulated dark machine that Ironic installs
+	@ci/bootstrap long > /dev/null
+	@SITE=inventories/lab-metal/site.yml ci/lab metal
 
 lab-destroy: bootstrap ## remove the lab and restore the settings of this machine
 	@ci/lab destroy

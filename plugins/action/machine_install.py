@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from ansible.plugins.action import ActionBase
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import finish
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.install import install
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.runner import Runner
+from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import load_site, make_plan
 
 ARGUMENTS = {
     "site_file": {"type": "path", "required": True},
     "hosts": {"type": "list", "elements": "str", "required": True},
+    "layers": {"type": "list", "elements": "str", "default": []},
     "at_once": {"type": "int", "default": 20},
     "timeout": {"type": "int", "default": 3600},
 }
@@ -31,9 +35,12 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
 
         def work() -> dict[str, Any]:
             plan = make_plan(load_site(given["site_file"]))
-            install(
-                changes, plan, given["hosts"], self._display.display, at_once=given["at_once"], timeout=given["timeout"]
-            )
+            say = self._display.display
+            home = state_dir(plan.site) / "metal"
+            runner = Runner(site_file=Path(given["site_file"]), home=home, layers=given["layers"], say=say)
+            then = runner.configure if given["layers"] else None
+            at_once, timeout = given["at_once"], given["timeout"]
+            install(changes, plan, given["hosts"], say, at_once=at_once, timeout=timeout, then=then)
             return changes.result()
 
         return finish(result, work, changes=changes)

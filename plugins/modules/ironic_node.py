@@ -98,16 +98,22 @@ from ansible_collections.groundup.cloud.plugins.module_utils._base.module import
 from ansible_collections.groundup.cloud.plugins.module_utils._hypervisor import environment
 from ansible_collections.groundup.cloud.plugins.module_utils._ironic import configuration, service
 
-_TEXTS = ("release", "environment_url", "ca_certificate", "api_url", "media_url", "mkisofs", "contact")
-_PORTS = ("api_port", "api_inside", "media_port", "contact_inside")
-
 
 def main() -> None:
     """Read the options, converge, report."""
     module = AnsibleModule(
         argument_spec={
-            **{name: {"type": "str", "required": True} for name in _TEXTS},
-            **{name: {"type": "int", "required": True} for name in _PORTS},
+            "release": {"type": "str", "required": True},
+            "environment_url": {"type": "str", "required": True},
+            "ca_certificate": {"type": "str", "required": True},
+            "api_url": {"type": "str", "required": True},
+            "media_url": {"type": "str", "required": True},
+            "mkisofs": {"type": "str", "required": True},
+            "contact": {"type": "str", "required": True},
+            "api_port": {"type": "int", "required": True},
+            "api_inside": {"type": "int", "required": True},
+            "media_port": {"type": "int", "required": True},
+            "contact_inside": {"type": "int", "required": True},
             "ramdisk": {"type": "path", "required": True},
             "password": {"type": "str", "required": True, "no_log": True},
             "verify": {"type": "bool", "default": False},

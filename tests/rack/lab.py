@@ -1,4 +1,4 @@
-"""The rack of a lab: an emulated machine for each of its site that has a management controller, on the lab's bridges."""
+"""The rack of a lab: an emulated machine for each dark one of its site, on the lab's bridges."""
 
 from __future__ import annotations
 

@@ -26,7 +26,8 @@ def place(
     """Have the environment of ``release`` at ``url`` unpacked; return its directory's name, and whether it is current.
 
     It is unpacked beside its place and moved as a unit, so a killed run leaves none that is half there; it is current
-    only after `switch`. ``imports`` is Python that runs in one that is made for this host. Raises GroundupError, OSError.
+    only after `switch`. ``imports`` is Python that runs in one made for this host. Raises GroundupError,
+    OSError.
     """
     if sha256 is None and changes.check and not (root / CURRENT).exists():
         changes.add(f"place the environment of {release}", name=str(root), after=f"{url}\n")

@@ -32,6 +32,7 @@ rpc_transport = none
 use_stderr = true
 log_options = false
 tempdir = %(state)s/tmp
+webserver_verify_ca = %(ca)s
 enabled_hardware_types = redfish
 enabled_bios_interfaces = no-bios
 enabled_boot_interfaces = redfish-virtual-media

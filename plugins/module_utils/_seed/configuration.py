@@ -96,7 +96,8 @@ def nginx_takes(path: Path, *, place: Path | None = None) -> None:
         run(
             ["unshare", "--mount", "sh", "-c", there, directory, str(WEB.parent)],
             why="nginx refuses the seed's new configuration; the old one is still in use",
-            remedy=f"correct what nginx names; {WEB.with_name(name)} is written from the site file, other files are the host's own",
+            remedy=f"correct what nginx names; {WEB.with_name(name)} is written from the site file, "
+            "other files are the host's own",
         )
 
 

@@ -54,7 +54,8 @@ PORTS: dict[str, PortRecord] = {
         port=5001, what="the seed's registry itself", programs=("docker-registry",), clients="itself", roles=_SEED,
     ),
     "ironic": PortRecord(
-        port=6385, what="Ironic, behind the web server's TLS", programs=("nginx",), clients="hosts", roles=_SEED, provisioner="ironic",
+        port=6385, what="Ironic, behind the web server's TLS", programs=("nginx",), clients="hosts", roles=_SEED,
+        provisioner="ironic",
     ),
     "ironic-media": PortRecord(
         port=6386, what="boot media, for management controllers; the call of installed machines", programs=("nginx",),

@@ -19,6 +19,10 @@ VERSION = "1.95"  # of Ironic's API: network_data (1.66), configdrive as JSON (1
 _TIMEOUT = (10, 120)  # seconds to connect, and without a byte of an answer
 
 
+class BusyError(GroundupError):
+    """Something else is done with the node; the same question has another answer later."""
+
+
 class Ironic:
     """One seed's Ironic."""
 
@@ -74,7 +78,8 @@ class Ironic:
         if missing and answer.status_code == HTTPStatus.NOT_FOUND:
             return None
         if answer.status_code >= HTTPStatus.BAD_REQUEST:
-            raise GroundupError(
+            kind = BusyError if answer.status_code == HTTPStatus.CONFLICT else GroundupError
+            raise kind(
                 f"{method} is answered with {answer.status_code}: {answer.text[:400].strip()}",
                 where=url,
                 why="the machine stays as it is",

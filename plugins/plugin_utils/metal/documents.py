@@ -46,7 +46,8 @@ def network_data(plan: Plan, host: HostPlan) -> dict[str, Any]:
         netmask = str(IPv4Network(f"{any_address}/{port.prefix}").netmask)
         networks.append(
             {
-                "id": port.network, "network_id": port.network, "type": "ipv4", "link": port.name, "ip_address": port.address, "netmask": netmask,
+                "id": port.network, "network_id": port.network, "type": "ipv4", "link": port.name,
+                "ip_address": port.address, "netmask": netmask,
                 "routes": routes,
             }
         )  # fmt: skip

@@ -24,9 +24,13 @@ from .way import next_step
 
 
 def install(
-    changes: Changes, plan: Plan, names: Sequence[str], say: Callable[[str], None], *, at_once: int, timeout: float
-) -> None:
-    """Install ``names``; those that are installed stay as they are. Raises GroundupError with every failure."""
+    changes: Changes, plan: Plan, names: Sequence[str], say: Callable[[str], None], *, at_once: int, timeout: float,
+    then: Callable[[str], None] | None = None,
+) -> None:  # fmt: skip
+    """Install ``names``; those that are installed stay as they are. Raises GroundupError with every failure.
+
+    ``then`` is called with each machine that this run installed, as soon as it has called home.
+    """
     metal = plan.metal
     if metal is None:
         raise GroundupError(
@@ -67,6 +71,8 @@ def install(
             if before != "active":
                 changes.add(f"install {name}")
             _known(changes, state / "ssh/known_hosts", plan, host, call["host_keys"])
+            if then and (before != "active" or journal.lines()[-1].get("state") != "serving"):
+                then(name)
         except GroundupError as error:
             return error
         return None

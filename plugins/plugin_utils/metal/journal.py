@@ -6,9 +6,9 @@ import json
 import time
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
-from .way import Step
+from .way import State, Step
 
 
 class Journal:
@@ -21,13 +21,19 @@ class Journal:
 
     def lines(self) -> list[dict[str, Any]]:
         """Return every whole line; one that a killed run broke off is not one."""
-        found = []
+        empty: dict[str, Any] = {}
+        found: list[dict[str, Any]] = []
         for line in self._path.read_text(encoding="utf-8").splitlines() or ["{}"]:
             try:
                 found.append(dict(json.loads(line)))
             except ValueError:
                 continue
-        return found or [{}]
+        return found or [empty]
+
+    def beyond(self, state: State) -> bool:
+        """Say whether the machine is further on its way than ``state``, or has failed there."""
+        order, last = get_args(State), self._last.get("state")
+        return last in order and order.index(last) > order.index(state)
 
     def note(self, step: Step) -> bool:
         """Add a line when the machine is somewhere else than by the last one; return whether it is."""

@@ -6,11 +6,12 @@ import hashlib
 import secrets
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from ..errors import GroundupError
-from .api import Ironic
+from .api import BusyError, Ironic
 from .journal import Journal
 from .way import RETRIES, Card, Step, attempts, next_step
 
@@ -41,7 +42,8 @@ def provision(
         if step.verb == "done":
             call = ironic.call_of(wanted.name) or {}
             if call.get("called"):
-                journal.note(Step(state="installed", verb="done", doing="it called home"))
+                if not journal.beyond("installed"):
+                    journal.note(Step(state="installed", verb="done", doing="it called home"))
                 return call
             step = Step(state="provisioning", verb="wait", doing="its system boots for the first time")
         if journal.note(step):
@@ -50,8 +52,9 @@ def provision(
         if step.card:
             raise _error(wanted.name, step.card)
         if step.verb != "wait":
-            _carry_out(ironic, wanted, step, node or {})
-            asked |= step.verb == "manage"
+            with suppress(BusyError):  # looked at again after a pause
+                _carry_out(ironic, wanted, step, node or {})
+                asked |= step.verb == "manage"
         elif time.monotonic() > deadline:
             raise _error(wanted.name, _hangs(step, timeout))
         time.sleep(pause)

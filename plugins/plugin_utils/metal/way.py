@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 Verb = Literal["create", "manage", "provide", "deploy", "wait", "done", "fail"]
-State = Literal["expected", "matched", "approved", "provisioning", "installed", "failed"]
+State = Literal["expected", "matched", "approved", "provisioning", "installed", "configuring", "serving", "failed"]
 ATTEMPTS = 3  # deployments of one machine, over all runs, until somebody looks
 RETRIES = "groundup_attempts"  # in a node's `extra`
 
@@ -53,6 +53,8 @@ _CARDS: tuple[tuple[str, str, str, str], ...] = (
     (r"AccessError|401|[Aa]uthentication|Unauthorized|credentials",
      "its management controller refuses user or password", "the machine can neither be switched on nor booted",
      "write the right password into the secrets store, under the name of bmc.credentials, and the user as bmc.user"),
+    (r"image href", "the seed does not give the image", "there is nothing to write",
+     "run the playbook groundup.cloud.seed; on the seed: journalctl -u nginx"),
     (r"Unable to connect|ConnectionError|[Cc]onnection (refused|timed out)|No route to host|Max retries",
      "its management controller is not reached", "the machine can neither be switched on nor booted",
      "see its cable and power, and bmc.address; from the seed: curl -k https://ADDRESS/redfish/v1"),
@@ -76,7 +78,7 @@ def next_step(node: Mapping[str, Any] | None, *, asked: bool = False) -> Step:
     provision, error = str(node["provision_state"]), str(node.get("last_error") or "")
     held = (node.get("maintenance") and provision != "active") or (asked and provision == "enroll" and error)
     if provision == "deploy failed" and not held and attempts(node) < ATTEMPTS and not _lasting(error):
-        return Step(state="provisioning", verb="deploy", doing=f"attempt {attempts(node) + 1} of {ATTEMPTS}")
+        return Step(state="provisioning", verb="deploy", doing=f"attempt {attempts(node) + 1} of {ATTEMPTS}: {error}")
     if held or provision not in _STEPS:
         return _failed(error or str(node.get("maintenance_reason") or f"it is {provision}, no step of its way"))
     state, verb, doing = _STEPS[provision]
@@ -90,7 +92,7 @@ def attempts(node: Mapping[str, Any]) -> int:
 
 def _lasting(error: str) -> bool:
     """Say whether another attempt would fail for the same reason."""
-    return any(re.search(pattern, error) for pattern in (_CARDS[0][0], _CARDS[2][0], _CARDS[3][0]))
+    return any(re.search(pattern, error) for pattern in (_CARDS[0][0], _CARDS[3][0], _CARDS[4][0]))
 
 
 def _failed(error: str) -> Step:

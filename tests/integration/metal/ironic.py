@@ -1,7 +1,6 @@
 """A seed's Ironic in the namespaces of a lab host, and a machine beside it: QEMU behind Redfish, on one loopback.
 
-The guest's network is QEMU's own, where 10.0.2.2 is the loopback; the namespace has that address, too, so that Ironic,
-the controller and the ramdisk name the same servers. No bridge, nothing of this machine's network.
+Its only cable ends at the seed, in the seed's network namespace: nothing of this machine's network is touched.
 """
 
 from __future__ import annotations
@@ -27,10 +26,10 @@ from ansible_collections.groundup.cloud.tests.integration.host_root import HostR
 from ansible_collections.groundup.cloud.tests.rack.machine import RackMachine
 from ansible_collections.groundup.cloud.tests.unit import tls
 
-SEED, SSH = "10.0.2.2", 2222
+SEED, CABLE = "10.0.2.2", "cable"
 MAC, GUEST = "52:54:00:00:00:01", "10.0.2.15"
 UUID = "6f7c2f0a-6d1b-4c57-9d0a-000000000001"
-PASSWORD = "of-ironic"  # noqa: S105  # of this test's own service
+PASSWORD = "of-ironic"  # of this test's own service
 ARTIFACTS = ("ironic-13", "deploy-ramdisk-13", "machine-13")
 RAMDISK = "/srv/groundup/ramdisk"
 WANTED = {
@@ -72,14 +71,17 @@ def loopback(home: Path) -> Iterator[Loopback]:
         pytest.skip("ci/bootstrap long installs QEMU's firmware")
     artifacts = {name: found for name, found in supply.ensure(ARTIFACTS).items() if name in ARTIFACTS}
     own = tls.pair(address=SEED)
-    with host_root(home / "root", f"{SEED}/32") as host, ThreadPoolExecutor(max_workers=1) as thread:
+    with host_root(home / "root") as host, ThreadPoolExecutor(max_workers=1) as thread:
         (pid,) = [word for word in host.argv("true") if word.isdigit()]
         thread.submit(_enter, int(pid)).result()
+        for words in (f"tuntap add {CABLE} mode tap", f"address add {SEED}/24 dev {CABLE}", f"link set {CABLE} up"):
+            wired = host.run("ip", *words.split(), outside=True)
+            assert wired.returncode == 0, wired.stdout
         _install(host, {name: artifact.path for name, artifact in artifacts.items()}, own)
         start(host)
         machine = RackMachine(
             home=home / "machine", name="worker-1", uuid=UUID, mac=MAC, address="127.0.0.1", password="of-the-bmc",
-            network=("-netdev", f"user,id=lan,hostfwd=tcp:127.0.0.1:{SSH}-{GUEST}:22"),
+            network=("-netdev", f"tap,id=lan,ifname={CABLE},script=no,downscript=no"),
         )  # fmt: skip
         machine.start(inside=host.argv(outside=True))
         try:

@@ -19,7 +19,6 @@ from ansible_collections.groundup.cloud.tests.integration.metal.ironic import (
     GUEST,
     MAC,
     SEED,
-    SSH,
     UUID,
     WANTED,
     Loopback,
@@ -33,7 +32,8 @@ NETWORK: dict[str, Any] = {
     "links": [{"id": "mgmt0", "type": "phy", "ethernet_mac_address": MAC, "mtu": 1500}],
     "networks": [
         {
-            "id": "management", "network_id": "management", "type": "ipv4", "link": "mgmt0", "ip_address": GUEST, "netmask": "255.255.255.0",
+            "id": "management", "network_id": "management", "type": "ipv4", "link": "mgmt0",
+            "ip_address": GUEST, "netmask": "255.255.255.0",
             "routes": [{"network": ANY, "netmask": ANY, "gateway": SEED}],
         }
     ],
@@ -113,8 +113,8 @@ def test_a_machine_is_installed_and_calls_home(seed: Loopback) -> None:
     work = wanted(seed, key=Path(f"{key}.pub").read_text().strip())
     call = seed.inside(lambda: provision(ironic, work, journal, print, timeout=1800))
     known = seed.home / "known_hosts"
-    known.write_text("".join(f"[127.0.0.1]:{SSH} {one}\n" for one in call["host_keys"]))
-    login = ["ssh", "-i", str(key), "-o", f"UserKnownHostsFile={known}", "-p", str(SSH), "ops@127.0.0.1"]
+    known.write_text("".join(f"{GUEST} {one}\n" for one in call["host_keys"]))
+    login = ["ssh", "-i", str(key), "-o", f"UserKnownHostsFile={known}", f"ops@{GUEST}"]
     done = seed.host.run(*login, "sudo hostname && df --output=size -BG /", outside=True)
     assert done.returncode == 0, done.stdout
     assert done.stdout.splitlines()[0] == "worker-1"

@@ -91,5 +91,7 @@ def test_a_forged_call_is_refused_and_the_true_one_is_still_heard(
         ("DELETE", "/v1/machines/worker-1", None, ADMIN, 404),
     ],
 )
-def test_who_may_ask_what(seed: Seed, method: str, path: str, body: Any, login: str, status: int) -> None:
+def test_who_may_ask_what(  # noqa: PLR0917  # one argument a column
+    seed: Seed, method: str, path: str, body: Any, login: str, status: int
+) -> None:
     assert seed.ask(method, path, body, login=login)[0] == status

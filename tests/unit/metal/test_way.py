@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal import provision as module
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.api import BusyError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import Journal
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.provision import Wanted, provision
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import ATTEMPTS, RETRIES, Step, next_step
@@ -45,6 +46,7 @@ def test_the_next_step_follows_from_the_node(node: dict[str, Any] | None, state:
     [
         (UNREACHED, "is not reached"),
         ("AccessError: HTTP GET returned 401", "refuses user or password"),
+        ("Validation of image href https://10.0.0.8/m failed: Max retries exceeded", "does not give the image"),
         ("Timeout reached while waiting for callback for node x", "its ramdisk never called"),
         ("No suitable device was found for deployment", "no disk that fits"),
         ("something else", "something else"),
@@ -89,7 +91,11 @@ class Seed:
 
 
 def wanted() -> Wanted:
-    node = {"uuid": "u", "name": "m", **dict.fromkeys(("driver_info", "network_data", "properties", "boot_interface"), {})}
+    node = {
+        "uuid": "u",
+        "name": "m",
+        **dict.fromkeys(("driver_info", "network_data", "properties", "boot_interface"), ""),
+    }
     image = {"url": "https://10.0.0.8/m", "sha256": "0" * 64}
     return Wanted(name="m", node=node, mac="52:54:00:00:00:01", image=image, configdrive=lambda token: {"token": token})
 
@@ -143,3 +149,17 @@ def test_a_line_that_a_killed_run_broke_off_is_passed_over(tmp_path: Path) -> No
     path.write_text(path.read_text() + '{"time": 1, "sta')
     assert not Journal(path).note(step)
     assert module.RETRIES == RETRIES
+
+
+def test_a_node_that_something_else_holds_is_asked_again(tmp_path: Path) -> None:
+    seed = Seed(*states("available", "available", "active"))
+    refused = [True]
+
+    def change(_identity: str, _fields: dict[str, Any]) -> None:
+        if refused:
+            refused.pop()
+            raise BusyError("locked", where="", why="", remedy="")
+
+    seed.change = change  # type: ignore[method-assign]
+    go(seed, tmp_path / "journal")
+    assert seed.done == ["expect m", "expect m", "active"]

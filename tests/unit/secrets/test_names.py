@@ -73,4 +73,12 @@ def test_a_plan_needs_what_its_releases_refer_to_and_what_the_infrastructure_nee
     wanted = (*INFRASTRUCTURE, "keystone/admin", "mariadb/root")
     for packages, more in (("host", ()), ("seed", (PACKAGES_KEY,))):
         plan = SimpleNamespace(openstack=SimpleNamespace(releases=releases), host=SimpleNamespace(packages=packages))
+        plan.metal = None
         assert required(cast("Any", plan)) == tuple(sorted((*wanted, *more)))
+
+
+def test_a_site_with_dark_machines_needs_ironic_s_password_and_those_of_their_controllers() -> None:
+    hosts = {"a": SimpleNamespace(bmc={"credentials": "bmc/rack-1"}), "seed": SimpleNamespace(bmc=None)}
+    host, openstack = SimpleNamespace(packages="host"), SimpleNamespace(releases=[])
+    plan = SimpleNamespace(openstack=openstack, host=host, metal=object(), hosts=hosts)
+    assert {"ironic/groundup", "bmc/rack-1"} <= set(required(cast("Any", plan)))

@@ -1,0 +1,72 @@
+"""Configure one machine that called home: the layers' playbooks by ansible-runner, for exactly that host."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ...module_utils._base.locks import locked
+from ..errors import GroundupError
+from .journal import Journal
+from .way import Card, Step
+
+PAUSES = (5.0, 30.0)  # seconds before another try: a host that has just booted is busy
+COLLECTION = "groundup.cloud"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Runner:
+    """Runs of one site."""
+
+    site_file: Path
+    home: Path  # of journals, output and locks: `metal` of the site's state directory
+    layers: Sequence[str]
+    say: Callable[[str], None]
+    sleep: Callable[[float], None] = field(default=time.sleep)
+
+    def configure(self, host: str) -> None:
+        """Run the layers on ``host`` until each ends well. Raises GroundupError when one does not in three tries."""
+        journal = Journal(self.home / f"{host}.jsonl")
+        with locked(self.home / f".{host}.lock"):  # never two runs on one host
+            for layer in self.layers:
+                self._note(journal, host, Step(state="configuring", verb="wait", doing=f"layer {layer}"))
+                for pause in (*PAUSES, None):
+                    if (code := self._run(layer, host)) == 0:
+                        break
+                    if pause is None:
+                        raise self._failed(journal, host, layer, code)
+                    self.sleep(pause)
+            self._note(journal, host, Step(state="serving", verb="done", doing=f"verified up to {self.layers[-1]}"))
+
+    def _note(self, journal: Journal, host: str, step: Step) -> None:
+        if journal.note(step):
+            self.say(f"{host}: {step.state}, {step.doing}")
+
+    def _run(self, layer: str, host: str) -> int:
+        import ansible_runner  # late: half a second that a site without dark machines does not pay
+
+        directory = self.home / "runs" / host
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        run = ansible_runner.run(
+            private_data_dir=str(directory),
+            project_dir=os.getcwd(),  # noqa: PTH109  # the runner takes text
+            inventory=str(self.site_file),
+            playbook=f"{COLLECTION}.{layer}",
+            limit=host,
+            quiet=True,  # its output is kept below `runs`
+            ident=f"{layer}-{time.time_ns()}",
+            rotate_artifacts=10,
+        )
+        return 1 if run.rc is None else int(run.rc)
+
+    def _failed(self, journal: Journal, host: str, layer: str, code: int) -> GroundupError:
+        card = Card(
+            what=f"layer {layer} failed {len(PAUSES) + 1} times, the last with code {code}",
+            why="the machine is installed, and does not serve",
+            remedy=f"see the newest stdout below {self.home / 'runs' / host / 'artifacts'}, then run this again",
+        )
+        journal.note(Step(state="failed", verb="fail", card=card))
+        return GroundupError(card.what, where=host, why=card.why, remedy=card.remedy)
