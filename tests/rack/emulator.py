@@ -86,7 +86,7 @@ class Machine:
         self.pid_file.unlink(missing_ok=True)
 
 
-class QemuDriver(FakeDriver):
+class QemuDriver(FakeDriver):  # type: ignore[misc]  # sushy-tools ships no types
     """Redfish's system: its record is sushy-tools' own, its power is the process."""
 
     machine: Machine

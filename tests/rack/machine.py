@@ -32,9 +32,10 @@ def environment() -> Path:
     with locked(place.with_name(f".{key}.lock")):
         if not (place / ".complete").exists():
             subprocess.run([sys.executable, "-m", "venv", "--without-pip", "--clear", place], check=True)
-            install = [Path(sys.prefix) / "bin/uv", "pip", "install", "-q", "--require-hashes", "--no-deps"]
+            install = [str(Path(sys.prefix) / "bin/uv"), "pip", "install", "-q", "--require-hashes", "--no-deps"]
             index = {**os.environ, **index_settings()}
-            subprocess.run([*install, "--python", place / "bin/python", "-r", REQUIREMENTS], check=True, env=index)
+            install += ["--python", str(place / "bin/python"), "-r", str(REQUIREMENTS)]
+            subprocess.run(install, check=True, env=index)
             (place / ".complete").touch()
     return place
 
@@ -108,7 +109,7 @@ class RackMachine:
         if not place.exists():
             key, certificate = self.home / "key.pem", self.home / "certificate.pem"
             ask = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
-            subject = ["-subj", f"/CN={self.name}", "-days", "3650", "-keyout", key, "-out", certificate]
+            subject = ["-subj", f"/CN={self.name}", "-days", "3650", "-keyout", str(key), "-out", str(certificate)]
             subprocess.run([*ask, *subject], check=True, capture_output=True)
             place.write_bytes(certificate.read_bytes() + key.read_bytes())
         return str(place)

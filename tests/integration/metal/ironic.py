@@ -32,7 +32,7 @@ UUID = "6f7c2f0a-6d1b-4c57-9d0a-000000000001"
 PASSWORD = "of-ironic"  # of this test's own service
 ARTIFACTS = ("ironic-13", "deploy-ramdisk-13", "machine-13")
 RAMDISK = "/srv/groundup/ramdisk"
-WANTED = {
+WANTED: dict[str, Any] = {
     "api_url": f"https://{SEED}:6385", "media_url": f"https://{SEED}:6386", "api_port": 6385, "media_port": 6386,
     "api_inside": 6388, "contact_inside": 6389, "ramdisk": RAMDISK,
 }  # fmt: skip
@@ -59,7 +59,7 @@ class Loopback:
         (self.home / "ca.crt").write_text(self.ca)
         return Ironic(
             api=WANTED["api_url"], media=WANTED["media_url"], password=PASSWORD, ca=self.home / "ca.crt",
-        )  # type: ignore[arg-type]  # texts, both  # fmt: skip
+        )  # fmt: skip
 
 
 @contextmanager

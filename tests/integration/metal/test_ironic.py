@@ -115,7 +115,7 @@ def test_a_machine_is_installed_and_calls_home(seed: Loopback) -> None:
     known = seed.home / "known_hosts"
     known.write_text("".join(f"{GUEST} {one}\n" for one in call["host_keys"]))
     login = ["ssh", "-i", str(key), "-o", f"UserKnownHostsFile={known}", f"ops@{GUEST}"]
-    done = seed.host.run(*login, "sudo hostname && df --output=size -BG /", outside=True)
-    assert done.returncode == 0, done.stdout
-    assert done.stdout.splitlines()[0] == "worker-1"
-    assert int(done.stdout.split()[-1].rstrip("G")) >= 10, "the root has grown"
+    shown = seed.host.run(*login, "sudo hostname && df --output=size -BG /", outside=True)
+    assert shown.returncode == 0, shown.stdout
+    assert shown.stdout.splitlines()[0] == "worker-1"
+    assert int(shown.stdout.split()[-1].rstrip("G")) >= 10, "the root has grown"

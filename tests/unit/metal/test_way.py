@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.metal import provision as module
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.api import BusyError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import Journal
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.provision import Wanted, provision
@@ -148,14 +147,14 @@ def test_a_line_that_a_killed_run_broke_off_is_passed_over(tmp_path: Path) -> No
     assert journal.note(step)
     path.write_text(path.read_text() + '{"time": 1, "sta')
     assert not Journal(path).note(step)
-    assert module.RETRIES == RETRIES
 
 
 def test_a_node_that_something_else_holds_is_asked_again(tmp_path: Path) -> None:
     seed = Seed(*states("available", "available", "active"))
     refused = [True]
 
-    def change(_identity: str, _fields: dict[str, Any]) -> None:
+    def change(_identity: str, fields: dict[str, Any]) -> None:
+        del fields
         if refused:
             refused.pop()
             raise BusyError("locked", where="", why="", remedy="")
