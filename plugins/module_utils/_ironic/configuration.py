@@ -109,7 +109,8 @@ ExecStart=%(environment)s/bin/ironic --config-file %(conf)s
 Restart=on-failure
 RestartSec=5
 TimeoutStopSec=90
-UMask=0027
+# The web server reads boot media; the database has a mode of its own.
+UMask=0022
 NoNewPrivileges=true
 ProtectSystem=strict
 ProtectHome=true

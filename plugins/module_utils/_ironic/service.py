@@ -138,6 +138,7 @@ def _database(changes: Changes, home: Path) -> None:
             new.unlink(missing_ok=True)
             place = f"OS_DATABASE__CONNECTION=sqlite:///{new}"
             _as_ironic("env", place, str(home / "bin/ironic-dbsync"), "--config-file", str(own.CONF), "create_schema")
+            new.chmod(0o600)  # passwords of management controllers; files that SQLite puts beside it have its mode
             new.rename(own.DATABASE)
         logged = f"import sqlite3; sqlite3.connect({str(own.DATABASE)!r}).execute('PRAGMA journal_mode=WAL')"
         _as_ironic("/usr/bin/python3", "-c", logged)
