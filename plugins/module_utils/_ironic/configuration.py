@@ -64,6 +64,7 @@ public_endpoint = %(api_url)s
 # A first deployment must not erase what nobody has looked at: cleaning is asked for when a machine leaves.
 automated_clean = false
 deploy_callback_timeout = 4800
+disable_zstandard_decompression = true
 deploy_kernel = file://%(ramdisk)s/vmlinuz
 deploy_ramdisk = file://%(ramdisk)s/initramfs
 bootloader = file://%(ramdisk)s/esp.img
