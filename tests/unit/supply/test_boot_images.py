@@ -109,3 +109,9 @@ def test_the_call_home_carries_the_token_and_the_public_host_keys(program: Modul
         url = f"http://127.0.0.1:{server.server_port}/"
         program.phone_home({"url": url, "token": "t", "name": "worker-1"}, keys=tmp_path)
     assert heard == [{"name": "worker-1", "token": "t", "host_keys": ["ssh-ed25519 AAAA"]}]
+
+
+def test_the_ramdisk_has_the_programs_that_the_agent_runs_without_asking_for_them() -> None:
+    """Without fuser it writes an image and fails."""
+    packages = load_lock().artifacts["rootfs-ramdisk-13"].inputs["packages"]
+    assert {"efibootmgr", "gdisk", "mdadm", "parted", "psmisc", "qemu-utils", "util-linux-extra"} <= set(packages)
