@@ -111,7 +111,9 @@ TIERS = (
     # After supply: they run helm, and the programs of the images it built.
     Tier(
         name="integration",
-        commands=((*PYTEST, "-n", "2", "tests/contract", "tests/integration", "-m", "not long", f"--ignore={API_TESTS}"),),
+        commands=(
+            (*PYTEST, "-n", "2", "tests/contract", "tests/integration", "-m", "not long", f"--ignore={API_TESTS}"),
+        ),
     ),
     Tier(
         name="bench",
