@@ -96,7 +96,11 @@ def test_a_machine_is_switched_on_from_a_medium_with_the_plan_s_network(seed: Lo
     with pytest.raises(GroundupError, match="nothing has changed: its ramdisk"):
         seed.inside(lambda: provision(ironic, wanted(seed), journal, print, timeout=60, pause=1))
     assert not wait_until(lambda: not boots(), timeout=120, pause=1), states
-    assert [line["state"] for line in journal.lines()][-3:] == ["matched", "approved", "provisioning"]
+    assert list(dict.fromkeys(line["state"] for line in journal.lines()))[-3:] == [
+        "matched",
+        "approved",
+        "provisioning",
+    ]
     (medium,) = (seed.host.at(configuration.MEDIA) / "redfish").iterdir()
     assert medium.stat().st_size > 100 * 2**20
 
