@@ -14,7 +14,7 @@ import json
 import os
 import sys
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -88,7 +88,7 @@ def hypervisors(plan: Plan, record: Timeline, run: str, *, tasks: int, cpu: floa
 def figures(
     plan: Plan, first: Timeline, again: Timeline, seconds: Mapping[str, float], *, slower: float, wall: bool
 ) -> list[Figure]:
-    """Return every figure of two runs. ``seconds``: of each release; ``slower``: by what bounds of CPU are multiplied."""
+    """Return every figure of two runs. ``seconds``: of each release; ``slower``: factor of bounds of CPU."""
     longest, least = chain(plan, seconds)
     changed = sum(sum(play["changed"].values()) for play in again["plays"])
     rollout = cost(first, "openstack")[2]
@@ -101,6 +101,13 @@ def figures(
         Figure(what="unchanged run: seconds", measured=again["seconds"], most=40, decides=wall),
         Figure(what="first run, to the instance: seconds", measured=first["seconds"], most=540, decides=wall),
     ]
+
+
+def report(found: Iterable[Figure]) -> int:
+    """Print figures beside their bounds; return the exit code."""
+    listed = list(found)
+    print("\n".join([f"{'':<58} {'measured':>8} {'at most':>8}", *map(str, listed)]))
+    return 1 if any(one.missed for one in listed) else 0
 
 
 def main() -> int:
@@ -123,10 +130,8 @@ def main() -> int:
     found.append(
         Figure(what="memory of the whole lab: GiB", measured=memory.total(used, of_group) / (1 << 30), most=14)
     )
-    print(memory.table(used, of_group))
-    print(f"\n{'':<58} {'measured':>8} {'at most':>8}")
-    print("\n".join(map(str, found)))
-    return 1 if any(one.missed for one in found) else 0
+    print(f"{memory.table(used, of_group)}\n")
+    return report(found)
 
 
 def _record(run: str) -> Timeline:
