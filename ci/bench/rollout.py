@@ -53,7 +53,7 @@ def empty(plan: Plan) -> None:
         if time.monotonic() > end:
             sys.exit(f"namespace {plan.openstack.namespace} or its volumes are still there after {GONE:.0f} s")
         time.sleep(1)
-    command("ansible-playbook", "-i", SITE_FILE, "groundup.cloud.network")
+    command("ansible-playbook", "-i", SITE_FILE, "groundup.cloud.kubernetes", "groundup.cloud.network")
 
 
 def _volumes(api: Api, namespace: str) -> list[str]:
