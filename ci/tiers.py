@@ -83,7 +83,8 @@ SCENARIOS = sorted(
     (path.parent.name for path in (ROOT / "molecule").glob("*/molecule.yml")),
     key=lambda name: (name not in FIRST, name),
 )
-WHOLE_CLOUD = "SITE=inventories/cloud/site.yml"
+CLOUD_SITE = "inventories/cloud/site.yml"
+WHOLE_CLOUD = f"SITE={CLOUD_SITE}"
 LARGE_CLOUD = "SITE=tests/e2e/network/site.yml"  # three control hosts, two hypervisors
 # What only three control hosts can show: quorum, a member lost, a total outage.
 THREE_CONTROL_HOSTS = "SITE=inventories/lab-ha/site.yml"
@@ -155,6 +156,7 @@ TIERS = (
             ("env", WHOLE_CLOUD, "ci/lab", "destroy"),
             ("env", WHOLE_CLOUD, "ci/lab", "up"),  # ends with an instance that answered
             ("env", WHOLE_CLOUD, "ci/lab", "unchanged"),
+            ("env", WHOLE_CLOUD, "ci/run", "python", "ci/bench/cloud.py"),  # reads what the two runs recorded
             ("env", WHOLE_CLOUD, *PYTEST, f"tests/e2e/{CLOUD}"),
         ),
         needs=needs_root,
@@ -202,6 +204,26 @@ TIERS = (
         ),
         needs=needs_root,
         always=("env", LARGE_CLOUD, "ci/lab", "destroy"),
+        by_default=False,
+    ),
+    Tier(
+        name="cost",
+        commands=(
+            ("env", WHOLE_CLOUD, "ci/lab", "supply"),
+            ("env", WHOLE_CLOUD, "ci/lab", "destroy"),
+            (
+                "ci/run",
+                "ansible-playbook",
+                "-i",
+                CLOUD_SITE,
+                *(f"groundup.cloud.{name}" for name in (*CLUSTER, "network")),
+            ),
+            ("env", WHOLE_CLOUD, "ci/run", "python", "ci/bench/rollout.py"),
+            ("env", WHOLE_CLOUD, "ci/lab", "up"),
+            ("env", WHOLE_CLOUD, "ci/run", "python", "ci/bench/hypervisor.py"),
+        ),
+        needs=needs_root,
+        always=("env", WHOLE_CLOUD, "ci/lab", "destroy"),
         by_default=False,
     ),
     Tier(

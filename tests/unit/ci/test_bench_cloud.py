@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.groundup.cloud.ci.bench import cloud
+from ansible_collections.groundup.cloud.ci.bench import cloud, hypervisor, rollout
 from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import site_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import Plan
 
@@ -70,3 +71,22 @@ def test_what_is_above_its_bound_is_missed_and_seconds_only_when_they_decide(pla
 def test_tasks_of_other_layers_on_the_same_hosts_do_not_count(plan: Plan) -> None:
     found = judged(plan, record(rollout=150, cpu=0.3, tasks=4), record(rollout=3, cpu=0.1, tasks=2))
     assert found["hypervisors, first: tasks a host"].measured == 5
+
+
+def test_one_more_hypervisor_is_the_only_difference_of_the_site(tmp_path: Path) -> None:
+    site = cloud.ROOT / "inventories/cloud/site.yml"
+    assert hypervisor.enlarged(site, tmp_path / "site.yml") == "hypervisor-3"
+
+
+def test_a_task_on_another_host_is_missed() -> None:
+    limited = record(rollout=3, cpu=0.1, tasks=2)
+    limited["plays"] = limited["plays"][1:]
+    found = hypervisor.figures(limited, "hypervisor-1", "one more", tasks=12, cpu=1.0)
+    assert [one.what for one in found if one.missed] == ["one more: tasks on all other hosts"]
+    assert found[0].measured == 3
+
+
+def test_the_data_of_a_site_that_is_no_lab_are_not_removed(plan: Plan) -> None:
+    rollout.refuse_real_sites(plan)
+    with pytest.raises(SystemExit, match=r"edge-1 of .* is no lab host"):
+        rollout.refuse_real_sites(site_plan(cloud.ROOT / "inventories/edge/site.yml"))
