@@ -87,10 +87,10 @@ def test_a_new_host_is_proven_and_one_that_somebody_disabled_is_left(plan: Plan,
 
 
 def test_a_floating_ip_outlives_its_gateway_chassis(
-    plan: Plan, connect: Callable[[str], Any], measured: Callable[..., Any]
+    plan: Plan, connect: Callable[[str], Any], outside: Callable[..., Any], measured: Callable[..., Any]
 ) -> None:
     """The instance is on the other hypervisor, and its floating IP is made to pass the one that is lost."""
-    with kept_instance(plan) as address:
+    with kept_instance(plan, outside) as address:
         centralise(plan, connect, address)
         lost, back = lose_gateway(plan, connect, partial(measured, address))
     assert lost.lost > 0, "nothing passed the chassis that was lost"

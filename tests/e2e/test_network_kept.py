@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._ovn.databases import DATABASES, NB, NORTHD, SB
@@ -43,9 +44,9 @@ def big(plan: Plan) -> None:
 
 
 @pytest.fixture(scope="module")
-def guest(plan: Plan) -> Iterator[str]:
+def guest(plan: Plan, outside: Callable[..., Any]) -> Iterator[str]:
     """The floating IP of an instance on the last hypervisor."""
-    with kept_instance(plan) as address:
+    with kept_instance(plan, outside) as address:
         yield address
 
 
