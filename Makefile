@@ -33,7 +33,7 @@ unit: bootstrap ## the tests for the inner loop: no root, no built artifact, und
 test: bootstrap ## every test tier that fits this machine
 	@env -u SITE ci/run python ci/tiers.py
 
-test-long: bootstrap ## the tests that take too long for CI: ten kills, an emulated machine, three control hosts, conformance
+test-long: bootstrap ## the tests that take too long for CI: ten kills, an emulated machine, three control hosts, benchmarks, conformance
 	@env -u SITE ci/run python ci/tiers.py long kernel ha kept cost conformance
 
 lint: bootstrap ## every static check
