@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.places import
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.probe import NEW
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import Plan
 from ansible_collections.groundup.cloud.tests.e2e.cluster import play
+from ansible_collections.groundup.cloud.tests.e2e.failover import FAILOVER, centralise, kept_instance, lose_gateway
 
 pytestmark = pytest.mark.lab
 
@@ -82,3 +84,14 @@ def test_a_new_host_is_proven_and_one_that_somebody_disabled_is_left(plan: Plan,
     finally:
         for host in (new, kept):
             outside("compute.py", host, "")
+
+
+def test_a_floating_ip_outlives_its_gateway_chassis(
+    plan: Plan, connect: Callable[[str], Any], outside: Callable[..., Any], measured: Callable[..., Any]
+) -> None:
+    """The instance is on the other hypervisor, and its floating IP is made to pass the one that is lost."""
+    with kept_instance(plan, outside) as address:
+        centralise(plan, connect, address)
+        lost, back = lose_gateway(plan, connect, partial(measured, address))
+    assert lost.lost > 0, "nothing passed the chassis that was lost"
+    assert max(lost.silent, back.silent) <= FAILOVER

@@ -32,7 +32,7 @@ from .options import Options
 from .types import RolloutError, RolloutResult
 
 _LOCK_WAIT = 120.0  # seconds; a helm told to stop needs far less
-_TIMES = "rollout-seconds.json"
+TIMES = "rollout-seconds.json"
 _BUILTIN = COLLECTION / "charts"
 
 
@@ -65,7 +65,7 @@ class Session:
         """Keep how long releases took: next time the longest path is known, not guessed."""
         known = _seconds(self.directory)
         known |= {report.name: report.seconds for report in result.releases if report.changed and not result.failed}
-        write_file(self.directory / _TIMES, json.dumps(known, indent=2).encode() + b"\n", mode=0o644)
+        write_file(self.directory / TIMES, json.dumps(known, indent=2).encode() + b"\n", mode=0o644)
 
 
 @contextmanager
@@ -149,7 +149,7 @@ def _lock(directory: Path, *, say: Callable[[str], None], wanted: bool) -> Itera
 
 def _seconds(directory: Path) -> dict[str, float]:
     try:
-        known = json.loads((directory / _TIMES).read_text())
+        known = json.loads((directory / TIMES).read_text())
     except (OSError, ValueError):
         return {}  # it only orders what could start anyway
     return {str(name): float(value) for name, value in known.items() if isinstance(value, int | float)}
