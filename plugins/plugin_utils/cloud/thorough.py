@@ -99,7 +99,7 @@ def _live_migration(tenant: Tenant, server: Any, host: str, guest: Guest) -> str
             raise SmokeError(
                 f"on {there} it does not answer as before: {said_last[0]}",
                 layer="network", where=f"instance {tenant.name}, {guest.address}",
-                remedy=f"openstack port list --long: binding of its port to {there}; journalctl -u ovn-controller there",
+                remedy=f"openstack port list --long: is its port on {there}? Then journalctl -u ovn-controller there",
             )  # fmt: skip
         silence = time.monotonic() - arrived
         step.detail = f"{host} to {there} in {seconds:.1f} s, answered {silence:.1f} s later at {guest.address}"
