@@ -134,7 +134,12 @@ def test_the_further_steps_are_the_whole_playbooks_only(
     whole: bool, operator: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[str] = []
-    monkeypatch.setattr(thorough, "prove", lambda *given: asked.append(given[2]) or THERE)
+
+    def moved(_tenant: Any, _server: Any, host: str, _guest: Any) -> str:
+        asked.append(host)
+        return THERE
+
+    monkeypatch.setattr(thorough, "prove", moved)
     proof = walk.Proof(
         operator, replace(Options(image=tmp_path, user="guest"), thorough=whole), Steps(lambda _: None), tmp_path
     )

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.module_utils._host import units
-from ansible_collections.groundup.cloud.plugins.module_utils._hypervisor import accounts, nova_ssh
+from ansible_collections.groundup.cloud.plugins.module_utils._hypervisor import accounts, nova_ssh, services
 from ansible_collections.groundup.cloud.plugins.plugin_utils.hypervisor.peers import peers
 from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.ports import PORTS
 from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets.names import NOVA_SSH_KEY, generate
@@ -24,7 +24,7 @@ def place(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Chan
     """Place it below a directory, on a host whose sshd takes every file."""
     for name in ("KEY", "CONFIG", "COMMAND", "KNOWN", "AUTHORIZED", "CLIENT"):
         monkeypatch.setattr(nova_ssh, name, tmp_path / getattr(nova_ssh, name).name)
-    monkeypatch.setattr(nova_ssh.services, "UNITS", tmp_path)
+    monkeypatch.setattr(services, "UNITS", tmp_path)
     monkeypatch.setattr(nova_ssh, "run", lambda *_, **__: "")
     monkeypatch.setattr(units, "MARKS", tmp_path / "marks")
 
@@ -92,7 +92,7 @@ def test_an_account_has_the_shell_its_service_needs(shell: str, monkeypatch: pyt
     ran: list[list[str]] = []
     monkeypatch.setattr(accounts, "run", ran.append)
     account = type("Account", (), {"pw_gid": 7, "pw_shell": shell})
-    monkeypatch.setattr(accounts.pwd, "getpwnam", lambda _: account)
+    monkeypatch.setattr("pwd.getpwnam", lambda _: account)
     changes = Changes(check=False)
     assert accounts.ensure(changes, "nova", home="/var/lib/nova", login="/bin/sh") == 7
     assert ran == ([] if shell == "/bin/sh" else [["usermod", "--shell", "/bin/sh", "nova"]])
