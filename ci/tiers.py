@@ -30,9 +30,10 @@ CLUSTER = ("supply", "metal", "host", "seed", "kubernetes")  # layers of a site 
 KERNEL = "test_kernel.py"
 CLOUD = "test_cloud.py"
 NETWORK_KEPT = "test_network_kept.py"
+LIFE = "test_cloud_life.py"  # of a hypervisor
 MAKE_LABS = {
     "test_lab_clean.py", "test_lab_gone.py", "test_interruption.py", "test_prediction.py",
-    EXISTING, CONFORMANCE, KERNEL, CLOUD, NETWORK_KEPT,
+    EXISTING, CONFORMANCE, KERNEL, CLOUD, NETWORK_KEPT, LIFE,
 }  # fmt: skip
 LAB_TESTS = sorted(
     str(path.relative_to(ROOT)) for path in (ROOT / "tests/e2e").glob("test_*.py") if path.name not in MAKE_LABS
@@ -120,6 +121,7 @@ TIERS = (
             ("env", WHOLE_CLOUD, "ci/lab", "unchanged"),
             ("env", WHOLE_CLOUD, "ci/run", "python", "ci/bench/cloud.py"),  # reads what the two runs recorded
             ("env", WHOLE_CLOUD, *PYTEST, f"tests/e2e/{CLOUD}"),
+            ("env", WHOLE_CLOUD, *PYTEST, "-s", "-m", "lab and not long", f"tests/e2e/{LIFE}"),
         ),
         needs=needs_root,
         always=("env", WHOLE_CLOUD, "ci/lab", "destroy"),
@@ -162,6 +164,7 @@ TIERS = (
             ("env", LARGE_CLOUD, "ci/lab", "supply"),
             ("env", LARGE_CLOUD, "ci/lab", "destroy"),
             ("env", LARGE_CLOUD, "ci/lab", "up"),
+            ("env", LARGE_CLOUD, *PYTEST, "-s", f"tests/e2e/{LIFE}"),
             ("env", LARGE_CLOUD, *PYTEST, "-s", f"tests/e2e/{NETWORK_KEPT}"),  # it prints what it measures
         ),
         needs=needs_root,

@@ -169,7 +169,7 @@ class Drain:
         elif move.way == "wait":
             self._begin(_Move(server=server, way=way_of(server), start=move.start))
         else:
-            self._failed(move, self._why(server))
+            self._failed(move, why(self.compute, server))
 
     def _confirm(self, move: _Move) -> None:
         move.confirmed = True
@@ -187,15 +187,6 @@ class Drain:
             return
         self._stuck(move, "; ".join([*move.refused, f"{move.way}: {reason}"]))
 
-    def _why(self, server: Any) -> str:
-        """Return Nova's own words for a migration that left an instance where it was."""
-        with suppress(*ERRORS):
-            for action in self.compute.server_actions(server["id"]):  # newest first
-                if action["action"] in _ACTIONS:
-                    whole = self.compute.get_server_action(action["request_id"], server["id"])
-                    return _words(whole["events"] or ()) or str(whole["message"] or "it says nothing")
-        return str((server["fault"] or {}).get("message") or "it says nothing")
-
     def _ended(self, move: _Move, where: str) -> None:
         self._note(move, where)
         self.done.append({**self._plain(move), "result": where})
@@ -212,6 +203,16 @@ class Drain:
     def _plain(self, move: _Move) -> dict[str, Any]:
         seconds = round(self.clock() - move.start, 1)
         return {"id": str(move.server["id"]), "name": str(move.server["name"]), "way": move.way, "seconds": seconds}
+
+
+def why(compute: Any, server: Any) -> str:
+    """Return Nova's own words for a migration that left an instance where it was."""
+    with suppress(*ERRORS):
+        for action in compute.server_actions(server["id"]):  # newest first
+            if action["action"] in _ACTIONS:
+                whole = compute.get_server_action(action["request_id"], server["id"])
+                return _words(whole["events"] or ()) or str(whole["message"] or "it says nothing")
+    return str((server["fault"] or {}).get("message") or "it says nothing")
 
 
 def refused(name: str, stuck: Collection[str], *, cold: bool) -> GroundupError:

@@ -145,6 +145,10 @@ PORTS: dict[str, PortRecord] = {
         port=16514, what="libvirt: live migration", programs=("libvirtd", "systemd"), clients="hosts",
         roles=_HYPERVISOR,
     ),
+    "nova-ssh": PortRecord(
+        port=8022, what="Nova: disks of stopped instances (sshd of its own)", programs=("sshd",), clients="hosts",
+        roles=_HYPERVISOR,
+    ),
     "vnc": PortRecord(
         port=5900, last=6923, what="QEMU: consoles", programs=("qemu-system-x86",), clients="nodes", roles=_HYPERVISOR,
     ),

@@ -23,6 +23,7 @@ NAME = re.compile(r"[a-z0-9][a-z0-9_.-]*(/[a-z0-9][a-z0-9_.-]*)+")
 
 CA_KEY = "pki/ca-key"
 PACKAGES_KEY = "packages/openpgp-key"  # of a site whose seed serves packages
+NOVA_SSH_KEY = "nova/ssh-key"  # of a site with hypervisors
 # What the infrastructure itself needs, whatever the releases. Keys of certificates: `pki.users`.
 INFRASTRUCTURE = ("keepalived/auth", "kubernetes/encryption-key", CA_KEY)
 
@@ -63,7 +64,7 @@ def hex_key() -> str:
 
 
 def private_key() -> str:
-    """Return an ECDSA P-256 private key in PEM: every TLS client takes them, and they sign fast."""
+    """Return an ECDSA P-256 private key in PEM: every TLS client and OpenSSH take them, and they sign fast."""
     from cryptography.hazmat.primitives import serialization
     from cryptography.hazmat.primitives.asymmetric import ec
 
@@ -81,6 +82,7 @@ def openpgp_key() -> str:
 
 KINDS: tuple[tuple[str, Callable[[], str]], ...] = (
     ("pki/*-key", private_key),
+    ("*/ssh-key", private_key),
     ("*/openpgp-key", openpgp_key),
     ("keepalived/auth", vrrp_password),
     ("*/encryption-key", aes_key),
@@ -147,6 +149,8 @@ def required(plan: Plan) -> tuple[str, ...]:
     names: set[str] = set(INFRASTRUCTURE)
     if plan.host.packages == "seed":
         names.add(PACKAGES_KEY)
+    if plan.hypervisor.compute:
+        names.add(NOVA_SSH_KEY)
     for release in plan.openstack.releases:
         names |= references(release.values)
     return tuple(sorted(names))

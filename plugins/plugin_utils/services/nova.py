@@ -109,6 +109,12 @@ def values(plan: Plan, sizes: Sizes) -> Values:
     return merge(api_values(plan, sizes, "nova", memory="512Mi", limit="2Gi", cpu=500, names=_NAMES), own)
 
 
+def has_console(plan: Plan) -> bool:
+    """Return whether a site deploys the console's proxy, which charts do unless a value says no."""
+    releases = (one.values for one in plan.openstack.releases if one.name == SERVICE.name)
+    return any(one.get("manifests", {}).get("deployment_novncproxy", True) for one in releases)
+
+
 def _port(plan: Plan, type_: str) -> int:
     return public_endpoint(plan, "nova", type_).node_port
 

@@ -37,12 +37,19 @@ class Hypervisors(FakeCloud):
         self.add("aggregates", {"name": "rack-a", "hosts": [HERE, THERE]}, "")
         self.add("aggregates", {"name": "rack-b", "hosts": [THERE]}, "")
 
+    def add(self, kind: str, entry: Entry, project: str) -> Entry:
+        """Make an entry; a server has no task."""
+        made = super().add(kind, entry, project)
+        if kind == "servers":
+            made |= {TASK: None, "was": made["status"], "left": 0}
+        return made
+
     def service(self, name: str = HERE) -> Entry:
         return next(one for one in self.of("services") if one["host"] == name)
 
     def server(self, name: str, *, status: str = "ACTIVE", host: str = HERE, task: str | None = None) -> Entry:
         made = self.add("servers", {"name": name}, "a-project")
-        made |= {"status": status, HOST: host, TASK: task, "was": status, "left": 0}
+        made |= {"status": status, HOST: host, TASK: task, "was": status}
         self.of("ports").clear()
         return made
 
