@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from . import dialects
 from .neutron import METADATA_PROXY
 from .parts import (
     WORKERS,
@@ -214,5 +215,6 @@ SERVICE = ServiceRecord(
     },
     workers=WORKERS,
     values=values,
+    dialect=dialects.nova,
     verify=verify,
 )  # fmt: skip
