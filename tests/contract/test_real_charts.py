@@ -57,17 +57,11 @@ def test_every_image_of_the_real_charts_comes_from_the_sites_registry(plan: Plan
 
 
 def test_the_real_charts_register_the_public_url_of_the_plan(plan: Plan, items: Items) -> None:
-    for service in ("keystone", "placement", "glance", "neutron", "nova"):
+    for service in plan.openstack.services:
         url = next(endpoint.url for endpoint in plan.edge.endpoints if endpoint.service == service)
-        job = "keystone-bootstrap" if service == "keystone" else f"{service}-ks-endpoints"
-        (made,) = (item for item in items[service] if (item["kind"], item["metadata"]["name"]) == ("Job", job))
-        values = [entry.get("value") for each in containers(made) for entry in each["env"]]
-        assert url in values, service
-
-
-def containers(item: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the containers of a workload."""
-    return list(item["spec"]["template"]["spec"]["containers"])
+        jobs = [item["spec"]["template"]["spec"] for item in items[service] if item["kind"] == "Job"]
+        pods = [each for job in jobs for each in (*(job.get("initContainers") or ()), *job["containers"])]
+        assert url in [entry.get("value") for each in pods for entry in each.get("env") or ()], service
 
 
 def secret(items: list[dict[str, Any]], name: str) -> dict[str, Any]:
