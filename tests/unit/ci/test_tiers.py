@@ -89,3 +89,13 @@ def test_times_of_runs_that_failed_are_not_kept_and_a_damaged_record_is_passed_o
     (cache / "tiers.json").write_text("{")
     run_tier(Tier(name="t", commands=(PASSES, FAILS)))
     assert list(tiers._times()) == [" ".join(PASSES)]
+
+
+def test_a_cloud_of_real_charts_needs_a_directory_with_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tiers, "needs_root", lambda: None)
+    monkeypatch.delenv(tiers.CHARTS, raising=False)
+    assert tiers.CHARTS in str(tiers.needs_charts())
+    monkeypatch.setenv(tiers.CHARTS, str(tmp_path))
+    assert tiers.CHARTS in str(tiers.needs_charts())
+    (tmp_path / "nova-2026.1.0.tgz").touch()
+    assert tiers.needs_charts() is None
