@@ -19,7 +19,7 @@ NEUTRON = {"conf": {"ovn_agent": {"DEFAULT": {"host": "a"}}, "neutron": {}}}
 
 
 def test_the_cells_database_is_the_first_where_the_apis_has_a_name_of_its_own() -> None:
-    tag = {"endpoints": {"oslo_db": {}, "oslo_db_api": {}, "oslo_db_cell0": {}}}
+    tag: dict[str, Any] = {"endpoints": {"oslo_db": {}, "oslo_db_api": {}, "oslo_db_cell0": {}}}
     wanted = {"oslo_db": {"path": "/1"}, "oslo_db_api": {"path": "/nova_api"}, "oslo_db_cell0": {"path": "/0"}}
     assert dialects.nova(NOVA, tag) == {"endpoints": wanted}
 
