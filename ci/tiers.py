@@ -21,6 +21,14 @@ def needs_root() -> str | None:
     return None
 
 
+def needs_charts() -> str | None:
+    """Say why there is no cloud of OpenStack-Helm's charts, or None."""
+    where = Path(os.environ.get(CHARTS, ""))
+    if not os.environ.get(CHARTS) or not list(where.glob("nova-*.tgz")):
+        return f"{CHARTS} names no directory with OpenStack-Helm's charts (docs/charts.md)"
+    return needs_root()
+
+
 PYTEST = ("ci/run", "pytest", "-q", "--durations=5", "--durations-min=5")  # where the time goes
 # These make and destroy hosts themselves: their tiers call them in their order.
 EXISTING = "test_existing.py"
@@ -31,9 +39,11 @@ KERNEL = "test_kernel.py"
 CLOUD = "test_cloud.py"
 NETWORK_KEPT = "test_network_kept.py"
 LIFE = "test_cloud_life.py"  # of a hypervisor
+REAL_CLOUD = "test_real_cloud.py"
+CHARTS = "GROUNDUP_OSH_CHARTS"
 MAKE_LABS = {
     "test_lab_clean.py", "test_lab_gone.py", "test_interruption.py", "test_prediction.py",
-    EXISTING, CONFORMANCE, KERNEL, CLOUD, NETWORK_KEPT, LIFE,
+    EXISTING, CONFORMANCE, KERNEL, CLOUD, NETWORK_KEPT, LIFE, REAL_CLOUD,
 }  # fmt: skip
 LAB_TESTS = sorted(
     str(path.relative_to(ROOT)) for path in (ROOT / "tests/e2e").glob("test_*.py") if path.name not in MAKE_LABS
@@ -49,6 +59,7 @@ SCENARIOS = sorted(
 CLOUD_SITE = "inventories/cloud/site.yml"
 WHOLE_CLOUD = f"SITE={CLOUD_SITE}"
 LARGE_CLOUD = "SITE=tests/e2e/network/site.yml"  # three control hosts, two hypervisors
+CLOUD_OF_REAL_CHARTS = "SITE=tests/e2e/real/site.yml"
 # What only three control hosts can show: quorum, a member lost, a total outage.
 THREE_CONTROL_HOSTS = "SITE=inventories/lab-ha/site.yml"
 THREE_CONTROL_HOST_TESTS = (
@@ -189,6 +200,21 @@ TIERS = (
         ),
         needs=needs_root,
         always=("env", WHOLE_CLOUD, "ci/lab", "destroy"),
+        by_default=False,
+    ),
+    Tier(
+        name="real",
+        commands=(
+            # The site file names this place, which is the same on every machine.
+            ("ln", "-sfn", str(Path(os.environ.get(CHARTS, "")).absolute()), ".run/osh-charts"),
+            ("env", CLOUD_OF_REAL_CHARTS, "ci/lab", "supply"),
+            ("env", CLOUD_OF_REAL_CHARTS, "ci/lab", "destroy"),
+            ("env", CLOUD_OF_REAL_CHARTS, "ci/lab", "up"),  # ends with an instance that answered
+            ("env", CLOUD_OF_REAL_CHARTS, "ci/lab", "unchanged"),
+            ("env", CLOUD_OF_REAL_CHARTS, *PYTEST, f"tests/e2e/{REAL_CLOUD}", f"tests/e2e/{CLOUD}"),
+        ),
+        needs=needs_charts,
+        always=("env", CLOUD_OF_REAL_CHARTS, "ci/lab", "destroy"),
         by_default=False,
     ),
     Tier(

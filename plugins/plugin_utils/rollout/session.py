@@ -15,7 +15,7 @@ from pathlib import Path
 
 from ...module_utils._base.files import write_file
 from ...module_utils._base.locks import locked
-from ..compose import site_plan, with_images
+from ..compose import for_charts, site_plan, with_images
 from ..helm.client import Helm
 from ..kube.access import kubeconfig_path
 from ..kube.client import Api
@@ -98,6 +98,8 @@ def session(
         charts = str(_BUILTIN) if plan.openstack.charts == "builtin" else plan.openstack.charts
         binary = tool("helm", progress=say)
         helm = Helm(binary=binary, kubeconfig=kubeconfig, charts=charts, processes=processes, lock=lock)
+        if plan.openstack.charts != "builtin":
+            plan = for_charts(plan, helm.defaults)
         api = None if reads_only and not kubeconfig.is_file() else Api(kubeconfig)
         rollout = Rollout(
             plan=plan,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from . import dialects
 from .neutron import METADATA_PROXY
 from .parts import (
     WORKERS,
@@ -37,6 +38,7 @@ _COMPUTE = "nova-compute"
 _VERSION = {"OpenStack-API-Version": "compute 2.95"}
 _CONSOLE = "/vnc_lite.html"
 
+_JOBS = ["nova-db-sync", "nova-ks-user", "nova-rabbit-init"]
 _DISCOVERY = 20  # seconds between two looks for new hypervisors: who joins waits for it
 # A moved virtual IP leaves pooled connections in a black hole: each call to another service has an end.
 _TIMEOUT = {"timeout": 60}
@@ -53,8 +55,9 @@ def values(plan: Plan, sizes: Sizes) -> Values:
             "metadata": {"node_port": {"enabled": True, "port": _port(plan, "compute-metadata")}},
             "novncproxy": {"node_port": {"enabled": True, "port": _port(plan, "compute-novnc-proxy")}},
         },
-        # They work without the API; waiting for it made the longest way of the whole rollout longer.
-        "dependencies": {"static": {"conductor": {"services": queue}, "scheduler": {"services": queue}}},
+        # They work without the API; waiting for it made the longest way of the whole rollout longer. Without their
+        # account they end, and Kubernetes starts them later and later.
+        "dependencies": {"static": {name: {"services": queue, "jobs": _JOBS} for name in ("conductor", "scheduler")}},
         "conf": merge(
             queued("nova"),
             {
@@ -220,5 +223,6 @@ SERVICE = ServiceRecord(
     },
     workers=WORKERS,
     values=values,
+    dialect=dialects.nova,
     verify=verify,
 )  # fmt: skip
