@@ -66,6 +66,16 @@ def test_the_queue_listens_with_tls_beside_the_plain_port_by_files_of_its_secret
     assert {port["port"] for ports in hosts for port in ports if "nodePort" in port} == {5671}
 
 
+def test_the_console_proxy_speaks_to_hypervisors_with_tls_alone_and_shows_its_certificate(
+    plan: Plan, rendered: dict[str, Any]
+) -> None:
+    pod = dict(pods(rendered["nova"]))["Deployment/nova-novncproxy"]
+    (volume,) = [one for one in pod["volumes"] if "projected" in one]
+    (mount,) = [one for one in pod["containers"][0]["volumeMounts"] if one["name"] == volume["name"]]
+    assert mount["mountPath"] == "/etc/nova/nova.conf.d", "where nova looks by itself"
+    console_is_secured(plan, rendered["nova"], volume["projected"]["sources"])
+
+
 def test_a_queue_that_no_host_uses_has_no_second_listener(render: Render) -> None:
     values = chart_values("rabbitmq")
     assert values["secrets"]["tls"]["oslo_messaging"]["server"]["internal"] == ""
@@ -74,6 +84,21 @@ def test_a_queue_that_no_host_uses_has_no_second_listener(render: Render) -> Non
     text = render(release, CHARTS / "rabbitmq")
     assert "listeners.ssl" not in text
     assert "amqps" not in text
+
+
+def console_is_secured(plan: Plan, items: list[dict[str, Any]], sources: list[dict[str, Any]]) -> None:
+    """Fail unless ``sources`` of nova.conf.d have the console proxy's options, and the files these name."""
+    (options,) = [
+        item["data"]["vnc.conf"] for item in items
+        if item["kind"] == "ConfigMap" and {"configMap": {"name": item["metadata"]["name"]}} in sources
+    ]  # fmt: skip
+    parser = configparser.ConfigParser()
+    parser.read_string(options)
+    assert parser["vnc"]["auth_schemes"] == "vencrypt", "a second one would be what an impostor offers"
+    named = {value for key, value in parser["vnc"].items() if key.startswith("vencrypt_")}
+    assert named == {f"/etc/nova/nova.conf.d/{name}" for name in ("tls.crt", "tls.key", "ca.crt")}
+    secrets = {one["secret"]["name"] for one in sources if "secret" in one}
+    assert {one.secret for one in certificates(plan) if one.user == "nova-novncproxy"} <= secrets
 
 
 def test_two_renders_are_identical(plan: Plan, render: Render) -> None:

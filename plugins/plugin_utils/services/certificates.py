@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import ssl
 import time
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from ..errors import GroundupError
@@ -40,7 +42,21 @@ def served(context: VerifierContext, port: int, name: str, *, owner: str) -> Che
     return judge(days, silent, owner=owner)
 
 
-def judge(days: Mapping[str, int], silent: Mapping[str, str], *, owner: str) -> Check:
+def given(context: VerifierContext, secret: str, *, owner: str) -> Check:
+    """Return whether pods have a certificate in ``secret``, and for how many days yet. Raises ApiError."""
+    from cryptography import x509  # late, both: only this question needs them
+
+    from ..kube.types import resource_path
+
+    path = resource_path("v1", "secrets", namespace=context.release.namespace, name=secret)
+    data = (context.api.find(path) or {}).get("data") or {}
+    if "tls.crt" not in data:
+        return judge({}, {}, owner=owner, nobody=f"there is no Secret {secret}")
+    end = x509.load_pem_x509_certificate(base64.b64decode(data["tls.crt"])).not_valid_after_utc
+    return judge({f"Secret {secret}": (end - datetime.now(UTC)).days}, {}, owner=owner)
+
+
+def judge(days: Mapping[str, int], silent: Mapping[str, str], *, owner: str, nobody: str = "no member runs") -> Check:
     """Return the check on the days that certificates have left, by pod; ``silent``: those that served none, and why."""
     least = min(days.values(), default=-1)
     faults = [f"{pod} serves none that the site's CA signed for its hosts: {why}" for pod, why in silent.items()]
@@ -48,7 +64,7 @@ def judge(days: Mapping[str, int], silent: Mapping[str, str], *, owner: str) -> 
     soon = ": run groundup.cloud.site, which renews it" if least < _DAYS_SOON else ""
     return Check(
         name="certificate", ok=bool(days) and not faults, layer="credentials", object=owner,
-        detail="; ".join(faults) or (f"{least} days left{soon}" if days else "no member runs"),
+        detail="; ".join(faults) or (f"{least} days left{soon}" if days else nobody),
     )  # fmt: skip
 
 

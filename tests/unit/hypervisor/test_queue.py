@@ -42,7 +42,9 @@ def test_every_member_has_a_port_of_its_own_on_the_nodes(site: str, members: int
 
 
 def test_the_plain_port_is_open_to_no_host() -> None:
-    opened = [port["port"] for service in extra(planned("lab-ha", *CLOUD)).values() for port in service["spec"]["ports"]]
+    opened = [
+        port["port"] for service in extra(planned("lab-ha", *CLOUD)).values() for port in service["spec"]["ports"]
+    ]
     assert opened == [5671] * 3
 
 

@@ -20,8 +20,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, l
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.apply.certificates import place
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.verify.context import VerifierContext
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services.certificates import certificates, judge, served
-
-from ..tls import Pair, pair
+from ansible_collections.groundup.cloud.tests.unit.tls import Pair, pair
 
 CLOUD = Path(__file__).resolve().parents[3] / "inventories/cloud/site.yml"
 ADDRESS = "10.90.0.11"
