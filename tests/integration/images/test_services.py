@@ -90,7 +90,7 @@ ln -sfn second /run/secrets/tls/now
 rabbitmqctl --quiet eval 'ssl:clear_pem_cache().'  # what Erlang does every two minutes
 python3 /tmp/ask.py
 """
-# As the pod starts it, up to where it would serve; then a handshake with each console, which lets in whom the CA signed.
+# As the pod starts it; then a handshake with each console, which lets in whom the CA signed.
 _CONSOLE = """
 cd /tmp
 cp /mnt/console-proxy.py .
