@@ -15,6 +15,8 @@ from .record import PodCertificate
 from .verification import Check
 
 if TYPE_CHECKING:
+    from socket import socket
+
     from ..plan.types import Plan
     from ..rollout.verify.context import VerifierContext
 
@@ -68,7 +70,7 @@ def judge(days: Mapping[str, int], silent: Mapping[str, str], *, owner: str, nob
     )  # fmt: skip
 
 
-def _days(trust: ssl.SSLContext, plain: object, name: str) -> int:
+def _days(trust: ssl.SSLContext, plain: socket, name: str) -> int:
     """Return the days left of what the other end of ``plain`` shows. Raises OSError for what ``trust`` refuses."""
     # A forwarded connection is the Kubernetes library's own stand-in for a socket: no file that ssl could wrap.
     incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
@@ -78,8 +80,8 @@ def _days(trust: ssl.SSLContext, plain: object, name: str) -> int:
             tls.do_handshake()
             break
         except ssl.SSLWantReadError:
-            plain.sendall(outgoing.read())  # type: ignore[attr-defined]
-            if not (said := plain.recv(16384)):  # type: ignore[attr-defined]
+            plain.sendall(outgoing.read())
+            if not (said := plain.recv(16384)):
                 raise ConnectionResetError("closed during the handshake") from None
             incoming.write(said)
     end = str((tls.getpeercert() or {})["notAfter"])

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from ..errors import GroundupError
+from ..layers.ports import PORTS
 from .certificates import served
 from .parts import FOR_HOSTS, anti_affinity, node_labels, probes, resources
 from .record import Advice, PodCertificate, ServiceRecord, Values
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 _ARGV = ("rabbitmqctl", "--quiet", "--formatter", "json", "cluster_status")
 
 _ADMIN = "rabbitmq"
-_NODE_PORT = 30672  # of the first member, for hosts outside the cluster; others follow
+_NODE_PORT = PORTS["queue"].port  # of the first member, for hosts outside the cluster; others follow
 _PLAIN, _TLS = 5672, 5671
 _CERTIFICATE = "rabbitmq-tls-direct"  # Secret, by the charts' own name
 _VOLUME = {"lab": "1Gi", "edge": "4Gi", "region": "20Gi"}
