@@ -8,7 +8,6 @@ from typing import Any
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
 
 from .conftest import Render, chart_in, objects
-from .test_builtin_charts import console_is_secured, pods
 
 
 def test_every_release_renders_with_the_real_chart(plan: Plan, render: Render, real_charts: Path) -> None:
@@ -45,18 +44,6 @@ def test_every_image_of_the_real_charts_comes_from_the_sites_registry(
         found = images(objects(render(release, chart_in(real_charts, release.chart))))
         assert found
         assert {image for image in found if not image.startswith(plan.supply.registry + "/")} == set(), release.name
-
-
-def test_the_real_console_proxy_has_what_it_shows_hypervisors_and_needs_no_cert_manager(
-    plan: Plan, render: Render, real_charts: Path
-) -> None:
-    nova = next(release for release in plan.openstack.releases if release.name == "nova")
-    items = objects(render(nova, chart_in(real_charts, "nova")))
-    assert "Certificate" not in {item["kind"] for item in items}
-    pod = dict(pods(items))["Deployment/nova-novncproxy"]
-    at = {mount["mountPath"]: mount["name"] for mount in pod["containers"][0]["volumeMounts"]}
-    (volume,) = [one for one in pod["volumes"] if one["name"] == at["/etc/nova/nova.conf.d"]]
-    console_is_secured(plan, items, volume["projected"]["sources"])
 
 
 def test_the_real_charts_register_the_public_url_of_the_plan(plan: Plan, render: Render, real_charts: Path) -> None:
