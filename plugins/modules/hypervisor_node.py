@@ -13,7 +13,7 @@ description:
     for Nova's own copies of disks, and starts them. Changes only what differs.
   - First refuses a machine that lacks what its hardware profile says. Warns of one that was retired, which joins again.
   - Then verifies that ovn-controller reaches the southbound database, libvirt answers, both services run, and a packet
-    of full size reaches the next hypervisor, except in check mode.
+    of full size reaches the next hypervisor, except in check mode. Warns of a certificate that ends within a month.
   - Whether the cloud knows the host is asked by M(groundup.cloud.hypervisor_joined).
   - The action of the same name adds O(chassis), O(underlay), O(peers), O(compute_id), O(environments) and
     O(configuration), from the plan, the record of what the seed serves, and the Secrets of releases nova and neutron.
@@ -279,6 +279,7 @@ def main() -> None:
         name = environment.current() if wanted["verify"] else converge(changes, wanted)
         if not changes.check:
             verify(wanted["name"], release=wanted["release"])
+            pki.soon(changes, wanted["name"])
             mtu.prove(changes, wanted["underlay"], host=wanted["name"])
         return {**changes.result(), "environment": name}
 

@@ -70,6 +70,24 @@ def test_a_certificate_of_a_chassis_opens_only_the_listener_of_chassis(
         assert chassis.run(f"timeout 5 bash -c '</dev/tcp/{control}/{raft}'").rc != 0, "no connection at all"
 
 
+def test_hypervisors_reach_the_message_queue_with_tls_alone(plan: Plan, connect: Callable[[str], Any]) -> None:
+    control, *others = (plan.hosts[name].address for name in (*plan.edge.hosts, *_workers(plan)))
+    for name in (name for name, host in plan.hosts.items() if "hypervisor" in host.roles):
+        chassis = connect(name)
+        asked = f"openssl s_client -connect {control}:30672 -CAfile {OURS}/ca.pem -verify_return_error"
+        assert chassis.run(f"sudo {asked} -verify_ip {control} </dev/null").rc == 0
+        pid = chassis.check_output("systemctl show --property MainPID --value nova-compute")
+        connections = chassis.check_output("sudo ss -Htnp state established").splitlines()
+        ours = {line.split()[3] for line in connections if f"pid={pid}," in line}
+        assert {end for end in ours if end.startswith((f"{control}:30", f"{control}:5"))} == {f"{control}:30672"}
+        for address in (control, *others):
+            assert chassis.run(f"timeout 5 bash -c '</dev/tcp/{address}/5672'").rc != 0, "no plain port"
+
+
+def _workers(plan: Plan) -> list[str]:
+    return [name for name, host in plan.hosts.items() if "worker" in host.roles]
+
+
 def test_a_new_host_is_proven_and_one_that_somebody_disabled_is_left(plan: Plan, outside: Callable[..., Any]) -> None:
     new, kept = (name for name, host in plan.hosts.items() if "hypervisor" in host.roles)
     try:

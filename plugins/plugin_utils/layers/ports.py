@@ -93,6 +93,10 @@ PORTS: dict[str, PortRecord] = {
     "node-ports": PortRecord(
         port=30000, last=32767, what="services behind HAProxy (NodePort)", clients="control", nodes=True
     ),
+    "queue": PortRecord(
+        port=30672, last=30680, what="RabbitMQ with TLS, a port a member (NodePort)", clients="hosts", roles=_CONTROL,
+        service="nova",
+    ),
     "vxlan": PortRecord(
         port=8472, protocol="udp", what="pods' packets (VXLAN)", programs=(KERNEL,), clients="nodes", nodes=True,
         pod_networks=frozenset(("flannel:vxlan", "cilium:vxlan")),

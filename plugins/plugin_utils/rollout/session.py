@@ -13,6 +13,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from ...module_utils._base.changes import Changes
 from ...module_utils._base.files import write_file
 from ...module_utils._base.locks import locked
 from ..compose import for_charts, site_plan, with_images
@@ -26,6 +27,7 @@ from ..secrets import Redactor, Store, fingerprints, open_store, required
 from ..supply import tool
 from ..supply.publish import digests
 from ..supply.publish.digests import PublishedDigests
+from .apply import certificates
 from .engine import Rollout
 from .gate import ownership
 from .options import Options
@@ -60,6 +62,10 @@ class Session:
             store=str(self.store.path),
             write=write,
         )
+
+    def certify(self, changes: Changes) -> None:
+        """Have the Secrets with pods' certificates as they were issued. Raises GroundupError, ApiError."""
+        certificates.place(self.api, self.plan, changes, directory=self.directory, secret=self.store.get)
 
     def remember(self, result: RolloutResult) -> None:
         """Keep how long releases took: next time the longest path is known, not guessed."""

@@ -36,6 +36,16 @@ class PublicApi:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PodCertificate:
+    """A certificate of the site's CA that pods are given: as a Secret with tls.crt, tls.key and ca.crt."""
+
+    user: str  # of the authority
+    secret: str  # name of the Secret
+    usage: Literal["server", "client"]
+    names: tuple[str, ...] = ()  # of a server: what its clients call it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Advice:
     """A finding about one service, where ``when`` is true. ``{profile}`` in ``what`` is the site's."""
 
@@ -68,6 +78,7 @@ class ServiceRecord:
     more_apis: tuple[PublicApi, ...] = ()  # more public names, none in the catalog
     images: Mapping[str, str] = field(default_factory=dict)  # tag in the chart -> image of the lock
     secrets: Mapping[str, str] = field(default_factory=dict)  # name -> what it is; accounts with others follow
+    certificates: Callable[[Plan], tuple[PodCertificate, ...]] = lambda _: ()  # of the site's CA, for its pods
     client_images: Mapping[str, str] = field(default_factory=dict)  # of the jobs its clients' charts have for it
     client_account: tuple[str, str] | None = None  # what each client has here: end of the secret's name, description
     shares: tuple[tuple[str, str, str], ...] = ()  # own value, other release, its value: must be the same
