@@ -98,6 +98,25 @@ def test_a_disk_that_waits_for_its_confirmation_stays(nova: Hypervisors, step: A
         step("check")
 
 
+def test_what_comes_while_it_waits_for_a_dead_one_stays(
+    nova: Hypervisors, step: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retire, "settle", lambda *_, **__: nova.server("late"))
+    with pytest.raises(GroundupError, match="not empty: instances late"):
+        step("remove")
+    assert writes(nova) == []
+
+
+def test_one_that_comes_is_no_reason_to_take_its_claim_away(nova: Hypervisors, step: Any) -> None:
+    server = nova.server("late", host=THERE)
+    arriving = {"source_compute": THERE, "dest_compute": HERE, "left": 1000}
+    nova.migration(server, kind="live-migration", status="running").update(arriving)
+    nova.add("allocations", {"id": server["id"], "of": PROVIDER}, "")
+    with pytest.raises(GroundupError, match="migrations not ended") as caught:
+        step("close")
+    assert "allocation unset" not in str(caught.value)
+
+
 def test_allocations_of_nobody_go_with_consent(nova: Hypervisors, step: Any) -> None:
     nova.add("allocations", {"id": "nobody", "of": PROVIDER}, "")
     with pytest.raises(GroundupError, match="nobody, which Nova does not know") as caught:
