@@ -134,6 +134,15 @@ def test_allocations_of_an_instance_elsewhere_are_never_deleted(nova: Hypervisor
     assert writes(nova) == []
 
 
+def test_the_provider_that_nova_has_is_asked_before_one_that_was_left(nova: Hypervisors, step: Any) -> None:
+    known = next(one for one in nova.of("hypervisors") if one["id"] == PROVIDER)
+    known["id"] = "of-nova"
+    nova.add("resource_providers", {"id": "of-nova", "uuid": "of-nova", "name": f"{HERE}.test"}, "")
+    nova.add("allocations", {"id": "nobody", "of": "of-nova"}, "")
+    with pytest.raises(GroundupError, match="nobody, which Nova does not know"):
+        step("check")
+
+
 def test_what_a_killed_one_left_is_found_by_the_next(nova: Hypervisors, step: Any) -> None:
     nova.kinds["services"] = [nova.service(THERE)]
     nova.kinds["hypervisors"] = [one for one in nova.of("hypervisors") if one["id"] != PROVIDER]
