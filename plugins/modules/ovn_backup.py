@@ -21,7 +21,7 @@ options:
     description:
       - V(take) saves the database. V(verify) reads the newest backup again and fails when it is damaged or too old; it
         asks no host.
-      - V(check) fails while something stands against restoring O(source). V(restore) takes another backup, which removes
+      - V(check) fails while something stands against restoring O(source). V(restore) takes another backup, removing
         none, and puts O(source) in the place of what the database has, in one transaction.
     type: str
     required: true
