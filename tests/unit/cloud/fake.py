@@ -210,6 +210,8 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             self._answer(self.fake.delete(kind, identity))
         elif one is None:
             self._answer(404, {"error": {"message": f"no {single} {identity}"}})
+        elif kind == "services" and not {"status", "forced_down"} & body.keys():
+            self._answer(400, {"badRequest": {"message": "No updates were requested."}})
         else:
             one |= body.get(single, body)
             self._answer(200, one if service == "image" else {single: one})

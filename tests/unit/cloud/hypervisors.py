@@ -21,6 +21,8 @@ class Hypervisors(FakeCloud):
     fails: dict[str, str] = field(default_factory=dict)  # id of a server -> why its live migration ends where it began
     most: int = 0  # on their way at once
     agent_alive: int = 0  # questions after which agents can be deleted
+    breaks: set[str] = field(default_factory=set)  # ids of servers that are in ERROR where they went
+    cleans: int = 0  # lists of migrations until the source of a live one has cleaned up
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -58,6 +60,23 @@ class Hypervisors(FakeCloud):
         entry = {"uuid": uuid, "instance_uuid": server["id"], "source_compute": HERE, "status": status}
         return self.add("migrations", {**entry, "migration_type": kind}, "")
 
+    def of(self, kind: str) -> list[Entry]:
+        """Return entries; whoever lists migrations sees live ones a little farther."""
+        found = super().of(kind)
+        for one in found if kind == "migrations" else ():
+            if one["status"] == "running":
+                one["left"] -= 1
+                if one["left"] < 0:
+                    self._ended(one)
+        return found
+
+    def _ended(self, migration: Entry) -> None:
+        """A live migration is over: its instance is where it was to go."""
+        migration["status"] = "completed"
+        for one in self.kinds["servers"]:
+            if one["id"] == migration["instance_uuid"]:
+                one[HOST] = migration["dest_compute"]
+
     def one(self, kind: str, identity: str) -> Entry | None:
         """Find an entry; whoever asks for a server sees it a little farther."""
         found = super().one(kind, identity)
@@ -77,6 +96,9 @@ class Hypervisors(FakeCloud):
             server["status"] = server["was"]
             if server["id"] not in self.fails:
                 server[HOST] = THERE
+                server["status"] = "ERROR" if server["id"] in self.breaks else server["was"]
+                live = {"left": self.cleans, "dest_compute": THERE}
+                self.migration(server, kind="live-migration", status="running").update(live)
         elif task == "confirming":
             server["status"] = server["was"]
             for one in self.of("migrations"):
