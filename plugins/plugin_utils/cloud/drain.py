@@ -183,7 +183,7 @@ class Drain:
             elif not move.confirmed:
                 self._confirm(move)
         elif away and server["status"] == "ERROR":
-            self._stuck(move, f"it is in ERROR on {server['compute_host']}: {self._why(server)}")
+            self._stuck(move, f"it is in ERROR on {server['compute_host']}: {why(self.compute, server)}")
         elif away:
             self._ended(move, f"to {server['compute_host']}")
         elif move.way == "wait":
