@@ -11,7 +11,7 @@ description:
   - Names the chassis, installs packages, sets Open vSwitch's database and bridges, gives ovn-controller, libvirt and
     QEMU the host's certificate, places the Python environment of OpenStack's services, their configuration and an sshd
     for Nova's own copies of disks, and starts them. Changes only what differs.
-  - First refuses a machine that lacks what its hardware profile says. Warns of one that was retired: it joins again.
+  - First refuses a machine that lacks what its hardware profile says. Warns of one that was retired, which joins again.
   - Then verifies that ovn-controller reaches the southbound database, libvirt answers, both services run, and a packet
     of full size reaches the next hypervisor, except in check mode.
   - Whether the cloud knows the host is asked by M(groundup.cloud.hypervisor_joined).
