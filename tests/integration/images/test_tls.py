@@ -59,7 +59,7 @@ proxy = importlib.util.module_from_spec(spec); spec.loader.exec_module(proxy)
 from nova import config, exception
 from nova.console.rfb import authvencrypt
 import eventlet, socket
-config.parse_args(["nova-novncproxy", "--config-dir", "/mnt/conf"])
+config.parse_args(["/opt/bin/console-proxy.py"])
 for name in ("hypervisor", "stranger", "elsewhere"):
     try:
         tls = authvencrypt.RFBAuthSchemeVeNCrypt().security_handshake(socket.create_connection(("127.0.0.1", 5900)))
@@ -115,10 +115,9 @@ def test_the_console_proxy_believes_no_console_but_one_with_the_sites_certificat
         (mnt / f"{name}.crt").write_text(ensure_leaf(authority, store, directory, spec).pem)
         (mnt / f"{name}.key").write_text(store.get(spec.key_name))
     options = {"client_key": "nova-novncproxy.key", "client_cert": "nova-novncproxy.crt", "ca_certs": "ca.crt"}
-    lines = ["[vnc]", "auth_schemes = vencrypt"]
-    lines += [f"vencrypt_{option} = /mnt/{file}" for option, file in options.items()]
+    lines = ["[vnc]", *(f"vencrypt_{option} = /mnt/{file}" for option, file in options.items())]
     (mnt / "conf/vnc.conf").write_text("\n".join(lines) + "\n")
-    said = _run(image("openstack"), _CONSOLE, uid=42424, mounts={"/mnt": mnt})
+    said = _run(image("openstack"), _CONSOLE, uid=42424, mounts={"/mnt": mnt, "/etc/nova/nova.conf.d": mnt / "conf"})
     answers = dict(line.split(" ", 1) for line in said.splitlines() if line.split(" ")[0] in users)
     assert answers == {
         "hypervisor": "picture of nova-novncproxy", "stranger": "refused True", "elsewhere": "refused True",
