@@ -81,7 +81,10 @@ def hypervisors(plan: Plan, record: Timeline, run: str, *, tasks: int, cpu: floa
     counted, used, _, _ = cost(record, "hypervisor")
     return [
         Figure(what=f"hypervisors, {run}: tasks a host", measured=max(counted[name] for name in hosts), most=tasks),
-        Figure(what=f"hypervisors, {run}: controller CPU-s a host", measured=used / len(hosts), most=cpu),
+        # Of two hosts it is mostly the plays' own: what one more costs decides (ci/bench/hypervisor.py).
+        Figure(
+            what=f"hypervisors, {run}: controller CPU-s a host", measured=used / len(hosts), most=cpu, decides=False
+        ),
     ]
 
 

@@ -18,6 +18,7 @@ Connect = Callable[[str], Any]
 Measure = Callable[..., Any]
 # Seconds of silence: BFD takes 3, and routers announce themselves.
 FAILOVER = 60.0
+NO_GAP = 5.0  # the same where no packet needs what is lost
 _SWITCH = "ovs-vswitchd.service ovn-controller.service"
 # As a whole: where the switch carries packets itself, the tunnels' address goes with its process, and comes with this.
 _SWITCH_AGAIN = "openvswitch-switch.service ovn-controller.service"
@@ -67,7 +68,8 @@ def killed(host: Any, units: str, *, again: str) -> Iterator[None]:
 @contextmanager
 def kept_instance(plan: Plan, outside: Callable[..., Any]) -> Iterator[str]:
     """Boot an instance on the last hypervisor and yield its floating IP; delete everything of it afterwards."""
-    said = play("tenant_smoke", tenant_smoke_keep=True, tenant_smoke_host=hypervisors(plan)[-1])
+    here = hypervisors(plan)[-1]
+    said = play("tenant_smoke", tenant_smoke_keep=True, tenant_smoke_host=here, tenant_smoke_thorough=False)
     try:
         answered = re.search(r"answered at ([0-9.]+):", said)
         assert answered, said[-4000:]
@@ -87,13 +89,12 @@ def gateway(plan: Plan, connect: Connect) -> tuple[str, str]:
 
 
 def prefer(plan: Plan, connect: Connect, port: str, ranks: list[str]) -> None:
-    """Have the last of these chassis have the gateway port, the one before it when that is lost."""
-    group = nbctl(plan, connect, f"get logical_router_port {port} ha_chassis_group").strip()
+    """Have the last of these chassis have the gateway port, the one before it when that is lost.
+
+    ``ranks``: every hypervisor, as Neutron gave the port all of them.
+    """
     for rank, name in enumerate(ranks, start=1):
-        if group == "[]":
-            nbctl(plan, connect, f"lrp-set-gateway-chassis {port} {name} {rank}")
-        else:  # what newer releases of Neutron use
-            nbctl(plan, connect, f"ha-chassis-group-add-chassis {group} {name} {rank}")
+        nbctl(plan, connect, f"set gateway_chassis {port}_{name} priority={rank}")  # the row's name is Neutron's
 
 
 def lose_gateway(plan: Plan, connect: Connect, measure: Measure) -> tuple[Pings, Pings]:
@@ -101,9 +102,9 @@ def lose_gateway(plan: Plan, connect: Connect, measure: Measure) -> tuple[Pings,
 
     Its ovn-controller alone would not do: the switch goes on by the flows it has.
     """
-    first, *_, home = hypervisors(plan)
+    first, *others, home = hypervisors(plan)
     port, _ = gateway(plan, connect)
-    prefer(plan, connect, port, [home, first])
+    prefer(plan, connect, port, [*others, home, first])
     until(lambda: gateway(plan, connect)[1] == first, seconds=FAILOVER)
     with ExitStack() as down:
         with measure("gateway chassis lost", first) as lost:
@@ -113,9 +114,3 @@ def lose_gateway(plan: Plan, connect: Connect, measure: Measure) -> tuple[Pings,
             down.close()
             until(lambda: gateway(plan, connect)[1] == first, seconds=FAILOVER)
     return lost[0], back[0]
-
-
-def centralise(plan: Plan, connect: Connect, address: str) -> None:
-    """Have a floating IP pass its router's gateway chassis, as with `ovn.distributed_floating_ip: false`."""
-    rule = nbctl(plan, connect, f"--bare --columns=_uuid find nat type=dnat_and_snat external_ip={address}").strip()
-    nbctl(plan, connect, f"--wait=hv clear nat {rule} external_mac logical_port")

@@ -19,6 +19,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import P
 from ansible_collections.groundup.cloud.tests.e2e.cluster import play
 from ansible_collections.groundup.cloud.tests.e2e.failover import (
     FAILOVER,
+    NO_GAP,
     Connect,
     Measure,
     asked,
@@ -33,14 +34,13 @@ from ansible_collections.groundup.cloud.tests.e2e.failover import (
 from ansible_collections.groundup.cloud.tests.e2e.waiting import until
 
 pytestmark = pytest.mark.lab
-NO_GAP = 5.0  # seconds of silence: packets need no database
 
 
 @pytest.fixture(scope="module", autouse=True)
 def big(plan: Plan) -> None:
     """Skip on a site that cannot lose a control host or a hypervisor."""
-    if len(plan.edge.hosts) < 3 or len(hypervisors(plan)) < 2:
-        pytest.skip("three control hosts and two hypervisors are needed: see tests/e2e/network/site.yml")
+    if len(plan.edge.hosts) < 3 or len(hypervisors(plan)) < 3:
+        pytest.skip("three control hosts and three hypervisors are needed: see tests/e2e/network/site.yml")
 
 
 @pytest.fixture(scope="module")
