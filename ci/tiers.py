@@ -6,48 +6,10 @@ Usage: ci/run python ci/tiers.py [TIER...]        all but `make test-long` by de
 from __future__ import annotations
 
 import argparse
-import json
 import os
-import re
-import subprocess
-import sys
-import threading
-import time
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 
-from ansible_collections.groundup.cloud.plugins.module_utils._base.files import write_file
-from ansible_collections.groundup.cloud.plugins.module_utils._base.locks import locked
-from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import cache_dir
-from ansible_collections.groundup.cloud.plugins.plugin_utils.progress import clock, reminder
-
-ROOT = Path(__file__).resolve().parent.parent
-SUMMARY = re.compile(r"^(=+ )?(\d+ (passed|failed|errors?|skipped)|no tests ran).* in [\d.]+s")
-SKIPPED_TEST = re.compile(r"^SKIPPED \[\d+\] .*")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tier:
-    """One group of tests: its commands begin in order until one fails."""
-
-    name: str
-    commands: tuple[tuple[str, ...], ...]
-    at_once: int = 1  # commands under way at the same time; with more than one each line begins with its last word
-    needs: Callable[[], str | None] = lambda: None  # a reason to skip, or None
-    always: tuple[str, ...] = ()  # runs at the end whatever happened: puts the machine back
-    by_default: bool = True
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
-    """How a tier ended."""
-
-    name: str
-    verdict: str
-    seconds: float
-    notes: tuple[str, ...]
+from ansible_collections.groundup.cloud.ci.tier import ROOT, Tier, run_tier
 
 
 def needs_root() -> str | None:
@@ -57,6 +19,14 @@ def needs_root() -> str | None:
     if not Path("/etc/debian_version").exists():
         return "the build roots need a Debian machine"
     return None
+
+
+def needs_charts() -> str | None:
+    """Say why there is no cloud of OpenStack-Helm's charts, or None."""
+    where = Path(os.environ.get(CHARTS, ""))
+    if not os.environ.get(CHARTS) or not list(where.glob("nova-*.tgz")):
+        return f"{CHARTS} names no directory with OpenStack-Helm's charts (docs/charts.md)"
+    return needs_root()
 
 
 PYTEST = ("ci/run", "pytest", "-q", "--durations=5", "--durations-min=5")  # where the time goes
@@ -69,9 +39,12 @@ KERNEL = "test_kernel.py"
 METAL = "tests/integration/metal/test_ironic.py"
 CLOUD = "test_cloud.py"
 NETWORK_KEPT = "test_network_kept.py"
+LIFE = "test_cloud_life.py"  # of a hypervisor
+REAL_CLOUD = "test_real_cloud.py"
+CHARTS = "GROUNDUP_OSH_CHARTS"
 MAKE_LABS = {
     "test_lab_clean.py", "test_lab_gone.py", "test_interruption.py", "test_prediction.py",
-    EXISTING, CONFORMANCE, KERNEL, CLOUD, NETWORK_KEPT,
+    EXISTING, CONFORMANCE, KERNEL, CLOUD, NETWORK_KEPT, LIFE, REAL_CLOUD,
 }  # fmt: skip
 LAB_TESTS = sorted(
     str(path.relative_to(ROOT)) for path in (ROOT / "tests/e2e").glob("test_*.py") if path.name not in MAKE_LABS
@@ -84,8 +57,10 @@ SCENARIOS = sorted(
     (path.parent.name for path in (ROOT / "molecule").glob("*/molecule.yml")),
     key=lambda name: (name not in FIRST, name),
 )
-WHOLE_CLOUD = "SITE=inventories/cloud/site.yml"
+CLOUD_SITE = "inventories/cloud/site.yml"
+WHOLE_CLOUD = f"SITE={CLOUD_SITE}"
 LARGE_CLOUD = "SITE=tests/e2e/network/site.yml"  # three control hosts, two hypervisors
+CLOUD_OF_REAL_CHARTS = "SITE=tests/e2e/real/site.yml"
 # What only three control hosts can show: quorum, a member lost, a total outage.
 THREE_CONTROL_HOSTS = "SITE=inventories/lab-ha/site.yml"
 THREE_CONTROL_HOST_TESTS = (
@@ -158,7 +133,9 @@ TIERS = (
             ("env", WHOLE_CLOUD, "ci/lab", "destroy"),
             ("env", WHOLE_CLOUD, "ci/lab", "up"),  # ends with an instance that answered
             ("env", WHOLE_CLOUD, "ci/lab", "unchanged"),
+            ("env", WHOLE_CLOUD, "ci/run", "python", "ci/bench/cloud.py"),  # reads what the two runs recorded
             ("env", WHOLE_CLOUD, *PYTEST, f"tests/e2e/{CLOUD}"),
+            ("env", WHOLE_CLOUD, *PYTEST, "-s", "-m", "lab and not long", f"tests/e2e/{LIFE}"),
         ),
         needs=needs_root,
         always=("env", WHOLE_CLOUD, "ci/lab", "destroy"),
@@ -211,10 +188,46 @@ TIERS = (
             ("env", LARGE_CLOUD, "ci/lab", "supply"),
             ("env", LARGE_CLOUD, "ci/lab", "destroy"),
             ("env", LARGE_CLOUD, "ci/lab", "up"),
+            ("env", LARGE_CLOUD, *PYTEST, "-s", f"tests/e2e/{LIFE}"),
             ("env", LARGE_CLOUD, *PYTEST, "-s", f"tests/e2e/{NETWORK_KEPT}"),  # it prints what it measures
         ),
         needs=needs_root,
         always=("env", LARGE_CLOUD, "ci/lab", "destroy"),
+        by_default=False,
+    ),
+    Tier(
+        name="cost",
+        commands=(
+            ("env", WHOLE_CLOUD, "ci/lab", "supply"),
+            ("env", WHOLE_CLOUD, "ci/lab", "destroy"),
+            (
+                "ci/run",
+                "ansible-playbook",
+                "-i",
+                CLOUD_SITE,
+                *(f"groundup.cloud.{name}" for name in (*CLUSTER, "network")),
+            ),
+            ("env", WHOLE_CLOUD, "ci/run", "python", "ci/bench/rollout.py"),
+            ("env", WHOLE_CLOUD, "ci/lab", "up"),
+            ("env", WHOLE_CLOUD, "ci/run", "python", "ci/bench/hypervisor.py"),
+        ),
+        needs=needs_root,
+        always=("env", WHOLE_CLOUD, "ci/lab", "destroy"),
+        by_default=False,
+    ),
+    Tier(
+        name="real",
+        commands=(
+            # The site file names this place, which is the same on every machine.
+            ("ln", "-sfn", str(Path(os.environ.get(CHARTS, "")).absolute()), ".run/osh-charts"),
+            ("env", CLOUD_OF_REAL_CHARTS, "ci/lab", "supply"),
+            ("env", CLOUD_OF_REAL_CHARTS, "ci/lab", "destroy"),
+            ("env", CLOUD_OF_REAL_CHARTS, "ci/lab", "up"),  # ends with an instance that answered
+            ("env", CLOUD_OF_REAL_CHARTS, "ci/lab", "unchanged"),
+            ("env", CLOUD_OF_REAL_CHARTS, *PYTEST, f"tests/e2e/{REAL_CLOUD}", f"tests/e2e/{CLOUD}"),
+        ),
+        needs=needs_charts,
+        always=("env", CLOUD_OF_REAL_CHARTS, "ci/lab", "destroy"),
         by_default=False,
     ),
     Tier(
@@ -230,69 +243,6 @@ TIERS = (
         by_default=False,
     ),
 )
-
-
-def run(command: tuple[str, ...], *, prefix: str = "") -> tuple[int, list[str]]:
-    """Run one command, passing its output through, and collect the lines the final report repeats."""
-    shown, started = " ".join(command), time.monotonic()
-    what = shown if len(shown) <= 80 else f"{shown[:24]} ... {shown[-50:]}"  # a reminder is one line
-    if last := _times().get(shown):
-        what += f" ({clock(last)} last time)"
-    print(f"\n$ {shown}", flush=True)
-    kept: list[str] = []
-    with (
-        subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process,
-        reminder(lambda line: print(line, flush=True), what) as heard,
-    ):
-        if process.stdout is None:  # never with PIPE; tells the type checker so
-            raise RuntimeError("no standard output")
-        for line in process.stdout:
-            heard()
-            sys.stdout.write(prefix + line)
-            sys.stdout.flush()
-            if SUMMARY.match(line.strip()) or SKIPPED_TEST.match(line.strip()):
-                kept.append(line.strip())
-    if process.returncode == 0:
-        with locked(cache_dir() / ".tiers.lock"):
-            times = _times() | {shown: round(time.monotonic() - started, 1)}
-            write_file(cache_dir() / "tiers.json", json.dumps(times, indent=1).encode(), mode=0o644)
-    return process.returncode, kept
-
-
-def _times() -> dict[str, float]:
-    """Return how many seconds each command took when it passed last."""
-    try:
-        return dict(json.loads((cache_dir() / "tiers.json").read_text(encoding="utf-8")))
-    except (FileNotFoundError, ValueError):
-        return {}
-
-
-def run_tier(tier: Tier) -> Outcome:
-    """Run a tier's commands; after one has failed none begins."""
-    started = time.monotonic()
-    if reason := tier.needs():
-        return Outcome(name=tier.name, verdict="skipped", seconds=0.0, notes=(reason,))
-    print(f"\n=== tier {tier.name} ===", flush=True)
-    failed = threading.Event()
-
-    def one(command: tuple[str, ...]) -> list[str]:
-        if failed.is_set():
-            return [f"not run: {' '.join(command)}"]
-        code, kept = run(command, prefix=f"{command[-1]}: " if tier.at_once > 1 else "")
-        if code != 0:
-            failed.set()
-            kept.append(f"exit {code}: {' '.join(command)}")
-        return kept
-
-    with ThreadPoolExecutor(max_workers=tier.at_once) as pool:
-        notes = [note for kept in pool.map(one, tier.commands) for note in kept]
-    if tier.always:
-        code, _ = run(tier.always)
-        if code != 0:
-            failed.set()
-            notes.append(f"exit {code}: {' '.join(tier.always)}")
-    verdict = "FAILED" if failed.is_set() else "passed"
-    return Outcome(name=tier.name, verdict=verdict, seconds=time.monotonic() - started, notes=tuple(notes))
 
 
 def main() -> int:

@@ -12,6 +12,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.hypervisor import c
 from ansible_collections.groundup.cloud.plugins.plugin_utils.hypervisor.chassis import chassis, next_of, tunnel_address
 from ansible_collections.groundup.cloud.plugins.plugin_utils.hypervisor.cluster import read_cluster
 from ansible_collections.groundup.cloud.plugins.plugin_utils.hypervisor.configuration import NotYetError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.hypervisor.peers import peers
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.access import kubeconfig_path
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Api
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish import digests
@@ -38,6 +39,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
             try:
                 arguments |= {
                     "chassis": found.options(),
+                    "peers": peers(host["name"], addresses(variables), key=str(arguments["ssh_key"])),
                     "environments": self._environments(site, variables),
                     "compute_id": configuration.compute_id(site["site"], host["name"]),
                     "configuration": self._configuration(site, host, found.tunnel, variables),
@@ -91,6 +93,11 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
             "nova": {"cluster": cluster.nova, "host": configuration.nova_host(cluster, own)},
             "agent": {"cluster": cluster.agent, "host": configuration.agent_host(own)},
         }
+
+
+def addresses(variables: Mapping[str, Any]) -> dict[str, str]:
+    """Return the address of every hypervisor, those this run cannot reach included."""
+    return {name: variables["hostvars"][name]["groundup_host"]["address"] for name in variables["groups"]["compute"]}
 
 
 def underlay(variables: Mapping[str, Any]) -> dict[str, Any]:

@@ -57,10 +57,18 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
         from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import compute_host, retire
 
         name, step = given["name"], given["step"]
-        leaving = retire.survey(cloud, name, compute_id=compute_id(site, name))
+
+        def survey() -> retire.Leaving:
+            return retire.survey(cloud, name, compute_id=compute_id(site, name))
+
+        def empty() -> retire.Leaving:
+            found = survey()
+            compute_host.refuse("retire", name, retire.reasons(found), given["force"])
+            return found
+
         if step == "verify":
-            return _verified(name, retire.remains(leaving))
-        compute_host.refuse("retire", name, retire.reasons(leaving), given["force"])
+            return _verified(name, retire.remains(survey()))
+        leaving = empty()
         if step == "check" or changes.check:
             lines = retire.foreseen(leaving)
             if not leaving.found:
@@ -70,9 +78,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
             return {"changed": bool(lines), "changes": lines, "address": address}
         if step == "close":
             done = compute_host.disable(cloud.compute, leaving.host, verbs.RETIRE)
-            # One that was on its way before that is here now.
-            after = retire.survey(cloud, name, compute_id=compute_id(site, name))
-            compute_host.refuse("retire", name, retire.reasons(after), given["force"])
+            empty()  # one that was on its way before that is here now
             return {"changed": bool(done), "changes": done}
         if not given["stopped"] and not retire.settle(cloud.compute, name, timeout=given["timeout"]):
             raise GroundupError(
@@ -81,7 +87,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
                 why="it would come back by itself as soon as it is out",
                 remedy="make it reachable, or switch it off, then run this again",
             )
-        retire.remove(cloud, leaving, changes, timeout=given["timeout"])
+        retire.remove(cloud, empty(), changes, timeout=given["timeout"])  # asked again: it may have waited
         return changes.result()
 
 

@@ -50,7 +50,12 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
             force=given["force"],
         )  # fmt: skip
         if step == "restore":
+            # By the same member, just before: nothing is replaced that was not saved.
+            before = self._take(given | {"keep": 0}, variables)
+            if not before.get("leader"):
+                return before
             found = self._on_host(given, variables, step=step, content=base64.b64encode(data).decode())
+            found["changes"] = [*before.get("changes", ()), *found.get("changes", ())]
         sync = [sync_command(given["namespace"], mode) for mode in ("log", "repair")]
         return found | {"backup": backups.summary(backup), "sync": sync}
 

@@ -67,14 +67,21 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
         return finish({"releases": [], "cards": [], **result}, work)
 
     def _carry_out(self, verb: str, opened: Session, force: tuple[str, ...]) -> dict[str, Any]:
-        rollout = opened.rollout
+        rollout, beside = opened.rollout, Changes(check=verb != "apply")
+
+        def first() -> None:
+            opened.claim(write=True)
+            opened.certify(beside)
+
         verbs: dict[str, Callable[[], RolloutResult]] = {
             "check": rollout.check,
-            "apply": partial(rollout.apply, before=partial(opened.claim, write=True)),
+            "apply": partial(rollout.apply, before=first),
             "verify": rollout.verify,
         }
         # Before anything else: with another store's secrets nothing may be changed, or judged.
         claimed = opened.claim(write=False)
+        if beside.check:
+            opened.certify(beside)
         outcome = verbs[verb]()
         if verb == "apply":
             opened.remember(outcome)
@@ -82,27 +89,26 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
         if verb == "verify":  # the others have shown their cards at the moment they were made
             for card in outcome.cards:
                 self._display.display(cards.text(card))
-        login = Changes(check=verb != "apply")
         if not outcome.failed:
-            access.place(opened.plan, opened.store, login)
+            access.place(opened.plan, opened.store, beside)
         for line in _closing(opened, outcome):
             self._display.display(line)
         facts = _facts(verb, outcome)
         ended = {"failed": outcome.failed or bool(refused), "msg": refused or _msg(outcome)}
         if verb != "verify":
-            changed = outcome.changed or bool(claimed) or bool(login.done)
+            changed = outcome.changed or bool(claimed) or bool(beside.done)
             facts |= {"changed": changed, "claimed": list(claimed)}
-        elif login.done:
-            lacks = f"{'; '.join(login.done)}: the playbook groundup.cloud.openstack does that"
+        elif beside.done:
+            lacks = f"{'; '.join(beside.done)}: the playbook groundup.cloud.openstack does that"
             ended = {"failed": True, "msg": f"{ended['msg']}; not as they must be: {lacks}"}
-        return {**facts, **self._diff(opened, outcome, claimed, login), **ended}
+        return {**facts, **self._diff(opened, outcome, claimed, beside), **ended}
 
     def _diff(
-        self, opened: Session, outcome: RolloutResult, claimed: tuple[str, ...], login: Changes
+        self, opened: Session, outcome: RolloutResult, claimed: tuple[str, ...], beside: Changes
     ) -> dict[str, Any]:
         text = diff_text(outcome.diffs, opened.redactor.text) if self._task.diff and outcome.changed else ""
         if self._task.diff:
-            text = "".join(f"+ {line}\n" for line in login.done) + text
+            text = "".join(f"+ {line}\n" for line in beside.done) + text
         if self._task.diff and claimed:
             text = f"+ ConfigMap/{ownership.NAME}: fingerprints of {', '.join(claimed)}\n{text}"
         return {"diff": {"prepared": text}} if text else {}

@@ -10,6 +10,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import fini
 from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import site_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.guest_image import guest_image
+from ansible_collections.groundup.cloud.plugins.plugin_utils.services import nova
 
 if TYPE_CHECKING:
     from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.steps import Steps
@@ -18,6 +19,7 @@ ARGUMENTS = {
     "site_file": {"type": "path"},
     "cloud": {"type": "str"},
     "again": {"type": "bool", "default": True},
+    "thorough": {"type": "bool", "default": False},
     "image": {"type": "path"},
     "user": {"type": "str", "default": "guest"},
     "network": {"type": "str", "default": ""},
@@ -67,11 +69,12 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
         with connection.answered("Keystone", remedy="run the playbook groundup.cloud.openstack, tag verify"):
             admin = connection.of_site(plan) if plan else connection.named(given["cloud"])
             admin.authorize()
-        names = ("user", "network", "host", "payload_mb", "memory_mb", "disk_gb", "timeout", "keep")
+        names = ("user", "network", "host", "payload_mb", "memory_mb", "disk_gb", "timeout", "keep", "thorough")
         served = {one.type: one.url for one in plan.edge.endpoints} if plan else {}
         options = tenant.Options(
             image=guest_image(given["image"], progress=self._display.display),
             metadata_url=served.get("compute-metadata", ""),
+            console=not plan or nova.has_console(plan),
             **{name: given[name] for name in names},
         )
         try:

@@ -15,7 +15,7 @@ description:
     that is possible. An instance that is shut off is migrated and confirmed. One that Nova moves already is waited for,
     so a drain that was killed goes on when it is run again. A line for each instance; one that cannot move is named
     with Nova's own reason, and fails the step after all others have moved.
-  - V(verify) fails unless the service is disabled and nothing is on the host or on its way from it.
+  - V(verify) fails unless the service is disabled and nothing is on the host, or on its way from it or to it.
   - V(enable) enables a service that V(drain) or a retirement disabled, known by its reason. Another's reason stays.
 options:
   name:

@@ -9,14 +9,14 @@ short_description: Converge what runs on a hypervisor
 version_added: 0.2.0
 description:
   - Names the chassis, installs packages, sets Open vSwitch's database and bridges, gives ovn-controller, libvirt and
-    QEMU the host's certificate, places the Python environment of OpenStack's services and their configuration, and
-    starts them. Changes only what differs.
-  - First refuses a machine that lacks what its hardware profile says. Warns of one that was retired: it joins again.
+    QEMU the host's certificate, places the Python environment of OpenStack's services, their configuration and an sshd
+    for Nova's own copies of disks, and starts them. Changes only what differs.
+  - First refuses a machine that lacks what its hardware profile says. Warns of one that was retired, which joins again.
   - Then verifies that ovn-controller reaches the southbound database, libvirt answers, both services run, and a packet
-    of full size reaches the next hypervisor, except in check mode.
+    of full size reaches the next hypervisor, except in check mode. Warns of a certificate that ends within a month.
   - Whether the cloud knows the host is asked by M(groundup.cloud.hypervisor_joined).
-  - The action of the same name adds O(chassis), O(underlay), O(compute_id), O(environments) and O(configuration), from
-    the plan, the record of what the seed serves, and the Secrets of releases nova and neutron.
+  - The action of the same name adds O(chassis), O(underlay), O(peers), O(compute_id), O(environments) and
+    O(configuration), from the plan, the record of what the seed serves, and the Secrets of releases nova and neutron.
 options:
   name:
     description: Name of the host, of its chassis and of its compute.
@@ -47,6 +47,10 @@ options:
     description: Certificate of the site's CA, in PEM.
     type: str
     required: true
+  ssh_key:
+    description: Key by which Nova copies disks from one hypervisor to another, in PEM.
+    type: str
+    required: true
   release:
     description: Release of OpenStack.
     type: str
@@ -72,6 +76,12 @@ options:
     description:
       - C(source) and C(neighbour), addresses that tunnels end at here and on the hypervisor C(name), and the C(mtu)
         between them. Without it nothing is sent.
+    type: dict
+    default: {}
+  peers:
+    description:
+      - For Nova's ssh its C(address) and C(port) here, all hypervisors as C(hosts) (name to address), and the
+        C(public_key) of O(ssh_key).
     type: dict
     default: {}
   compute_id:
@@ -104,6 +114,7 @@ EXAMPLES = r"""
     packages: [openvswitch-switch, ovn-host, libvirt-daemon-system, qemu-system-x86]
     certificate: "{{ lookup('groundup.cloud.state_file', 'pki/hypervisor-1.crt') }}"
     private_key: "{{ lookup('groundup.cloud.secret', 'pki/hypervisor-1-key') }}"
+    ssh_key: "{{ lookup('groundup.cloud.secret', 'nova/ssh-key') }}"
     ca_certificate: "{{ lookup('groundup.cloud.state_file', 'ca.crt') }}"
     release: "2026.1"
     files_url: https://registry.lab.test:8080
@@ -137,6 +148,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._hypervisor import 
     leave,
     libvirt,
     mtu,
+    nova_ssh,
     openvswitch,
     ovn,
     pki,
@@ -159,6 +171,7 @@ def converge(changes: Changes, wanted: dict[str, Any]) -> str:
     if not asked:
         processor.refuse(wanted["compute"], hardware=wanted["hardware"], host=wanted["name"])
     compute, agent = services.place(changes, wanted["configuration"], compute_id=wanted["compute_id"])
+    disks = nova_ssh.place(changes, nova_ssh.Peers(**wanted["peers"]), key=wanted["ssh_key"])
     name, is_current = _environment(changes, wanted)
     controller = ovn.controller(changes)
     pair = pki.Pair(
@@ -179,6 +192,7 @@ def converge(changes: Changes, wanted: dict[str, Any]) -> str:
         environment.switch(changes, name)
     agent.running()
     compute.running()
+    disks.running()
     return name
 
 
@@ -215,6 +229,7 @@ def verify(name: str, *, release: str) -> None:
         services.COMPUTE: _not_running(services.COMPUTE)
         or environment.of_another_release(environment.current(), release),
         services.OVN_AGENT: _not_running(services.OVN_AGENT),
+        nova_ssh.NAME: _not_running(nova_ssh.NAME),
     }
     if found := {unit: why for unit, why in faults.items() if why}:
         raise GroundupError(
@@ -243,12 +258,14 @@ def main() -> None:
             "certificate": {"type": "str", "required": True},
             "private_key": {"type": "str", "required": True, "no_log": True},
             "ca_certificate": {"type": "str", "required": True},
+            "ssh_key": {"type": "str", "required": True, "no_log": True},
             "release": {"type": "str", "required": True},
             "files_url": {"type": "str", "required": True},
             "files_ca": {"type": "str"},
             "environments": {"type": "dict", "default": {}},
             "chassis": {"type": "dict", "default": {}},
             "underlay": {"type": "dict", "default": {}},
+            "peers": {"type": "dict", "default": {}},
             "compute_id": {"type": "str", "default": ""},
             "configuration": {"type": "dict", "default": {}, "no_log": True},
             "verify": {"type": "bool", "default": False},
@@ -262,6 +279,7 @@ def main() -> None:
         name = environment.current() if wanted["verify"] else converge(changes, wanted)
         if not changes.check:
             verify(wanted["name"], release=wanted["release"])
+            pki.soon(changes, wanted["name"])
             mtu.prove(changes, wanted["underlay"], host=wanted["name"])
         return {**changes.result(), "environment": name}
 

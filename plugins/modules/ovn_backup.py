@@ -21,8 +21,8 @@ options:
     description:
       - V(take) saves the database. V(verify) reads the newest backup again and fails when it is damaged or too old; it
         asks no host.
-      - V(check) fails while something stands against restoring O(source). V(restore) puts the backup in the place of
-        what the database has, in one transaction.
+      - V(check) fails while something stands against restoring O(source). V(restore) takes another backup, removing
+        none, and puts O(source) in the place of what the database has, in one transaction.
     type: str
     required: true
     choices: [take, verify, check, restore]

@@ -25,6 +25,12 @@ options:
     description: Whether to prove a site again when nothing has changed since its last proof.
     type: bool
     default: true
+  thorough:
+    description:
+      - Whether to read the instance's console, fetch its console's URL, and move it live to another hypervisor, too,
+        where there is one. It must answer afterwards at the same address, without a restart.
+    type: bool
+    default: false
   image:
     description: Path of a qcow2 image with an ssh server that takes its key from metadata. Default is the site's guest.
     type: path
@@ -70,6 +76,7 @@ EXAMPLES = r"""
 - name: An instance answers
   groundup.cloud.tenant_smoke:
     site_file: inventories/lab/site.yml
+    thorough: true
 
 - name: An instance answers in any cloud
   groundup.cloud.tenant_smoke:
@@ -92,6 +99,10 @@ address:
   returned: when it was proven
 host:
   description: The hypervisor the instance ran on.
+  type: str
+  returned: when it was proven
+moved_to:
+  description: The hypervisor it was moved to live, empty when it was not moved.
   type: str
   returned: when it was proven
 seconds:

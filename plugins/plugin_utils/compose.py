@@ -5,12 +5,13 @@ plan = site_plan("inventories/lab/site.yml")
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from .plan import load_site, make_plan
-from .plan.types import Plan
+from .plan.types import Plan, ReleasePlan
 from .services import RECORDS
 from .services.parts import merge, shared_values
 from .services.sizes import sizes
@@ -30,6 +31,15 @@ def with_values(plan: Plan) -> Plan:
         values = merge(shared_values(plan, size, record), record.values(plan, size) if record.values else {})
         made.append(replace(release, values=merge(values, cloud.overrides.get(release.name, {}))))
     return replace(plan, openstack=replace(cloud, releases=tuple(made)))
+
+
+def for_charts(plan: Plan, defaults: Callable[[ReleasePlan], Mapping[str, Any]]) -> Plan:
+    """Return ``plan`` with values as its charts spell them. ``defaults`` gives a chart's own, where they tell."""
+    made = []
+    for release in plan.openstack.releases:
+        spell = RECORDS[release.name].dialect
+        made.append(replace(release, values=spell(dict(release.values), defaults(release))) if spell else release)
+    return replace(plan, openstack=replace(plan.openstack, releases=tuple(made)))
 
 
 def with_images(plan: Plan, images: Mapping[str, str]) -> Plan:

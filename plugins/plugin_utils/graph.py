@@ -74,6 +74,15 @@ class Graph:
         """Return ``names`` with the longest chain first."""
         return sorted(names, key=lambda name: (-self._chain[name], name))
 
+    def longest(self) -> tuple[str, ...]:
+        """Return the chain that takes longest, from its beginning."""
+        chain: list[str] = []
+        names = [name for name, needed in self._needs.items() if not needed]
+        while names:
+            chain.append(self.by_urgency(names)[0])
+            names = self._followers[chain[-1]]
+        return tuple(chain)
+
     def done(self, name: str) -> None:
         """Note that ``name`` is done: what waited only for it becomes ready."""
         self._sorter.done(name)

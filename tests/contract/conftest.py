@@ -16,7 +16,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
 from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import with_values
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, build_site, make_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import ReleasePlan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.services import of_kind
+from ansible_collections.groundup.cloud.plugins.plugin_utils.services import RECORDS, of_kind
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services.parts import merge
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -65,10 +65,17 @@ def plain(value: Any) -> Any:
 def render(helm: Path) -> Render:
     """A function that renders a release with a chart and returns the text."""
 
+    def spelled(release: ReleasePlan, chart: Path) -> Any:
+        spell = RECORDS[release.name].dialect
+        if not spell or chart.is_relative_to(CHARTS):
+            return release.values
+        said = subprocess.run([helm, "show", "values", chart], capture_output=True, text=True, check=True).stdout
+        return spell(dict(release.values), yaml.safe_load(said))
+
     def run(release: ReleasePlan, chart: Path) -> str:
         done = subprocess.run(
             [helm, "template", release.name, chart, "--namespace", release.namespace, "--values", "-"],
-            input=json.dumps(plain(release.values)),
+            input=json.dumps(plain(spelled(release, chart))),
             capture_output=True,
             text=True,
             check=False,

@@ -2,52 +2,104 @@
 
 from __future__ import annotations
 
+import base64
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
+from ansible_collections.groundup.cloud.plugins.plugin_utils.hypervisor import configuration, ini
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
 
 from .conftest import Render, chart_in, objects
 
-
-def test_every_release_renders_with_the_real_chart(plan: Plan, render: Render, real_charts: Path) -> None:
-    for release in plan.openstack.releases:
-        kinds = {item["kind"] for item in objects(render(release, chart_in(real_charts, release.chart)))}
-        assert kinds & {"StatefulSet", "Deployment"}, release.name
+Items = dict[str, list[dict[str, Any]]]
 
 
-def test_no_object_is_made_twice(plan: Plan, render: Render, real_charts: Path) -> None:
-    for release in plan.openstack.releases:
-        made = [
-            (item["kind"], item["metadata"]["name"])
-            for item in objects(render(release, chart_in(real_charts, release.chart)))
-        ]
-        assert [each for each in made if made.count(each) > 1] == [], release.name
+@pytest.fixture(scope="session")
+def items(plan: Plan, render: Render, real_charts: Path) -> Items:
+    """What the real charts make of the site's releases, by release."""
+    return {
+        release.name: objects(render(release, chart_in(real_charts, release.chart)))
+        for release in plan.openstack.releases
+    }
 
 
-def test_two_renders_of_the_real_charts_are_identical(plan: Plan, render: Render, real_charts: Path) -> None:
-    for release in plan.openstack.releases:
-        chart = chart_in(real_charts, release.chart)
-        assert render(release, chart) == render(release, chart), release.name
+def test_every_release_renders_with_the_real_chart(items: Items) -> None:
+    for name, made in items.items():
+        assert {item["kind"] for item in made} & {"StatefulSet", "Deployment"}, name
 
 
-def test_every_image_of_the_real_charts_comes_from_the_sites_registry(
-    plan: Plan, render: Render, real_charts: Path
+def test_no_object_is_made_twice(items: Items) -> None:
+    for name, found in items.items():
+        made = [(item["kind"], item["metadata"]["name"]) for item in found]
+        assert [each for each in made if made.count(each) > 1] == [], name
+
+
+def test_two_renders_of_the_real_charts_are_identical(
+    plan: Plan, items: Items, render: Render, real_charts: Path
 ) -> None:
+    for release in plan.openstack.releases:
+        assert objects(render(release, chart_in(real_charts, release.chart))) == items[release.name], release.name
+
+
+def test_every_image_of_the_real_charts_comes_from_the_sites_registry(plan: Plan, items: Items) -> None:
     def images(value: Any) -> list[str]:
         if isinstance(value, dict):
             own = [value["image"]] if isinstance(value.get("image"), str) else []
             return own + [image for item in value.values() for image in images(item)]
         return [image for item in value for image in images(item)] if isinstance(value, list) else []
 
-    for release in plan.openstack.releases:
-        found = images(objects(render(release, chart_in(real_charts, release.chart))))
+    for name, made in items.items():
+        found = images(made)
         assert found
-        assert {image for image in found if not image.startswith(plan.supply.registry + "/")} == set(), release.name
+        assert {image for image in found if not image.startswith(plan.supply.registry + "/")} == set(), name
 
 
-def test_the_real_charts_register_the_public_url_of_the_plan(plan: Plan, render: Render, real_charts: Path) -> None:
-    keystone = next(release for release in plan.openstack.releases if release.name == "keystone")
-    text = render(keystone, chart_in(real_charts, "keystone"))
-    url = next(endpoint.url for endpoint in plan.edge.endpoints if endpoint.service == "keystone")
-    assert f"value: {url}\n" in text
+def test_the_real_charts_register_the_public_url_of_the_plan(plan: Plan, items: Items) -> None:
+    for service in plan.openstack.services:
+        url = next(endpoint.url for endpoint in plan.edge.endpoints if endpoint.service == service)
+        jobs = [item["spec"]["template"]["spec"] for item in items[service] if item["kind"] == "Job"]
+        pods = [each for job in jobs for each in (*(job.get("initContainers") or ()), *job["containers"])]
+        assert url in [entry.get("value") for each in pods for entry in each.get("env") or ()], service
+
+
+def secret(items: list[dict[str, Any]], name: str) -> dict[str, Any]:
+    """Return the Secret ``name`` among ``items``."""
+    return next(item for item in items if (item["kind"], item["metadata"]["name"]) == ("Secret", name))
+
+
+def unreadable(item: dict[str, Any]) -> Iterator[str]:
+    """Yield the Secrets in a workload's volumes that its user, who is in no group of theirs, cannot read."""
+    pod = item.get("spec", {}).get("template", {}).get("spec", {})
+    user = pod.get("securityContext") or {}
+    for volume in pod.get("volumes") or ():
+        mode = volume.get("secret", {}).get("defaultMode", 0o644)
+        if user.get("runAsUser") and "fsGroup" not in user and not mode & 0o004:
+            yield f"{item['kind']}/{item['metadata']['name']}: {volume['name']}"
+
+
+def test_a_pods_user_can_read_what_it_mounts(items: Items) -> None:
+    assert [fault for made in items.values() for item in made for fault in unreadable(item)] == []
+
+
+def test_nothing_of_a_hypervisor_runs_in_the_cluster(items: Items) -> None:
+    assert not [item["metadata"]["name"] for made in items.values() for item in made if item["kind"] == "DaemonSet"]
+
+
+def test_each_of_novas_schemas_is_called_the_same_with_every_chart(items: Items) -> None:
+    text = base64.b64decode(secret(items["nova"], "nova-etc")["data"]["nova.conf"]).decode()
+    urls = [ini.value(text, section, "connection") or "" for section in ("database", "api_database")]
+    assert [url.rpartition("/")[2] for url in urls] == ["nova", "nova_api"]
+    assert all(":secretnovadb@" in url for url in urls)
+
+
+def test_hypervisors_find_their_configuration(plan: Plan, items: Items) -> None:
+    nova = secret(items["nova"], configuration.NOVA_SECRET)
+    text = configuration.secret_file(nova, configuration.NOVA_FILES, where="")
+    assert "secretnovadb" not in configuration.for_hosts(text)
+    assert ini.value(text, "DEFAULT", "transport_url")
+    neutron = secret(items["neutron"], configuration.NEUTRON_SECRET)
+    agent = configuration.secret_file(neutron, configuration.AGENT_FILES, where="")
+    assert ini.value(agent, "DEFAULT", "nova_metadata_host") == f"metadata.{plan.domain}"
+    assert ini.value(agent, "DEFAULT", "metadata_proxy_shared_secret") == "secretneutronmetadataproxy"

@@ -154,3 +154,18 @@ def with_endpoint(plan: Plan, name: str) -> list[Any]:
 
 def test_every_deployed_service_has_a_built_in_chart_and_facts_of_the_real_one(facts: Any) -> None:
     assert set(BUILT_IN) == set(facts) == {record.name for record in RECORDS.values() if record.values}
+
+
+def test_what_logs_in_as_it_starts_waits_for_its_account(plan: Plan) -> None:
+    nova = next(release for release in plan.openstack.releases if release.name == "nova").values
+    for name in ("conductor", "scheduler"):
+        assert "nova-ks-user" in nova["dependencies"]["static"][name]["jobs"]
+
+
+def test_a_secret_given_to_a_charts_own_pod_is_for_everyone_in_it(plan: Plan) -> None:
+    """The real charts give a pod's user no group, so of 0440 it could read nothing."""
+    mounts = [release.values["pod"].get("mounts", {}) for release in plan.openstack.releases]
+    pods = [pod for each in mounts for component in each.values() for pod in component.values()]
+    secrets = [volume["secret"] for pod in pods for volume in pod["volumes"] if "secret" in volume]
+    assert secrets
+    assert all(secret["defaultMode"] & 0o004 for secret in secrets)

@@ -9,7 +9,8 @@ import base64
 import json
 import os
 import subprocess
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import Plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import open_store, password_source
 from ansible_collections.groundup.cloud.tests.e2e.leaks import Leaks
+from ansible_collections.groundup.cloud.tests.e2e.pinging import Pings, pinged
 
 ROOT = Path(__file__).resolve().parents[2]
 SITE_FILE = ROOT / os.environ.get("SITE", "inventories/lab/site.yml")
@@ -95,3 +97,17 @@ def outside() -> Callable[..., Any]:
         return json.loads(done.stdout)
 
     return run
+
+
+@pytest.fixture
+def measured(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> Callable[[str, str, str], Any]:
+    """Return a context that pings an address, and prints what came of it under a case and the host that is lost."""
+
+    @contextmanager
+    def ping(address: str, case: str, host: str) -> Iterator[list[Pings]]:
+        with pinged(address, tmp_path / "ping") as found:
+            yield found
+        with capfd.disabled():
+            print(f"\n{found[0].line(case, host)}", flush=True)
+
+    return ping

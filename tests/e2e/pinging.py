@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import re
 import signal
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
+from ansible_collections.groundup.cloud.tests.e2e.waiting import until
+
 INTERVAL = 0.2  # seconds between pings
+_STEADY = 5  # answers that are no accident
 _ANSWER = re.compile(r"^\[(\d+\.\d+)\] \d+ bytes from .*icmp_seq=(\d+) ", re.MULTILINE)
 _SENT = re.compile(r"(\d+) packets transmitted")
 
@@ -25,8 +28,10 @@ class Pings:
     lost: int
     silent: float  # seconds of the longest time without an answer, beyond the interval
 
-    def __str__(self) -> str:
-        return f"{self.lost} of {self.sent} pings lost, silent for {self.silent:.1f} s at most"
+    def line(self, case: str, host: str) -> str:
+        """Return it as a line of JSON."""
+        figures = {"sent": self.sent, "lost": self.lost, "silent": round(self.silent, 1)}
+        return json.dumps({"case": case, "host": host, **figures})
 
 
 def parse(text: str) -> Pings:
@@ -42,18 +47,28 @@ def parse(text: str) -> Pings:
     return Pings(sent=int(sent[1]), lost=int(sent[1]) - len(answers), silent=max(0.0, max(gaps) - INTERVAL))
 
 
+def answers(log: Path) -> int:
+    """Return how many pings were answered so far."""
+    return len(_ANSWER.findall(log.read_text()))
+
+
 @contextmanager
-def pinged(address: str, log: Path) -> Iterator[list[Pings]]:
-    """Ping an address while the block runs; afterwards the list has what came of it."""
+def pinged(address: str, log: Path, *, seconds: float = 60.0) -> Iterator[list[Pings]]:
+    """Ping an address while the block runs; afterwards the list has what came of it.
+
+    The address answers before the block begins, and again, within ``seconds``, when it has ended.
+    """
     found: list[Pings] = []
     with log.open("wb") as stream:
         ping = subprocess.Popen(
             ["ping", "-D", "-n", "-i", str(INTERVAL), "-W", "1", address], stdout=stream, stderr=subprocess.STDOUT
         )
         try:
+            until(lambda: answers(log) >= _STEADY, seconds=seconds)
             yield found
+            before = answers(log)
+            until(lambda: answers(log) >= before + _STEADY, seconds=seconds)
         finally:
-            time.sleep(5 * INTERVAL)  # the last ones may be on their way
             ping.send_signal(signal.SIGINT)  # it says how many it sent
             ping.wait(timeout=10)
     found.append(parse(log.read_text()))

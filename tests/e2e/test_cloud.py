@@ -9,11 +9,13 @@ from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._hypervisor.pki import OURS
-from ansible_collections.groundup.cloud.plugins.module_utils._ovn.databases import DATABASES, NB, SB
+from ansible_collections.groundup.cloud.plugins.module_utils._ovn.databases import DATABASES, NB, NORTHD, SB
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.places import wanted
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.probe import NEW
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import Plan
 from ansible_collections.groundup.cloud.tests.e2e.cluster import play
+from ansible_collections.groundup.cloud.tests.e2e.failover import NO_GAP, kept_instance, killed, nbctl
+from ansible_collections.groundup.cloud.tests.e2e.waiting import until
 
 pytestmark = pytest.mark.lab
 
@@ -59,13 +61,32 @@ def test_a_certificate_of_a_chassis_opens_only_the_listener_of_chassis(
     tls = f"--private-key={OURS}/key.pem --certificate={OURS}/certificate.pem --ca-cert={OURS}/ca.pem"
 
     def opens(port: int) -> bool:
-        done = chassis.run(f"sudo ovsdb-client -t 5 {tls} list-dbs ssl:{control}:{port}")
+        # No answer ends it by a signal, which ssh would report as its own failure.
+        done = chassis.run(f"sudo ovsdb-client -t 5 {tls} list-dbs ssl:{control}:{port} || exit 1")
         return bool(done.rc == 0)
 
     assert [one.port for one in SB.listeners if opens(one.port)] == [6642]
     assert not opens(NB.listeners[0].port)
     for raft in (one.raft_port for one in DATABASES):
         assert chassis.run(f"timeout 5 bash -c '</dev/tcp/{control}/{raft}'").rc != 0, "no connection at all"
+
+
+def test_hypervisors_reach_the_message_queue_with_tls_alone(plan: Plan, connect: Callable[[str], Any]) -> None:
+    control, *others = (plan.hosts[name].address for name in (*plan.edge.hosts, *_workers(plan)))
+    for name in (name for name, host in plan.hosts.items() if "hypervisor" in host.roles):
+        chassis = connect(name)
+        asked = f"openssl s_client -connect {control}:30672 -CAfile {OURS}/ca.pem -verify_return_error"
+        assert chassis.run(f"sudo {asked} -verify_ip {control} </dev/null").rc == 0
+        pid = chassis.check_output("systemctl show --property MainPID --value nova-compute")
+        connections = chassis.check_output("sudo ss -Htnp state established").splitlines()
+        ours = {line.split()[3] for line in connections if f"pid={pid}," in line}
+        assert {end for end in ours if end.startswith((f"{control}:30", f"{control}:5"))} == {f"{control}:30672"}
+        for address in (control, *others):
+            assert chassis.run(f"timeout 5 bash -c '</dev/tcp/{address}/5672'").rc != 0, "no plain port"
+
+
+def _workers(plan: Plan) -> list[str]:
+    return [name for name, host in plan.hosts.items() if "worker" in host.roles]
 
 
 def test_a_new_host_is_proven_and_one_that_somebody_disabled_is_left(plan: Plan, outside: Callable[..., Any]) -> None:
@@ -82,3 +103,17 @@ def test_a_new_host_is_proven_and_one_that_somebody_disabled_is_left(plan: Plan,
     finally:
         for host in (new, kept):
             outside("compute.py", host, "")
+
+
+def test_a_floating_ip_outlives_the_databases_of_ovn(
+    plan: Plan, connect: Callable[[str], Any], outside: Callable[..., Any], measured: Callable[..., Any]
+) -> None:
+    """The only member of each: instances are reached by the flows that chassis have, and writes go on afterwards."""
+    (control,) = plan.edge.hosts
+    units = " ".join([*(one.unit for one in DATABASES), NORTHD])
+    with kept_instance(plan, outside) as address:
+        with measured(address, "databases lost", control) as lost, killed(connect(control), units, again=units):
+            until(lambda: connect(control).run("sudo ovn-nbctl --timeout=5 show").rc != 0, seconds=30)
+        with measured(address, "databases back", control) as back:
+            nbctl(plan, connect, "--wait=hv sync")
+    assert max(lost[0].silent, back[0].silent) <= NO_GAP

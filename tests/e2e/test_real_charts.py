@@ -1,6 +1,7 @@
 """OpenStack-Helm's own charts, unmodified, with our images, values and rollout: to a token on the running cluster.
 
-They come up in a namespace and behind a node port of their own, beside the releases of the lab, and are removed again.
+They come up in a namespace and behind a node port of their own, beside the releases of the lab, and are removed again;
+test_real_cloud.py is about a whole cloud of them.
 Skipped with the reason when GROUNDUP_OSH_CHARTS names no directory of packages (docs/charts.md).
 """
 
@@ -16,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import with_images
+from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import for_charts, with_images
 from ansible_collections.groundup.cloud.plugins.plugin_utils.helm.client import Helm
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Api
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import Plan
@@ -93,10 +94,11 @@ def test_the_real_charts_come_up_unmodified_and_issue_a_token(real: Plan, charts
     store = open_store(real.site, write=False)
     processes = Processes()
     lines: list[str] = []
+    helm = Helm(binary=tool("helm"), kubeconfig=state / "kubeconfig", charts=str(charts), processes=processes)
     rollout = Rollout(
-        plan=real,
+        plan=for_charts(real, helm.defaults),
         api=Api(state / "kubeconfig"),
-        helm=Helm(binary=tool("helm"), kubeconfig=state / "kubeconfig", charts=str(charts), processes=processes),
+        helm=helm,
         processes=processes,
         secrets=store,
         authority=state / "ca.crt",

@@ -16,6 +16,7 @@ Per component, <key> -> ...:
   port      key under the endpoint's port (default: api)
   check     command of its probes, when it has no endpoint
   mounts    its key under pod.mounts: more volumes of the values
+  sources   its key under pod.etcSources: what else its service reads, in /etc/<service>/<service>.conf.d
   owns      paths of its volumes that are to be the service's own
   env, envFrom, volumes   see _pod.tpl
 */}}
@@ -137,10 +138,23 @@ spec:
             {{- with $mounts.volumeMounts }}
             {{- toYaml . | nindent 12 }}
             {{- end }}
+            {{- $sources := dig ($component.sources | default "") list ($pod.etcSources | default dict) }}
+            {{- if $sources }}
+            - name: sources
+              mountPath: /etc/{{ .profile.service }}/{{ .profile.service }}.conf.d
+              readOnly: true
+            {{- end }}
       volumes:
         {{- include "groundup.pod.volumes" (merge (dict "volumes" $component.volumes) $at) | nindent 8 }}
         {{- with $mounts.volumes }}
         {{- toYaml . | nindent 8 }}
+        {{- end }}
+        {{- with $sources }}
+        - name: sources
+          projected:
+            defaultMode: 0440
+            sources:
+              {{- toYaml . | nindent 14 }}
         {{- end }}
 {{- end }}
 

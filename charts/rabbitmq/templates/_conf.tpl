@@ -5,6 +5,16 @@ Members are listed by name: who belongs to the cluster follows from the values a
 {{- define "rabbitmq.conf" -}}
 {{- include "rabbitmq.flat" (dict "prefix" "" "map" .root.Values.conf.rabbitmq) -}}
 listeners.tcp.1 = {{ .root.Values.conf.bind_address }}:{{ .amqp }}
+{{- if .amqps }}
+# For hosts outside the cluster. The files are read again for new connections: every two minutes what is on disk counts.
+listeners.ssl.1 = {{ .root.Values.conf.bind_address }}:{{ .amqps }}
+ssl_options.cacertfile = /run/secrets/tls/ca.crt
+ssl_options.certfile = /run/secrets/tls/tls.crt
+ssl_options.keyfile = /run/secrets/tls/tls.key
+ssl_options.verify = verify_none
+ssl_options.versions.1 = tlsv1.3
+ssl_options.versions.2 = tlsv1.2
+{{- end }}
 management.tcp.port = {{ .http }}
 load_definitions = /var/lib/rabbitmq/definitions.json
 {{- $at := . }}

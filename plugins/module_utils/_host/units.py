@@ -30,15 +30,20 @@ def control(verb: str, unit: str) -> None:
 
 
 def off(changes: Changes, names: Sequence[str]) -> None:
-    """Stop and disable every unit of ``names``; one that does not exist needs nothing. Asks systemd once for all."""
+    """Stop and disable every unit of ``names``; one that does not exist needs nothing. Asks systemd once for all.
+
+    One that was stopped while it started has failed, and a host with a failed unit is degraded: that is forgotten.
+    """
     if not names:
         return
     shown = run(["systemctl", "show", "--property", "Id,LoadState,ActiveState,UnitFileState", "--", *names])
     for name, block in zip(names, shown.strip().split("\n\n"), strict=True):
         state = _properties(block)
-        on = state.get("ActiveState") in ACTIVE or state.get("UnitFileState") == "enabled"
+        on = state.get("ActiveState") in (*ACTIVE, "failed") or state.get("UnitFileState") == "enabled"
         if on and state.get("LoadState") == "loaded" and changes.add(f"stop and disable {name}"):
             run(["systemctl", "disable", "--quiet", "--now", "--", name], timeout=TIMEOUT)
+            if properties(name, "ActiveState").get("ActiveState") == "failed":
+                run(["systemctl", "reset-failed", "--", name])
 
 
 def _properties(text: str) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Accounts of services: system users without a login, and the groups they are in."""
+"""Accounts of services: system users without a password, and the groups they are in."""
 
 from __future__ import annotations
 
@@ -10,15 +10,20 @@ from .._base.changes import Changes
 from .._base.run import run
 
 
-def ensure(changes: Changes, name: str, *, home: str, groups: Sequence[str] = ()) -> int | None:
-    """Make the account ``name`` with a group of its own, in ``groups``; return the group's id, None when foreseen."""
+def ensure(changes: Changes, name: str, *, home: str, login: str, groups: Sequence[str] = ()) -> int | None:
+    """Make the account ``name`` with shell ``login`` and a group of its own, in ``groups``; return the group's id.
+
+    None when it is foreseen.
+    """
     try:
         account = pwd.getpwnam(name)
     except KeyError:
         if not changes.add(f"make account {name}"):
             return None
-        run(["useradd", "--system", "--user-group", "--home-dir", home, "--shell", "/usr/sbin/nologin", name])
+        run(["useradd", "--system", "--user-group", "--home-dir", home, "--shell", login, name])
         account = pwd.getpwnam(name)
+    if account.pw_shell != login and changes.add(f"set shell of account {name} to {login}"):
+        run(["usermod", "--shell", login, name])
     lacks = [one for one in groups if name not in _members(one)]
     if lacks and changes.add(f"put account {name} into {', '.join(lacks)}"):
         run(["usermod", "--append", "--groups", ",".join(lacks), name])

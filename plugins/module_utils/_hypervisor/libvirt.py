@@ -16,12 +16,17 @@ DAEMON, TLS = "libvirtd.service", "libvirtd-tls.socket"
 QEMU = Path("/etc/libvirt/qemu.conf")
 LIBVIRTD = Path("/etc/libvirt/libvirtd.conf")
 GROUP = "libvirt-qemu"
+_VIRSH = ("virsh", "--connect", "qemu:///system")
 
 _QEMU = f"""{HEADER}\
 default_tls_x509_cert_dir = "{pki.QEMU}"
 default_tls_x509_verify = 1
 migrate_tls_x509_cert_dir = "{pki.QEMU}"
 migrate_tls_x509_verify = 1
+# Consoles: who shows no certificate of the site's CA sees none.
+vnc_tls = 1
+vnc_tls_x509_cert_dir = "{pki.QEMU}"
+vnc_tls_x509_verify = 1
 # Not the default's: those are handed out to everybody's outgoing connections.
 migration_port_min = 61152
 migration_port_max = 61215
@@ -41,7 +46,7 @@ max_client_requests = 20
 
 def configure(changes: Changes, pair: Pair) -> None:
     """Bring libvirt to what a hypervisor needs. A restart leaves guests running. Raises GroundupError."""
-    daemon = Unit(changes, DAEMON)
+    daemon, before = Unit(changes, DAEMON), set(changes.written)
     daemon.place(QEMU, _QEMU)
     daemon.place(LIBVIRTD, _LIBVIRTD)
     if pki.of_libvirt(changes, pair, readers=group_id(GROUP)):
@@ -55,9 +60,22 @@ def configure(changes: Changes, pair: Pair) -> None:
         attempt(["systemctl", "enable", "--quiet", "--", TLS])
         control("start", TLS)
     daemon.running()
+    if any(path.is_relative_to(pki.QEMU) for path in changes.written - before) and not changes.check:
+        _show_renewed(changes)
+
+
+def _show_renewed(changes: Changes) -> None:
+    """Have consoles of running guests show the certificate in QEMU's files: it has read them at its start."""
+    guests = attempt([*_VIRSH, "list", "--uuid"], timeout=30).stdout.split()
+    failed = [one for one in guests if attempt([*_VIRSH, "domdisplay-reload", one, "--type", "vnc"]).returncode]
+    if failed:
+        changes.warnings.append(
+            f"consoles keep the certificate (or none) that their guests were started with: {', '.join(failed)}; "
+            "a migration or a hard reboot ends that"
+        )
 
 
 def silent() -> str:
     """Return why libvirt does not answer, "" when it does."""
-    said = attempt(["virsh", "--connect", "qemu:///system", "version"], timeout=30)
+    said = attempt([*_VIRSH, "version"], timeout=30)
     return "" if said.returncode == 0 else said.stderr.strip() or "no answer"

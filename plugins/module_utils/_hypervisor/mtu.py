@@ -32,6 +32,8 @@ def prove(changes: Changes, underlay: Mapping[str, Any], *, host: str, echo: Cal
     try:
         why = wait_until(lambda: probe.lost([neighbour], size=mtu).get(neighbour, ""), timeout=PATIENCE)
         silent = probe.lost([neighbour], size=SMALL) if why else {}
+        if why and not silent:  # again: its address may have come between the two
+            why = probe.lost([neighbour], size=mtu).get(neighbour, "")
     except OSError as error:
         why, silent = "", {neighbour: str(error.strerror)}
     if silent:

@@ -13,6 +13,7 @@ from .._host.units import Unit
 OURS = Path("/etc/groundup/hypervisor")
 LIBVIRT, QEMU = Path("/etc/pki/libvirt"), Path("/etc/pki/qemu")
 AUTHORITY = Path("/etc/pki/CA/cacert.pem")
+_WARN_DAYS = 30
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +37,7 @@ def own(changes: Changes, pair: Pair, *, readers: int | None, units: tuple[Unit,
 def of_libvirt(changes: Changes, pair: Pair, *, readers: int | None) -> bool:
     """Place what libvirt and QEMU show each other; ``readers``: group of QEMU's processes. Return whether it changed.
 
-    QEMU reads its own at each start of a guest; libvirtd is restarted by who calls this.
+    QEMU reads its own at each start of a guest, or when it is told; libvirtd is restarted by who calls this.
     """
     before = set(changes.written)
     files.place(changes, AUTHORITY, pair.authority)
@@ -46,6 +47,14 @@ def of_libvirt(changes: Changes, pair: Pair, *, readers: int | None) -> bool:
         names = {"certificate": f"{kind}-cert.pem", "key": f"{kind}-key.pem", "authority": "ca-cert.pem"}
         _place(changes, pair, names, QEMU, readers)
     return any(path.is_relative_to(LIBVIRT) or path == AUTHORITY for path in changes.written - before)
+
+
+def soon(changes: Changes, host: str) -> None:
+    """Warn of a certificate of the host that ends within a month. Raises GroundupError for one that cannot be read."""
+    remedy = "run the playbook groundup.cloud.hypervisor, which brings the renewed one"
+    days = tls.days_left(OURS / "certificate.pem", why="OVN, libvirt, consoles: all show it", remedy=remedy)
+    if days < _WARN_DAYS:
+        changes.warnings.append(f"the certificate of {host} ends in {days} days: {remedy}")
 
 
 def _place(changes: Changes, pair: Pair, names: dict[str, str], where: Path, readers: int | None) -> None:

@@ -94,7 +94,8 @@ def _sudo_takes(path: Path) -> None:
 def place(changes: Changes, wanted: Mapping[str, Mapping[str, str]], *, compute_id: str) -> tuple[Unit, Unit]:
     """Place what the services run by; return their units, which the caller starts. Raises GroundupError, OSError."""
     compute, agent = Unit(changes, COMPUTE), Unit(changes, OVN_AGENT)
-    nova = accounts.ensure(changes, "nova", home="/var/lib/nova", groups=("libvirt",))
+    # A shell, because sshd runs commands by it (`nova_ssh`); no password, and no key that the host's sshd knows.
+    nova = accounts.ensure(changes, "nova", home="/var/lib/nova", login="/bin/sh", groups=("libvirt",))
     files.place(changes, SUDOERS, _SUDOERS, mode=0o440, valid=_sudo_takes)
     for path, text in zip(NOVA, (wanted["nova"]["cluster"], wanted["nova"]["host"]), strict=True):
         compute.place(path, text, mode=0o640, group=nova, secret=True)

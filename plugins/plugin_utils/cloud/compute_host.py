@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from openstack.exceptions import raise_from_response
 
 from ..errors import GroundupError
 from ..kube.removal import Reason
@@ -12,6 +14,7 @@ from ..verbs import DRAIN, RETIRE
 
 COMPUTE = "nova-compute"
 _OURS = (DRAIN, RETIRE)
+_VERSION = "2.53"  # the first with ids of services
 _ENDED = frozenset(
     ("completed", "confirmed", "reverted", "error", "failed", "cancelled", "done", "completed-evacuation")
 )
@@ -26,7 +29,7 @@ class ComputeHost:
     service: Any | None
     others: tuple[str, ...]  # hypervisors beside it that take instances
     servers: tuple[Any, ...]  # instances it has
-    migrations: tuple[Any, ...]  # away from it, that have not ended
+    migrations: tuple[Any, ...]  # away from it and to it, that have not ended
 
     @property
     def up(self) -> bool:
@@ -65,9 +68,13 @@ def instances(compute: Any, name: str) -> list[Any]:
 
 
 def migrations(compute: Any, name: str) -> list[Any]:
-    """Return the migrations away from ``name`` that have not ended."""
-    found = compute.migrations(source_compute=name)
-    return [one for one in found if one["source_compute"] == name and one["status"] not in _ENDED]
+    """Return the migrations away from ``name``, and those on their way to it, that have not ended."""
+    return [one for one in compute.migrations(host=name) if one["status"] not in _ENDED and _of(one, name)]
+
+
+def _of(migration: Any, name: str) -> bool:
+    arrives = migration["dest_compute"] == name and migration["status"] != UNCONFIRMED
+    return bool(migration["source_compute"] == name) or arrives
 
 
 def ours(reason: str | None) -> bool:
@@ -84,9 +91,18 @@ def disabling(host: ComputeHost, reason: str) -> list[str]:
 
 def disable(compute: Any, host: ComputeHost, reason: str) -> list[str]:
     """Have no new instance come to ``host``; return what was done."""
-    if done := disabling(host, reason):
-        compute.update_service(host.service, status="disabled", disabled_reason=reason)
-    return done
+    if host.service is not None and (done := disabling(host, reason)):
+        put(compute, host.service["id"], {"status": "disabled", "disabled_reason": reason})
+        return done
+    return []
+
+
+def put(compute: Any, service: str, body: Mapping[str, str]) -> None:
+    """Change a compute service. All of ``body`` is sent: Nova takes no reason without the status that it is of.
+
+    openstacksdk's own call leaves out what is so already, the status of a drained host for one.
+    """
+    raise_from_response(compute.put(f"/os-services/{service}", json=body, microversion=_VERSION))
 
 
 def refuse(verb: str, name: str, against: Iterable[Reason], force: Collection[str]) -> None:
@@ -100,7 +116,7 @@ def refuse(verb: str, name: str, against: Iterable[Reason], force: Collection[st
     raise GroundupError(
         f"{verb} {name}: {'; '.join(one.text for one in left)}",
         where=f"hypervisor {name}",
-        why="instances of tenants, or what the cloud keeps of them, would be lost; nothing was changed by this step",
+        why="instances of tenants, or what the cloud keeps of them, would be lost",
         remedy=f"{first}, or {consent}" if consent else first,
     )
 

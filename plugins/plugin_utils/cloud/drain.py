@@ -18,7 +18,7 @@ from ..errors import GroundupError
 from ..kube.removal import Reason
 from ..progress import Progress
 from ..verbs import DRAIN
-from .compute_host import COMPUTE, UNCONFIRMED, ComputeHost, called, disabling, instances, listed, migrations, ours
+from .compute_host import COMPUTE, UNCONFIRMED, ComputeHost, called, disabling, instances, listed, migrations, ours, put
 from .connection import ERRORS, GATEWAY, said
 
 CODES = ("cold",)
@@ -78,6 +78,11 @@ def foreseen(host: ComputeHost) -> list[str]:
         for one in host.migrations
         if one["status"] == UNCONFIRMED and one["migration_type"] == "migration"
     ]
+    lines += [
+        f"wait for the {one['migration_type']} of {one['server_id']} from {one['source_compute']}"
+        for one in host.migrations
+        if one["source_compute"] != host.name
+    ]
     return lines
 
 
@@ -91,19 +96,32 @@ class Drain:
         self.done: list[dict[str, Any]] = []
         self.stuck: dict[str, str] = {}  # by id: what Nova says
         self._moving: dict[str, _Move] = {}
+        self._unended_since: dict[str, float] = {}  # by a migration's id
 
     def run(self) -> None:
-        """Move all instances away, some at a time. What cannot move is in ``stuck`` afterwards."""
+        """Move all instances away, some at a time, also those that come. What cannot move is in ``stuck`` then."""
         while True:
             if room := self.options.parallel - len(self._moving):
                 for server in self._waiting()[:room]:
                     self._begin(_Move(server=server, way=way_of(server), start=self.clock()))
-            if not self._moving and not self._waiting():
+            unended = self._unended()  # asked before instances: one that has come by now is among them
+            if not self._moving and not unended and not self._waiting():
                 return
             for move in list(self._moving.values()):
                 self._look(move)
-            if self._moving:
+            if self._moving or unended:
                 time.sleep(self.options.pause)
+
+    def _unended(self) -> list[Any]:
+        """Return migrations under way: one may come here yet, and Nova cleans up here after one that has left."""
+        found = [one for one in migrations(self.compute, self.name) if one["status"] != UNCONFIRMED]
+        left = [one for one in found if str(one["server_id"]) not in self.stuck]
+        for one in left:
+            start = self._unended_since.setdefault(str(one["uuid"]), self.clock())
+            if self.clock() - start > self.options.timeout:
+                words = f"its {one['migration_type']} is still {one['status']} after {self.options.timeout:g} s"
+                self.stuck[str(one["server_id"])] = f"{one['server_id']}: {words}; Nova goes on with it"
+        return left
 
     def _waiting(self) -> list[Any]:
         """Return the instances that are still to be begun: also those that came meanwhile."""
@@ -164,12 +182,14 @@ class Drain:
                 del self._moving[str(server["id"])]
             elif not move.confirmed:
                 self._confirm(move)
+        elif away and server["status"] == "ERROR":
+            self._stuck(move, f"it is in ERROR on {server['compute_host']}: {why(self.compute, server)}")
         elif away:
             self._ended(move, f"to {server['compute_host']}")
         elif move.way == "wait":
             self._begin(_Move(server=server, way=way_of(server), start=move.start))
         else:
-            self._failed(move, self._why(server))
+            self._failed(move, why(self.compute, server))
 
     def _confirm(self, move: _Move) -> None:
         move.confirmed = True
@@ -186,15 +206,6 @@ class Drain:
             self._begin(again)
             return
         self._stuck(move, "; ".join([*move.refused, f"{move.way}: {reason}"]))
-
-    def _why(self, server: Any) -> str:
-        """Return Nova's own words for a migration that left an instance where it was."""
-        with suppress(*ERRORS):
-            for action in self.compute.server_actions(server["id"]):  # newest first
-                if action["action"] in _ACTIONS:
-                    whole = self.compute.get_server_action(action["request_id"], server["id"])
-                    return _words(whole["events"] or ()) or str(whole["message"] or "it says nothing")
-        return str((server["fault"] or {}).get("message") or "it says nothing")
 
     def _ended(self, move: _Move, where: str) -> None:
         self._note(move, where)
@@ -214,14 +225,24 @@ class Drain:
         return {"id": str(move.server["id"]), "name": str(move.server["name"]), "way": move.way, "seconds": seconds}
 
 
+def why(compute: Any, server: Any) -> str:
+    """Return Nova's own words for a migration that left an instance where it was."""
+    with suppress(*ERRORS):
+        for action in compute.server_actions(server["id"]):  # newest first
+            if action["action"] in _ACTIONS:
+                whole = compute.get_server_action(action["request_id"], server["id"])
+                return _words(whole["events"] or ()) or str(whole["message"] or "it says nothing")
+    return str((server["fault"] or {}).get("message") or "it says nothing")
+
+
 def refused(name: str, stuck: Collection[str], *, cold: bool) -> GroundupError:
     """Return what an operator is told of instances that did not move."""
     lines = "\n    ".join(stuck)
     consent = "" if cold else "; stop them while they move: -e '{\"drain_force\": [cold]}'"
     return GroundupError(
-        f"{len(stuck)} instance(s) stay on {name}:\n    {lines}",
+        f"{len(stuck)} instance(s) stay on {name}, or failed on their way:\n    {lines}",
         where=f"hypervisor {name}, which takes no new instances now",
-        why="it is not empty",
+        why="each is where its line says",
         remedy=f"put right what Nova says and run this again{consent}. To have it take instances again: "
         f"ansible-playbook groundup.cloud.undrain -e undrain_machine={name}",
     )
@@ -248,8 +269,8 @@ def enable(compute: Any, host: ComputeHost, *, check: bool) -> tuple[list[str], 
     if not ours(host.disabled):
         by = f"by another's reason: {host.disabled}" if host.disabled else "without a reason"
         return [], f"{COMPUTE} of {host.name} was disabled {by}; it stays disabled"
-    if not check:
-        compute.update_service(host.service, status="enabled")
+    if not check and host.service is not None:
+        put(compute, host.service["id"], {"status": "enabled"})
     return [f"enable {COMPUTE} of {host.name}, disabled by {host.disabled}"], ""
 
 

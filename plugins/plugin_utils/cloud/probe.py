@@ -10,11 +10,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from openstack.exceptions import raise_from_response
-
 from ...module_utils._base.wait import wait_until
 from . import faults, placement
-from .compute_host import ours
+from .compute_host import ours, put
 from .connection import ERRORS, answered, said
 from .guest import Guest
 from .smoke import within
@@ -23,7 +21,6 @@ from .tenant import Ground, Options, Tenant
 
 NEW = "New compute service disabled due to config option."  # Nova's words: nova/db/main/api.py, service_create
 FAILED = "groundup.cloud: the probe failed: "  # what we write
-_VERSION = "2.53"  # the first with ids of services
 _LONGEST = 255  # of a reason
 _TRIES = 3  # for an instance that Placement refused because nova-compute closed its host again
 _GONE = 120.0  # seconds for instances to be deleted
@@ -62,16 +59,12 @@ def standing(admin: Any, hosts: Iterable[str]) -> Standing:
 
 def enable(admin: Any, service: str) -> None:
     """Open a host to tenants."""
-    _put(admin, service, {"status": "enabled"})
+    put(admin.compute, service, {"status": "enabled"})
 
 
 def disable(admin: Any, service: str, why: str) -> None:
     """Keep a host closed, and say why."""
-    _put(admin, service, {"status": "disabled", "disabled_reason": why[:_LONGEST]})
-
-
-def _put(admin: Any, service: str, body: Mapping[str, str]) -> None:
-    raise_from_response(admin.compute.put(f"/os-services/{service}", json=body, microversion=_VERSION))
+    put(admin.compute, service, {"status": "disabled", "disabled_reason": why[:_LONGEST]})
 
 
 def probe(

@@ -5,7 +5,7 @@ Every step asks again whether the host is empty, and finds by itself what an ear
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,7 +47,8 @@ def survey(cloud: Any, name: str, *, compute_id: str) -> Leaving:
     compute = cloud.compute
     host = look(compute, name)
     known = next((one for one in compute.hypervisors(details=True) if _host(one) == name), None)
-    provider = _provider(cloud.placement, {compute_id, str(known["id"]) if known else compute_id})
+    # Nova's own first: what it has claims on is what the host's service would take with it.
+    provider = _provider(cloud.placement, [str(known["id"]), compute_id] if known else [compute_id])
     orphans, claims = _consumers(cloud, host, provider)
     return Leaving(
         host=host,
@@ -65,7 +66,7 @@ def _host(hypervisor: Any) -> str:
     return str((hypervisor["service_details"] or {}).get("host", ""))
 
 
-def _provider(placement: Any, ids: Collection[str]) -> Any | None:
+def _provider(placement: Any, ids: Sequence[str]) -> Any | None:
     for one in ids:
         found = [each for each in placement.resource_providers(id=one) if each["id"] == one]
         if found:

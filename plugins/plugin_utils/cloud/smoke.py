@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ...module_utils._base.wait import wait_until
-from . import faults
+from . import faults, thorough
 from .guest import Guest
 from .steps import SmokeError, Step, Steps, interruptible
 from .sweep import leftovers, sweep
@@ -48,7 +48,11 @@ class Proof(Tenant):
         self._payload(guest)
         said = f"{self.options.payload_mb} MB both ways, {seconds:.0f} s from request to SSH"
         line = f"instance {self.name} on {host} answered at {address}: {said}"
-        return {"instance": self.name, "host": host, "address": address, "seconds": seconds, "msg": line}
+        answered = {"instance": self.name, "host": host, "address": address, "seconds": seconds, "moved_to": ""}
+        if self.options.thorough and (there := thorough.prove(self, server, host, guest)):
+            answered["moved_to"] = there
+            line += f", then moved live to {there}"
+        return {**answered, "msg": line}
 
     def _instance(self, ground: Ground) -> tuple[Any, str]:
         server = self.create(ground, name=self.name, host=self.options.host)

@@ -31,6 +31,8 @@ class Options:
     disk_gb: int = 1
     timeout: float = 300.0
     keep: bool = False
+    thorough: bool = False  # consoles and a live migration, too
+    console: bool = True  # whether there is a console proxy, as far as is known
     metadata_url: str = ""  # of Nova's metadata service, where it is known
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import yaml
 
+from ...module_utils._base import yaml_text
 from ..plan.types import ReleasePlan
 from ..process import Finished, Processes
 from .types import ChartError
@@ -50,6 +51,18 @@ class Helm:
                 remedy="correct the value or the template it names; the plan's values are in plan.json",
             )
         return done.stdout
+
+    def defaults(self, release: ReleasePlan) -> dict[str, Any]:
+        """Return the chart's own values. Raises ChartError."""
+        done = self._run(["show", "values", *self._chart(release)], timeout=120)
+        if done.code:
+            raise ChartError(
+                f"chart {release.chart} {release.version} does not say its values: {why(done)}",
+                where=f"release {release.name}, charts from {self._charts}",
+                why="charts of one version call some of them by other names",
+                remedy="correct openstack.charts in the site file, or package the chart again (docs/charts.md)",
+            )
+        return yaml_text.load(done.stdout)
 
     def upgrade(
         self, release: ReleasePlan, values: Mapping[str, Any], *, digest: str, timeout: int, cancel: Any = None

@@ -23,7 +23,7 @@ from .configuration import (
 )
 
 _POD = "statefulset.kubernetes.io/pod-name"
-_QUEUE_PORTS = (5671, 5672)  # with TLS and without
+_QUEUE_PORTS = (5671, 5672)  # with TLS, which is taken where there is one, and without
 
 
 def read_cluster(api: Api, *, namespace: str, nodes: Sequence[str], auth_url: str) -> Cluster:
@@ -39,34 +39,36 @@ def read_cluster(api: Api, *, namespace: str, nodes: Sequence[str], auth_url: st
     agent = secret_file(secret(NEUTRON_SECRET), AGENT_FILES, where=where + NEUTRON_SECRET)
     if not ini.value(agent, "DEFAULT", "nova_metadata_host"):
         raise _unreachable("Nova's metadata service", "nova_metadata_host among the values of release neutron")
-    tls = False
+    secured: set[bool] = set()
 
     def member(name: str) -> tuple[str, int]:
-        nonlocal tls
         pod = name.partition(".")[0]
         port, tls = member_port(services, pod)
+        secured.add(tls)
         number = pod.rpartition("-")[2]
         # Each member by another node: one that is gone takes one way with it.
         return nodes[int(number) % len(nodes) if number.isdigit() else 0], port
 
+    transport_url = reachable(ini.value(nova, "DEFAULT", "transport_url") or "", member)
+    if len(secured) > 1:  # one option of oslo.messaging is for all of them
+        raise _unreachable("the message queue with TLS", f"port {_QUEUE_PORTS[0]} in the Service of every member")
     return Cluster(
         nova=for_hosts(nova + accounts),
         agent=for_hosts(agent),
-        transport_url=reachable(ini.value(nova, "DEFAULT", "transport_url") or "", member),
-        queue_tls=tls,
+        transport_url=transport_url,
+        queue_tls=True in secured,
         auth_url=auth_url,
     )
 
 
 def member_port(services: Sequence[Mapping[str, Any]], pod: str) -> tuple[int, bool]:
     """Return the node port of one member of the message queue, and whether it speaks TLS. Raises GroundupError."""
-    for service in services:
-        spec = service.get("spec") or {}
-        if (spec.get("selector") or {}).get(_POD) != pod:
-            continue
-        for port in spec.get("ports") or ():
-            if port.get("port") in _QUEUE_PORTS and port.get("nodePort"):
-                return int(port["nodePort"]), port["port"] == _QUEUE_PORTS[0]
+    mine = [one for one in (service.get("spec") or {} for service in services)
+            if (one.get("selector") or {}).get(_POD) == pod]  # fmt: skip
+    found = {one.get("port"): one.get("nodePort") for spec in mine for one in spec.get("ports") or ()}
+    for port in _QUEUE_PORTS:
+        if found.get(port):
+            return int(found[port]), port == _QUEUE_PORTS[0]
     raise _unreachable(
         f"the message queue's member {pod}", f"a Service of type NodePort with the selector {_POD}: {pod}"
     )

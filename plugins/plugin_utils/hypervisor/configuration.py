@@ -123,7 +123,8 @@ def nova_host(cluster: Cluster, host: Host) -> str:
     # A moved virtual IP leaves pooled connections in a black hole.
     client = {"auth_url": cluster.auth_url, "valid_interfaces": "public", "cafile": TRUST, "timeout": 60}
     helper = f"sudo {CURRENT}/bin/privsep-helper --config-file {NOVA[0]} --config-file {NOVA[1]}"
-    queue = {"ssl": True, "ssl_ca_file": TRUST} if cluster.queue_tls else {"ssl": False}
+    # The site's CA and no other: oslo.messaging compares no names, so any certificate of a trusted CA would do.
+    queue = {"ssl": True, "ssl_ca_file": f"{PKI}/ca.pem"} if cluster.queue_tls else {"ssl": False}
     return ini.text_of(
         {
             "DEFAULT": {

@@ -120,8 +120,8 @@ def refuse(leaving: Leaving, force: Collection[str]) -> None:
 def drain(api: Api, leaving: Leaving, *, timeout: float, say: Callable[[str], None]) -> None:
     """Take no new pods on the node, evict those it has, and wait until they are gone.
 
-    A node that is not Ready cannot say that a pod has ended: its pods go with the Node. Raises ApiError, and
-    GroundupError with a line for each pod that is left.
+    A node that is not Ready, or is so no more (one that has just died counts as Ready for a while), cannot say that a
+    pod has ended: its pods go with the Node. Raises ApiError, and GroundupError with a line for each pod that is left.
     """
     if not leaving.found:
         return
@@ -148,6 +148,9 @@ def drain(api: Api, leaving: Leaving, *, timeout: float, say: Callable[[str], No
             if pod not in told:
                 say(f"{pod}: {why}")
                 told.add(pod)
+        if remaining and not is_ready(api.get(f"{NODES}/{leaving.name}")):
+            say(f"{leaving.name} is not Ready any more: what is still on it goes with its Node")
+            return []
         return remaining
 
     if remaining := wait_until(pending, timeout=timeout, pause=_PAUSE):

@@ -110,6 +110,10 @@ PORTS: dict[str, PortRecord] = {
     "node-ports": PortRecord(
         port=30000, last=32767, what="services behind HAProxy (NodePort)", clients="control", nodes=True
     ),
+    "queue": PortRecord(
+        port=30672, last=30680, what="RabbitMQ with TLS, a port a member (NodePort)", clients="hosts", roles=_CONTROL,
+        service="nova",
+    ),
     "vxlan": PortRecord(
         port=8472, protocol="udp", what="pods' packets (VXLAN)", programs=(KERNEL,), clients="nodes", nodes=True,
         pod_networks=frozenset(("flannel:vxlan", "cilium:vxlan")),
@@ -160,6 +164,10 @@ PORTS: dict[str, PortRecord] = {
     ),
     "libvirt-tls": PortRecord(
         port=16514, what="libvirt: live migration", programs=("libvirtd", "systemd"), clients="hosts",
+        roles=_HYPERVISOR,
+    ),
+    "nova-ssh": PortRecord(
+        port=8022, what="Nova: disks of stopped instances (sshd of its own)", programs=("sshd",), clients="hosts",
         roles=_HYPERVISOR,
     ),
     "vnc": PortRecord(

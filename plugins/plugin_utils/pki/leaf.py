@@ -33,6 +33,16 @@ _EXTENDED = {
 }
 
 
+def key_name(user: str) -> str:
+    """Return the name of the secret that holds the private key of ``user``."""
+    return f"pki/{user}-key"
+
+
+def certificate_path(directory: Path, user: str) -> Path:
+    """Return the file of the certificate of ``user`` in the site's state ``directory``."""
+    return directory / "pki" / f"{user}.crt"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeafSpec:
     """The certificate a user of the authority needs. Raises PkiError when none can be issued for it."""
@@ -59,7 +69,7 @@ class LeafSpec:
     @property
     def key_name(self) -> str:
         """Name of the secret that holds the private key."""
-        return f"pki/{self.user}-key"
+        return key_name(self.user)
 
     @property
     def life(self) -> timedelta:
@@ -108,7 +118,7 @@ def ensure_leaf(
     """
     now = now or datetime.now(UTC)
     key = ensure_key(store, spec.key_name)
-    path = directory / "pki" / f"{spec.user}.crt"
+    path = certificate_path(directory, spec.user)
     current = read_certificate(path)
     reason = _why(current, spec, authority=authority, key=key, now=now)
     if current is not None and not reason:

@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 
 from ..layers.layers import LAYERS
 from ..plan.types import HostPlan, Plan
+from ..services.certificates import certificates
 from .leaf import LeafSpec
 
 
@@ -33,6 +34,7 @@ def users(plan: Plan) -> tuple[LeafSpec, ...]:
         for host in plan.hosts.values()
         if "hypervisor" in host.roles and LAYERS["hypervisor"].service in plan.openstack.services
     ]
+    found += [LeafSpec(user=one.user, names=one.names, usage=one.usage) for one in certificates(plan)]
     return tuple(found)
 
 

@@ -249,10 +249,10 @@ class Rollout:
     def _one(
         self, release: ReleasePlan, needs: Iterable[str], found: ChangePreview, tools: Tools
     ) -> tuple[DeployResult, float]:
-        started = time.monotonic()
         with self._limits.hold(*claims(needs)):
+            started = time.monotonic()  # waiting for its turn is nothing that it takes
             outcome = deploy(release, found, tools)
-        return outcome, time.monotonic() - started
+            return outcome, time.monotonic() - started
 
     def _card(self, symptom: Symptom, graph: Graph, lost: tuple[str, ...]) -> Card:
         if symptom.stage == "verify":

@@ -13,9 +13,10 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from ...module_utils._base.changes import Changes
 from ...module_utils._base.files import write_file
 from ...module_utils._base.locks import locked
-from ..compose import site_plan, with_images
+from ..compose import for_charts, site_plan, with_images
 from ..helm.client import Helm
 from ..kube.access import kubeconfig_path
 from ..kube.client import Api
@@ -26,13 +27,14 @@ from ..secrets import Redactor, Store, fingerprints, open_store, required
 from ..supply import tool
 from ..supply.publish import digests
 from ..supply.publish.digests import PublishedDigests
+from .apply import certificates
 from .engine import Rollout
 from .gate import ownership
 from .options import Options
 from .types import RolloutError, RolloutResult
 
 _LOCK_WAIT = 120.0  # seconds; a helm told to stop needs far less
-_TIMES = "rollout-seconds.json"
+TIMES = "rollout-seconds.json"
 _BUILTIN = COLLECTION / "charts"
 
 
@@ -61,11 +63,15 @@ class Session:
             write=write,
         )
 
+    def certify(self, changes: Changes) -> None:
+        """Have the Secrets with pods' certificates as they were issued. Raises GroundupError, ApiError."""
+        certificates.place(self.api, self.plan, changes, directory=self.directory, secret=self.store.get)
+
     def remember(self, result: RolloutResult) -> None:
         """Keep how long releases took: next time the longest path is known, not guessed."""
         known = _seconds(self.directory)
         known |= {report.name: report.seconds for report in result.releases if report.changed and not result.failed}
-        write_file(self.directory / _TIMES, json.dumps(known, indent=2).encode() + b"\n", mode=0o644)
+        write_file(self.directory / TIMES, json.dumps(known, indent=2).encode() + b"\n", mode=0o644)
 
 
 @contextmanager
@@ -98,6 +104,8 @@ def session(
         charts = str(_BUILTIN) if plan.openstack.charts == "builtin" else plan.openstack.charts
         binary = tool("helm", progress=say)
         helm = Helm(binary=binary, kubeconfig=kubeconfig, charts=charts, processes=processes, lock=lock)
+        if plan.openstack.charts != "builtin":
+            plan = for_charts(plan, helm.defaults)
         api = None if reads_only and not kubeconfig.is_file() else Api(kubeconfig)
         rollout = Rollout(
             plan=plan,
@@ -149,7 +157,7 @@ def _lock(directory: Path, *, say: Callable[[str], None], wanted: bool) -> Itera
 
 def _seconds(directory: Path) -> dict[str, float]:
     try:
-        known = json.loads((directory / _TIMES).read_text())
+        known = json.loads((directory / TIMES).read_text())
     except (OSError, ValueError):
         return {}  # it only orders what could start anyway
     return {str(name): float(value) for name, value in known.items() if isinstance(value, int | float)}

@@ -24,6 +24,7 @@ NAME = re.compile(r"[a-z0-9][a-z0-9_.-]*(/[a-z0-9][a-z0-9_.-]*)+")
 CA_KEY = "pki/ca-key"
 PACKAGES_KEY = "packages/openpgp-key"  # of a site whose seed serves packages
 IRONIC = "ironic/groundup"  # the password of our user of the seed's Ironic
+NOVA_SSH_KEY = "nova/ssh-key"  # of a site with hypervisors
 # What the infrastructure itself needs, whatever the releases. Keys of certificates: `pki.users`.
 INFRASTRUCTURE = ("keepalived/auth", "kubernetes/encryption-key", CA_KEY)
 
@@ -64,7 +65,7 @@ def hex_key() -> str:
 
 
 def private_key() -> str:
-    """Return an ECDSA P-256 private key in PEM: every TLS client takes them, and they sign fast."""
+    """Return an ECDSA P-256 private key in PEM: every TLS client and OpenSSH take them, and they sign fast."""
     from cryptography.hazmat.primitives import serialization
     from cryptography.hazmat.primitives.asymmetric import ec
 
@@ -82,6 +83,7 @@ def openpgp_key() -> str:
 
 KINDS: tuple[tuple[str, Callable[[], str]], ...] = (
     ("pki/*-key", private_key),
+    ("*/ssh-key", private_key),
     ("*/openpgp-key", openpgp_key),
     ("keepalived/auth", vrrp_password),
     ("*/encryption-key", aes_key),
@@ -150,6 +152,8 @@ def required(plan: Plan) -> tuple[str, ...]:
         names.add(PACKAGES_KEY)
     if plan.metal:
         names |= {IRONIC, *(str(host.bmc["credentials"]) for host in plan.hosts.values() if host.bmc)}
+    if plan.hypervisor.compute:
+        names.add(NOVA_SSH_KEY)
     for release in plan.openstack.releases:
         names |= references(release.values)
     return tuple(sorted(names))

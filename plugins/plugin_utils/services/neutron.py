@@ -6,6 +6,7 @@ import datetime
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from . import dialects
 from .parts import WORKERS, ChartNames, api_values, merge, node_labels, public_endpoint, queued, resources, uwsgi
 from .probing import PROBE, Client, forgotten, probed
 from .record import PublicApi, ServiceRecord, Values
@@ -126,8 +127,8 @@ def _metadata(plan: Plan) -> Values:
     return {**proxy, "nova_metadata_host": name, "nova_metadata_port": 443, "nova_metadata_protocol": "https"}
 
 
-def _tls_volume() -> Values:
-    return {"name": "ovn-tls", "secret": {"secretName": _CERTIFICATE, "defaultMode": 0o440}}
+def _tls_volume() -> Values:  # for everyone in the pod: that of OpenStack-Helm's chart gives its user no group
+    return {"name": "ovn-tls", "secret": {"secretName": _CERTIFICATE, "defaultMode": 0o444}}
 
 
 def _tls() -> Values:
@@ -294,5 +295,6 @@ SERVICE = ServiceRecord(
     secrets={METADATA_PROXY: "proves to Nova that a request for metadata is a guest's own"},
     workers=WORKERS,
     values=values,
+    dialect=dialects.neutron,
     verify=verify,
 )

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from . import dialects
+from .certificates import given
 from .neutron import METADATA_PROXY
 from .parts import (
     WORKERS,
@@ -18,7 +20,7 @@ from .parts import (
     uwsgi,
 )  # fmt: skip
 from .probing import Client, probed
-from .record import PublicApi, ServiceRecord, Values
+from .record import PodCertificate, PublicApi, ServiceRecord, Values
 from .secrets import secret
 from .sizes import Sizes
 from .verification import Check, Verification
@@ -37,6 +39,12 @@ _COMPUTE = "nova-compute"
 _VERSION = {"OpenStack-API-Version": "compute 2.95"}
 _CONSOLE = "/vnc_lite.html"
 
+_JOBS = ["nova-db-sync", "nova-ks-user", "nova-rabbit-init"]
+# What the console proxy shows hypervisors: a Secret with its certificate, a ConfigMap with its options. Both are in
+# nova.conf.d, because OpenStack-Helm's chart asks a cert-manager for one when it sees the word in conf.nova.
+_VENCRYPT = "nova-novncproxy-vencrypt"
+_SNIPPETS = "/etc/nova/nova.conf.d"
+
 _DISCOVERY = 20  # seconds between two looks for new hypervisors: who joins waits for it
 # A moved virtual IP leaves pooled connections in a black hole: each call to another service has an end.
 _TIMEOUT = {"timeout": 60}
@@ -53,8 +61,9 @@ def values(plan: Plan, sizes: Sizes) -> Values:
             "metadata": {"node_port": {"enabled": True, "port": _port(plan, "compute-metadata")}},
             "novncproxy": {"node_port": {"enabled": True, "port": _port(plan, "compute-novnc-proxy")}},
         },
-        # They work without the API; waiting for it made the longest way of the whole rollout longer.
-        "dependencies": {"static": {"conductor": {"services": queue}, "scheduler": {"services": queue}}},
+        # They work without the API; waiting for it made the longest way of the whole rollout longer. Without their
+        # account they end, and Kubernetes starts them later and later.
+        "dependencies": {"static": {name: {"services": queue, "jobs": _JOBS} for name in ("conductor", "scheduler")}},
         "conf": merge(
             queued("nova"),
             {
@@ -80,6 +89,9 @@ def values(plan: Plan, sizes: Sizes) -> Values:
         ),
         "pod": {
             "replicas": dict.fromkeys(_OTHERS, pods),
+            "etcSources": {
+                "nova_novncproxy": [{"configMap": {"name": _VENCRYPT}}, {"secret": {"name": _VENCRYPT}}],
+            },
             "useHostNetwork": {"novncproxy": False},
             "lifecycle": {"disruption_budget": {"metadata": {"min_available": 1 if pods > 1 else 0}}},
             "probes": {
@@ -89,6 +101,7 @@ def values(plan: Plan, sizes: Sizes) -> Values:
             },
             "resources": dict.fromkeys(_OTHERS, pod),
         },
+        "extraObjects": {"novncproxy_vencrypt": _vencrypt()},
         # What only hypervisors in Kubernetes need, and what would wait for one for ever (cells are mapped by db-sync,
         # hosts are found when they join).
         "manifests": {
@@ -107,6 +120,30 @@ def values(plan: Plan, sizes: Sizes) -> Values:
         },
     }  # fmt: skip
     return merge(api_values(plan, sizes, "nova", memory="512Mi", limit="2Gi", cpu=500, names=_NAMES), own)
+
+
+def has_console(plan: Plan) -> bool:
+    """Return whether a site deploys the console's proxy, which charts do unless a value says no."""
+    releases = (one.values for one in plan.openstack.releases if one.name == SERVICE.name)
+    return any(one.get("manifests", {}).get("deployment_novncproxy", True) for one in releases)
+
+
+def _vencrypt() -> Values:
+    """Return the console proxy's options: it speaks to no hypervisor but with TLS, and shows a certificate."""
+    files = {"client_key": "tls.key", "client_cert": "tls.crt", "ca_certs": "ca.crt"}
+    lines = ["[vnc]", "auth_schemes = vencrypt"]
+    lines += [f"vencrypt_{option} = {_SNIPPETS}/{name}" for option, name in files.items()]
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": _VENCRYPT},
+        "data": {"vnc.conf": "\n".join(lines) + "\n"},
+    }
+
+
+def _certificates(_plan: Plan) -> tuple[PodCertificate, ...]:
+    """Return what hypervisors' consoles are shown."""
+    return (PodCertificate(user="nova-novncproxy", secret=_VENCRYPT, usage="client"),)
 
 
 def _port(plan: Plan, type_: str) -> int:
@@ -135,6 +172,7 @@ def _ask(client: Client) -> Iterator[Check]:
         return
     servers = client.at(listed[0]).call("GET", "/servers/detail?all_tenants=1&limit=20").body or {}
     yield judge_servers(servers, url=listed[0])
+    yield given(client.context, _VENCRYPT, owner="Deployment/nova-novncproxy")
 
 
 def judge_cells(services: Sequence[Mapping[str, Any]]) -> Check:
@@ -212,7 +250,9 @@ SERVICE = ServiceRecord(
         "nova_novncproxy_assets": "openstack",
         "nova_scheduler": "openstack",
     },
+    certificates=_certificates,
     workers=WORKERS,
     values=values,
+    dialect=dialects.nova,
     verify=verify,
 )  # fmt: skip

@@ -71,8 +71,8 @@ def api_endpoint(plan: Plan, service: str, api: PublicApi) -> Values:
     ports = dict.fromkeys(("default", "internal", "service"), api.port)
     return {
         api.type.replace("-", "_"): {
-            # The name "public" is given to the ingress of the charts of the tag 2026.1.0: it must not be the API's own.
-            "hosts": {"default": backend, "internal": backend, "public": service},
+            # The name "public" is given to the ingress of the charts of the tag 2026.1.0: each its own, and no API's.
+            "hosts": {"default": backend, "internal": backend, "public": f"{backend}-public"},
             "host_fqdn_override": {"public": {"host": public.hostname}},
             "scheme": {"default": "http", "public": public.scheme, "service": "http"},
             "port": {api.port_name: {**ports, "public": public.port or {"https": 443, "http": 80}[public.scheme]}},

@@ -6,8 +6,10 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from ..errors import GroundupError
+from ..layers.ports import PORTS
+from .certificates import served
 from .parts import FOR_HOSTS, anti_affinity, node_labels, probes, resources
-from .record import ServiceRecord, Values
+from .record import Advice, PodCertificate, ServiceRecord, Values
 from .secrets import account, secret
 from .sizes import Sizes
 from .verification import Check, Verification
@@ -19,7 +21,9 @@ if TYPE_CHECKING:
 _ARGV = ("rabbitmqctl", "--quiet", "--formatter", "json", "cluster_status")
 
 _ADMIN = "rabbitmq"
-_NODE_PORT = 30672  # of the first member, for hosts outside the cluster; others follow
+_NODE_PORT = PORTS["queue"].port  # of the first member, for hosts outside the cluster; others follow
+_PLAIN, _TLS = 5672, 5671
+_CERTIFICATE = "rabbitmq-tls-direct"  # Secret, by the charts' own name
 _VOLUME = {"lab": "1Gi", "edge": "4Gi", "region": "20Gi"}
 
 
@@ -66,12 +70,34 @@ def values(plan: Plan, sizes: Sizes) -> Values:
         "conf": {"rabbitmq": {"cluster_partition_handling": "pause_minority" if members > 1 else "autoheal"}},
         # The rollout's own verification asks every node for members, partitions and alarms.
         "manifests": {"job_cluster_wait": False, "pod_test": False},
-        **({"extraObjects": _from_hosts(members)} if "nova" in plan.openstack.services else {}),
+        **({"secrets": {"tls": {"oslo_messaging": {"server": {"internal": _CERTIFICATE}}}}} if _tls(plan) else {}),
+        **({"extraObjects": _from_hosts(members, tls=_tls(plan))} if _has_hosts(plan) else {}),
     }
 
 
-def _from_hosts(members: int) -> Values:
+def _has_hosts(plan: Plan) -> bool:
+    """Return whether hosts outside the cluster use it."""
+    return "nova" in plan.openstack.services
+
+
+def _tls(plan: Plan) -> bool:
+    """Return whether it has a listener with TLS, for hosts.
+
+    OpenStack-Helm's chart has one only instead of the plain one, with certificates of a cert-manager, and no other way
+    to give its pods files.
+    """
+    return _has_hosts(plan) and plan.openstack.charts == "builtin"
+
+
+def _certificates(plan: Plan) -> tuple[PodCertificate, ...]:
+    """Return the server's: hypervisors reach its members by the control hosts' addresses."""
+    names = tuple(plan.hosts[name].address for name in plan.edge.hosts)
+    return (PodCertificate(user="rabbitmq", secret=_CERTIFICATE, usage="server", names=names),) if _tls(plan) else ()
+
+
+def _from_hosts(members: int, *, tls: bool) -> Values:
     """Return a Service a member: nova-compute is outside the cluster, and has to know each by itself."""
+    port = {"name": "amqps", "port": _TLS} if tls else {"name": "amqp", "port": _PLAIN}
     pods = [f"rabbitmq-rabbitmq-{number}" for number in range(members)]
     return {
         pod.replace("-", "_"): {
@@ -81,7 +107,7 @@ def _from_hosts(members: int) -> Values:
             "spec": {
                 "type": "NodePort",
                 "selector": {"statefulset.kubernetes.io/pod-name": pod},
-                "ports": [{"name": "amqp", "port": 5672, "nodePort": _NODE_PORT + number}],
+                "ports": [{**port, "nodePort": _NODE_PORT + number}],
             },
         }
         for number, pod in enumerate(pods)
@@ -89,13 +115,19 @@ def _from_hosts(members: int) -> Values:
 
 
 def verify(context: VerifierContext) -> Verification:
-    """Return what the first member that answers says: all in one cluster, without partitions and alarms (H3)."""
+    """Return what the first member that answers says: all in one cluster, without partitions and alarms (H3).
+
+    And what each shows hosts.
+    """
     owner, wanted = context.workload()
     trouble = "no member runs"
     for pod in context.running():
         try:
             answer = context.execute(pod, _ARGV, container="rabbitmq", timeout=60.0)
-            return Verification(checks=judge(parse(answer), wanted=wanted, owner=owner))
+            checks = judge(parse(answer), wanted=wanted, owner=owner)
+            if shown := _certificates(context.plan):
+                checks += (served(context, _TLS, shown[0].names[0], owner=owner),)
+            return Verification(checks=checks)
         except GroundupError as error:
             trouble = f"{pod}: {error.what}"
         except ValueError as error:
@@ -149,6 +181,18 @@ SERVICE = ServiceRecord(
         "rabbitmq/guest": "the guest account, which every client has to change or lose",
         "rabbitmq/erlang-cookie": "what makes RabbitMQ nodes one cluster",
     },
+    certificates=_certificates,
+    advice=(
+        Advice(
+            name="queue-in-clear",
+            when=lambda plan, _: _has_hosts(plan) and not _tls(plan),
+            where="openstack.charts",
+            what="hypervisors reach the message queue without TLS",
+            why="OpenStack-Helm's chart of RabbitMQ has no listener with TLS beside the plain one: passwords and "
+            "requests cross the management network in clear",
+            remedy="keep others out of that network, or write builtin",
+        ),
+    ),
     client_images={"rabbit_init": "rabbitmq"},
     client_account=("rabbitmq", "message queue account"),
     members="RabbitMQ members",

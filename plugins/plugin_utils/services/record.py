@@ -36,6 +36,16 @@ class PublicApi:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PodCertificate:
+    """A certificate of the site's CA that pods are given: as a Secret with tls.crt, tls.key and ca.crt."""
+
+    user: str  # of the authority
+    secret: str  # name of the Secret
+    usage: Literal["server", "client"]
+    names: tuple[str, ...] = ()  # of a server: what its clients call it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Advice:
     """A finding about one service, where ``when`` is true. ``{profile}`` in ``what`` is the site's."""
 
@@ -68,6 +78,7 @@ class ServiceRecord:
     more_apis: tuple[PublicApi, ...] = ()  # more public names, none in the catalog
     images: Mapping[str, str] = field(default_factory=dict)  # tag in the chart -> image of the lock
     secrets: Mapping[str, str] = field(default_factory=dict)  # name -> what it is; accounts with others follow
+    certificates: Callable[[Plan], tuple[PodCertificate, ...]] = lambda _: ()  # of the site's CA, for its pods
     client_images: Mapping[str, str] = field(default_factory=dict)  # of the jobs its clients' charts have for it
     client_account: tuple[str, str] | None = None  # what each client has here: end of the secret's name, description
     shares: tuple[tuple[str, str, str], ...] = ()  # own value, other release, its value: must be the same
@@ -85,6 +96,8 @@ class ServiceRecord:
     # What a chart is told of this service: a client's, by its name, and with "" its own.
     endpoints: Callable[[Plan, Sizes, str], Values] | None = None
     values: Callable[[Plan, Sizes], Values] | None = None  # None: this version does not deploy it
+    # Our values as a chart of an earlier date spells them; its own default values tell which it is.
+    dialect: Callable[[Values, Mapping[str, Any]], Values] | None = None
     verify: Verifier | None = None  # None: that its workloads run is enough
 
     @property

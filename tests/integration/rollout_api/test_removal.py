@@ -46,6 +46,19 @@ def pods_of(site: Site) -> list[str]:
     )
 
 
+def guarded(site: Site, app: str) -> str:
+    """Make a budget that keeps the only pod of ``app``; return its path."""
+    budget = {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": "b", "namespace": site.namespace},
+        "spec": {"minAvailable": 1, "selector": {"matchLabels": {"app": app}}},
+    }
+    budgets = resource_path("policy/v1", "poddisruptionbudgets", namespace=site.namespace)
+    site.api.request("POST", budgets, body=budget)
+    return f"{budgets}/b"
+
+
 def own(site: Site, leaving: removal.Leaving) -> list[str]:
     """Return the names of this test's pods among those that leave."""
     prefix = f"{site.namespace}/"
@@ -72,14 +85,7 @@ def test_pods_are_evicted_and_those_of_the_node_itself_stay(site: Site) -> None:
 
 def test_a_budget_is_respected_and_the_pod_it_keeps_is_named(site: Site) -> None:
     pod(site, "kept")
-    budget = {
-        "apiVersion": "policy/v1",
-        "kind": "PodDisruptionBudget",
-        "metadata": {"name": "b", "namespace": site.namespace},
-        "spec": {"minAvailable": 1, "selector": {"matchLabels": {"app": "kept"}}},
-    }
-    budgets = resource_path("policy/v1", "poddisruptionbudgets", namespace=site.namespace)
-    site.api.request("POST", budgets, body=budget)
+    budget = guarded(site, "kept")
     said: list[str] = []
     leaving = removal.survey(site.api, site.puppet.name)
     with pytest.raises(GroundupError, match=r"still on .* after 3 s") as caught:
@@ -88,7 +94,7 @@ def test_a_budget_is_respected_and_the_pod_it_keeps_is_named(site: Site) -> None
     assert said == [line for line in said if line.startswith(f"{site.namespace}/kept: ")]
     assert len(said) == 1, "it is said once"
     assert own(site, removal.survey(site.api, site.puppet.name)) == ["kept"]
-    site.api.delete(f"{budgets}/b")
+    site.api.delete(budget)
     removal.drain(site.api, leaving, timeout=PATIENCE, say=print)
     assert own(site, removal.survey(site.api, site.puppet.name)) == []
 
@@ -153,3 +159,18 @@ def test_a_node_that_is_down_does_not_hold_the_removal(site: Site) -> None:
     removal.drain(site.api, leaving, timeout=0.0, say=print)
     assert removal.delete(site.api, leaving)[0] == f"Node {site.puppet.name}"
     assert removal.survey(site.api, site.puppet.name).found is False
+
+
+def test_a_node_that_is_lost_while_it_is_drained_does_not_hold_the_removal(site: Site) -> None:
+    """A host that died a moment ago still counts as Ready when its drain begins."""
+    pod(site, "kept")
+    guarded(site, "kept")
+    said: list[str] = []
+
+    def say(line: str) -> None:
+        said.append(line)
+        site.puppet.node(ready=False)
+
+    removal.drain(site.api, removal.survey(site.api, site.puppet.name), timeout=PATIENCE, say=say)
+    assert said[-1] == f"{site.puppet.name} is not Ready any more: what is still on it goes with its Node"
+    assert own(site, removal.survey(site.api, site.puppet.name)) == ["kept"]

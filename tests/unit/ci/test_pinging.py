@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
-from ansible_collections.groundup.cloud.tests.e2e.pinging import parse
+from ansible_collections.groundup.cloud.tests.e2e.pinging import parse, pinged
 
 
 def said(*answered: int, sent: int) -> str:
@@ -14,7 +17,10 @@ def said(*answered: int, sent: int) -> str:
 
 
 def test_nothing_is_lost() -> None:
-    assert str(parse(said(1, 2, 3, 4, sent=4))) == "0 of 4 pings lost, silent for 0.0 s at most"
+    found = parse(said(1, 2, 3, 4, sent=4))
+    assert json.loads(found.line("member lost", "control-1")) == {
+        "case": "member lost", "host": "control-1", "sent": 4, "lost": 0, "silent": 0.0,
+    }  # fmt: skip
 
 
 def test_the_longest_silence_counts_without_the_interval_that_is_always_there() -> None:
@@ -32,3 +38,16 @@ def test_silence_that_lasts_to_the_end_counts_too() -> None:
 def test_an_address_that_never_answers_is_no_measurement() -> None:
     with pytest.raises(AssertionError, match="no answer at all"):
         parse(said(sent=9))
+
+
+def test_a_measurement_begins_and_ends_with_answers(tmp_path: Path) -> None:
+    with pinged("127.0.0.1", tmp_path / "ping") as found:
+        assert not found
+    assert found[0].sent >= 10
+    assert found[0].silent < 1.0
+
+
+def test_an_address_that_does_not_answer_is_not_waited_for_without_end() -> None:
+    nothing = Path("/dev/null")
+    with pytest.raises(AssertionError, match="it did not come"), pinged("127.0.0.1", nothing, seconds=0):
+        pytest.fail("the block does not begin")

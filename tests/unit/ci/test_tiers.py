@@ -7,8 +7,9 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from ansible_collections.groundup.cloud.ci import tier as runner
 from ansible_collections.groundup.cloud.ci import tiers
-from ansible_collections.groundup.cloud.ci.tiers import Tier, run_tier
+from ansible_collections.groundup.cloud.ci.tier import Tier, run_tier
 from ansible_collections.groundup.cloud.plugins.plugin_utils.progress import reminder
 
 PASSES = ("sh", "-c", "echo '3 passed in 0.1s'")
@@ -65,7 +66,7 @@ def test_a_tier_that_cannot_run_is_skipped_with_its_reason(tmp_path: Path) -> No
 def test_a_command_that_says_nothing_is_named_with_its_time_and_with_that_of_the_last_run_that_passed(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(tiers, "reminder", partial(reminder, seconds=0.05))
+    monkeypatch.setattr(runner, "reminder", partial(reminder, seconds=0.05))
     sleeps = Tier(name="t", commands=(("sleep", "1"),))
     run_tier(sleeps)
     assert "\nsleep 1: 00:00 so far\n" in capsys.readouterr().out
@@ -76,7 +77,7 @@ def test_a_command_that_says_nothing_is_named_with_its_time_and_with_that_of_the
 def test_a_reminder_names_a_long_command_by_its_beginning_and_end(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(tiers, "reminder", partial(reminder, seconds=0.05))
+    monkeypatch.setattr(runner, "reminder", partial(reminder, seconds=0.05))
     run_tier(Tier(name="t", commands=(("sh", "-c", "sleep 1", *(f"tests/e2e/test_{n}.py" for n in range(30))),)))
     shown = [line for line in capsys.readouterr().out.splitlines() if line.endswith("so far")]
     assert shown
@@ -88,4 +89,14 @@ def test_times_of_runs_that_failed_are_not_kept_and_a_damaged_record_is_passed_o
     cache.mkdir()
     (cache / "tiers.json").write_text("{")
     run_tier(Tier(name="t", commands=(PASSES, FAILS)))
-    assert list(tiers._times()) == [" ".join(PASSES)]
+    assert list(runner._times()) == [" ".join(PASSES)]
+
+
+def test_a_cloud_of_real_charts_needs_a_directory_with_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tiers, "needs_root", lambda: None)
+    monkeypatch.delenv(tiers.CHARTS, raising=False)
+    assert tiers.CHARTS in str(tiers.needs_charts())
+    monkeypatch.setenv(tiers.CHARTS, str(tmp_path))
+    assert tiers.CHARTS in str(tiers.needs_charts())
+    (tmp_path / "nova-2026.1.0.tgz").touch()
+    assert tiers.needs_charts() is None

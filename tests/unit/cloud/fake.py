@@ -34,6 +34,7 @@ class FakeCloud:
     status: str = "ACTIVE"  # of new servers
     fault: str = ""
     console: str = "guest: sshd is up"
+    proxy: int = 200  # what the console's proxy answers
     hosts: FakeHosts = field(default_factory=FakeHosts)
 
     def __post_init__(self) -> None:
@@ -42,7 +43,7 @@ class FakeCloud:
             self.add("roles", {"name": name}, ADMIN)
 
     def names(self) -> dict[str, str]:
-        return {f"{kind}.{self.domain}": "127.0.0.1" for kind in _PATHS}
+        return {f"{kind}.{self.domain}": "127.0.0.1" for kind in (*_PATHS, "console")}
 
     def url(self, kind: str) -> str:
         return f"https://{kind}.{self.domain}:{self.port}{_PATHS[kind] if kind in ('identity', 'compute') else ''}"
@@ -138,6 +139,9 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         text = self.headers.get("Content-Type", "").startswith("application/json")
         body = json.loads(data) if data and text else {}
         service = self.headers["Host"].partition(".")[0]
+        if service == "console":
+            self._answer(self.fake.proxy, "noVNC" if "token" in self.path else None)
+            return
         parts = urlsplit(self.path)
         path = parts.path.removeprefix(_PATHS[service]).strip("/")
         query = dict(parse_qsl(parts.query))
@@ -206,6 +210,8 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             self._answer(self.fake.delete(kind, identity))
         elif one is None:
             self._answer(404, {"error": {"message": f"no {single} {identity}"}})
+        elif kind == "services" and not {"status", "forced_down"} & body.keys():
+            self._answer(400, {"badRequest": {"message": "No updates were requested."}})
         else:
             one |= body.get(single, body)
             self._answer(200, one if service == "image" else {single: one})
@@ -216,6 +222,9 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             one["status"] = "active"
         if part == "action":
             return 200, {"output": self.fake.console} if "os-getConsoleOutput" in body else {}
+        if part == "remote-consoles":
+            url = f"https://console.{self.fake.domain}:{self.fake.port}/vnc_lite.html?path=%3Ftoken%3Dt0ken"
+            return 200, {"remote_console": {**body["remote_console"], "url": url}}
         if part == "add_router_interface":
             port = {"device_id": identity, "device_owner": "network:router_interface"}
             return 200, self.fake.add("ports", port, self._project())

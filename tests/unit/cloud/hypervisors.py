@@ -21,6 +21,8 @@ class Hypervisors(FakeCloud):
     fails: dict[str, str] = field(default_factory=dict)  # id of a server -> why its live migration ends where it began
     most: int = 0  # on their way at once
     agent_alive: int = 0  # questions after which agents can be deleted
+    breaks: set[str] = field(default_factory=set)  # ids of servers that are in ERROR where they went
+    cleans: int = 0  # lists of migrations until the source of a live one has cleaned up
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -37,12 +39,19 @@ class Hypervisors(FakeCloud):
         self.add("aggregates", {"name": "rack-a", "hosts": [HERE, THERE]}, "")
         self.add("aggregates", {"name": "rack-b", "hosts": [THERE]}, "")
 
+    def add(self, kind: str, entry: Entry, project: str) -> Entry:
+        """Make an entry; a server has no task."""
+        made = super().add(kind, entry, project)
+        if kind == "servers":
+            made |= {TASK: None, "was": made["status"], "left": 0}
+        return made
+
     def service(self, name: str = HERE) -> Entry:
         return next(one for one in self.of("services") if one["host"] == name)
 
     def server(self, name: str, *, status: str = "ACTIVE", host: str = HERE, task: str | None = None) -> Entry:
         made = self.add("servers", {"name": name}, "a-project")
-        made |= {"status": status, HOST: host, TASK: task, "was": status, "left": 0}
+        made |= {"status": status, HOST: host, TASK: task, "was": status}
         self.of("ports").clear()
         return made
 
@@ -50,6 +59,23 @@ class Hypervisors(FakeCloud):
         uuid = f"migration-{server['id']}"
         entry = {"uuid": uuid, "instance_uuid": server["id"], "source_compute": HERE, "status": status}
         return self.add("migrations", {**entry, "migration_type": kind}, "")
+
+    def of(self, kind: str) -> list[Entry]:
+        """Return entries; whoever lists migrations sees live ones a little farther."""
+        found = super().of(kind)
+        for one in found if kind == "migrations" else ():
+            if one["status"] == "running":
+                one["left"] -= 1
+                if one["left"] < 0:
+                    self._ended(one)
+        return found
+
+    def _ended(self, migration: Entry) -> None:
+        """A live migration is over: its instance is where it was to go."""
+        migration["status"] = "completed"
+        for one in self.kinds["servers"]:
+            if one["id"] == migration["instance_uuid"]:
+                one[HOST] = migration["dest_compute"]
 
     def one(self, kind: str, identity: str) -> Entry | None:
         """Find an entry; whoever asks for a server sees it a little farther."""
@@ -70,6 +96,9 @@ class Hypervisors(FakeCloud):
             server["status"] = server["was"]
             if server["id"] not in self.fails:
                 server[HOST] = THERE
+                server["status"] = "ERROR" if server["id"] in self.breaks else server["was"]
+                live = {"left": self.cleans, "dest_compute": THERE}
+                self.migration(server, kind="live-migration", status="running").update(live)
         elif task == "confirming":
             server["status"] = server["was"]
             for one in self.of("migrations"):

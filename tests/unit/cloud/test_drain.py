@@ -123,7 +123,8 @@ def test_a_killed_one_goes_on_with_what_nova_began(nova: Hypervisors, step: Any)
     nova.service().update(status="disabled", disabled_reason=verbs.DRAIN)
     step("drain", parallel=3)
     assert on(nova, HERE) == set()
-    assert {one["status"] for one in nova.of("migrations")} == {"confirmed"}
+    ended = {(one["migration_type"], one["status"]) for one in nova.of("migrations")}
+    assert ended == {("migration", "confirmed"), ("live-migration", "completed")}
     actions = [one for one in writes(nova) if one.endswith("/action")]
     assert len(actions) == 2, "two confirmations; nothing is begun a second time"
     step("verify")
@@ -135,6 +136,41 @@ def test_a_tenants_resize_is_the_tenants(nova: Hypervisors, step: Any) -> None:
     with pytest.raises(GroundupError, match="neither confirmed nor reverted"):
         step("drain")
     assert not [one for one in writes(nova) if one.endswith("/action")]
+
+
+def test_it_waits_until_nova_has_cleaned_up(nova: Hypervisors, step: Any) -> None:
+    nova.server("web")
+    nova.cleans = 4
+    step("drain")
+    step("verify")
+
+
+def test_one_that_was_on_its_way_here_moves_on(nova: Hypervisors, step: Any) -> None:
+    server = nova.server("late", host=THERE)
+    arriving = {"source_compute": THERE, "dest_compute": HERE, "left": 6}
+    nova.migration(server, kind="live-migration", status="running").update(arriving)
+    with pytest.raises(GroundupError, match="migrations not ended"):
+        step("verify")
+    assert f"wait for the live-migration of {server['id']} from {THERE}" in step("check")["changes"]
+    assert [one["result"] for one in step("drain")["instances"]] == [f"to {THERE}"]
+    step("verify")
+
+
+def test_a_migration_that_never_ends_is_named(operator: Any, nova: Hypervisors) -> None:
+    server = nova.server("late", host=THERE)
+    arriving = {"source_compute": THERE, "dest_compute": HERE, "left": 1000}
+    nova.migration(server, kind="live-migration", status="running").update(arriving)
+    work = Drain(operator.compute, HERE, Options(timeout=5, pause=0), lambda _: None)
+    times = iter(range(1000))
+    work.clock = lambda: float(next(times))
+    work.run()
+    assert "its live-migration is still running after 5 s" in work.stuck[server["id"]]
+
+
+def test_one_that_breaks_on_its_way_is_named(nova: Hypervisors, step: Any) -> None:
+    nova.breaks.add(nova.server("web")["id"])
+    with pytest.raises(GroundupError, match=f"in ERROR on {THERE}"):
+        step("drain")
 
 
 def test_one_that_takes_too_long_is_named_and_not_aborted(operator: Any, nova: Hypervisors) -> None:

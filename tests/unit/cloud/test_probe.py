@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -106,7 +107,8 @@ def test_an_instance_goes_to_a_host_that_its_service_keeps_closed(
     """The trait goes for the moment of scheduling, again when nova-compute wrote it meanwhile; the service stays."""
     fake.hosts.join("a", reason=probe.NEW)
     fake.hosts.closes = 2
-    assert run(admin, options, "a") == {"a": ""}
+    # Two more tries, whatever else this machine does: a short limit is over after the first.
+    assert run(admin, replace(options, timeout=60), "a") == {"a": ""}
     assert fake.asked.count("POST servers") == 3
     assert left(fake) == []
 

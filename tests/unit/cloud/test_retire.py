@@ -98,6 +98,25 @@ def test_a_disk_that_waits_for_its_confirmation_stays(nova: Hypervisors, step: A
         step("check")
 
 
+def test_what_comes_while_it_waits_for_a_dead_one_stays(
+    nova: Hypervisors, step: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retire, "settle", lambda *_, **__: nova.server("late"))
+    with pytest.raises(GroundupError, match="not empty: instances late"):
+        step("remove")
+    assert writes(nova) == []
+
+
+def test_one_that_comes_is_no_reason_to_take_its_claim_away(nova: Hypervisors, step: Any) -> None:
+    server = nova.server("late", host=THERE)
+    arriving = {"source_compute": THERE, "dest_compute": HERE, "left": 1000}
+    nova.migration(server, kind="live-migration", status="running").update(arriving)
+    nova.add("allocations", {"id": server["id"], "of": PROVIDER}, "")
+    with pytest.raises(GroundupError, match="migrations not ended") as caught:
+        step("close")
+    assert "allocation unset" not in str(caught.value)
+
+
 def test_allocations_of_nobody_go_with_consent(nova: Hypervisors, step: Any) -> None:
     nova.add("allocations", {"id": "nobody", "of": PROVIDER}, "")
     with pytest.raises(GroundupError, match="nobody, which Nova does not know") as caught:
@@ -113,6 +132,15 @@ def test_allocations_of_an_instance_elsewhere_are_never_deleted(nova: Hypervisor
     with pytest.raises(GroundupError, match="which Nova has elsewhere"):
         step("remove", stopped=True, force=["allocations"])
     assert writes(nova) == []
+
+
+def test_the_provider_that_nova_has_is_asked_before_one_that_was_left(nova: Hypervisors, step: Any) -> None:
+    known = next(one for one in nova.of("hypervisors") if one["id"] == PROVIDER)
+    known["id"] = "of-nova"
+    nova.add("resource_providers", {"id": "of-nova", "uuid": "of-nova", "name": f"{HERE}.test"}, "")
+    nova.add("allocations", {"id": "nobody", "of": "of-nova"}, "")
+    with pytest.raises(GroundupError, match="nobody, which Nova does not know"):
+        step("check")
 
 
 def test_what_a_killed_one_left_is_found_by_the_next(nova: Hypervisors, step: Any) -> None:

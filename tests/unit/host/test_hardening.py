@@ -112,6 +112,7 @@ def test_units_that_are_off_are_asked_for_once_and_only_those_that_run_are_stopp
         "b.socket": "LoadState=loaded\nActiveState=inactive\nUnitFileState=disabled\n",
         "c.service": "LoadState=not-found\nActiveState=inactive\nUnitFileState=\n",
         "d.service": "LoadState=loaded\nActiveState=inactive\nUnitFileState=enabled\n",
+        "e.service": "LoadState=loaded\nActiveState=failed\nUnitFileState=disabled\n",  # stopped while it started
     }
     calls: list[list[str]] = []
 
@@ -121,9 +122,10 @@ def test_units_that_are_off_are_asked_for_once_and_only_those_that_run_are_stopp
 
     monkeypatch.setattr(units, "run", systemctl)
     units.off(changes, list(blocks))
-    assert changes.done == ["stop and disable a.timer", "stop and disable d.service"]
-    assert [call[-1] for call in calls[1:]] == ["a.timer", "d.service"]
-    assert len(calls) == 3
+    off = ["a.timer", "d.service", "e.service"]
+    assert changes.done == [f"stop and disable {name}" for name in off]
+    done = [(verb, name) for verb, *_, name in calls if verb != "show"]
+    assert done == [*(("disable", name) for name in off), ("reset-failed", "e.service")]
 
 
 @pytest.mark.parametrize(

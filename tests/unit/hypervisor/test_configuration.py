@@ -122,6 +122,9 @@ def test_live_migration_is_encrypted_by_both_options_of_which_one_alone_is_none(
 def test_the_queue_is_spoken_to_as_it_listens(tls: bool) -> None:
     text = configuration.nova_host(cluster(tls=tls), host())
     assert ini.value(text, "oslo_messaging_rabbit", "ssl") == str(tls).lower()
+    # Without a CA file it is not verified, and with everybody's a certificate of any of them would do.
+    trusted = "/etc/groundup/hypervisor/ca.pem" if tls else None
+    assert ini.value(text, "oslo_messaging_rabbit", "ssl_ca_file") == trusted
 
 
 def test_the_agent_reaches_the_southbound_database_with_the_hosts_certificate() -> None:
@@ -156,6 +159,20 @@ SERVICES: list[dict[str, Any]] = [
 
 def test_a_member_is_found_by_its_pod_and_tls_by_its_port() -> None:
     assert member_port(SERVICES, "rabbitmq-rabbitmq-0") == (30671, True)
+
+
+def test_tls_is_taken_where_a_member_has_both_ports() -> None:
+    ports = [{"port": 5672, "nodePort": 30672}, {"port": 5671, "nodePort": 30671}]
+    both = [{"spec": {"selector": {_POD: "rabbitmq-rabbitmq-0"}, "ports": ports}}]
+    assert member_port(both, "rabbitmq-rabbitmq-0") == (30671, True)
+
+
+def test_a_queue_with_tls_for_some_of_its_members_is_refused() -> None:
+    plain = {"spec": {"selector": {_POD: "rabbitmq-rabbitmq-1"}, "ports": [{"port": 5672, "nodePort": 30673}]}}
+    agent = "[DEFAULT]\nnova_metadata_host = metadata.lab.test\n"
+    api = Kubernetes({"nova-etc": {"nova.conf": NOVA}, "neutron-etc": {"ovn_agent.ini": agent}}, [*SERVICES, plain])
+    with pytest.raises(NotYetError, match="message queue with TLS"):
+        read_cluster(api, namespace="openstack", nodes=["10.90.0.16"], auth_url="https://i/v3")
 
 
 class Kubernetes(Api):

@@ -56,6 +56,18 @@ def test_a_neighbour_that_is_down_is_no_fault_of_this_host() -> None:
     assert sizes[-1] == 64
 
 
+def test_an_address_that_comes_meanwhile_is_no_black_hole() -> None:
+    class Late(Wire):
+        def lost(self, hosts: Iterable[str], *, size: int) -> dict[str, str]:
+            found = super().lost(hosts, size=size)
+            self.carries = 1500  # from now on
+            return found
+
+    changes, wire = Changes(check=False), Late(0)
+    mtu.prove(changes, UNDERLAY, host="hypervisor-1", echo=lambda _: wire)
+    assert (changes.warnings, wire.sizes) == ([], [1500, 64, 1500])
+
+
 def test_the_only_hypervisor_sends_nothing() -> None:
     assert proven(0, {}) == ([], [])
 

@@ -220,13 +220,16 @@ def test_a_restore_is_what_the_backup_was_and_leaves_no_file(leader: Leader, tmp
     assert list(tmp_path.iterdir()) == []
 
 
-def stepped(monkeypatch: pytest.MonkeyPatch, given: dict[str, Any], *, counts: dict[str, int]) -> list[str]:
+def stepped(
+    monkeypatch: pytest.MonkeyPatch, given: dict[str, Any], *, counts: dict[str, int], leads: Sequence[str] = ()
+) -> list[str]:
     """Return the steps that the host is asked for, also when the action refuses."""
     asked: list[str] = []
 
     def on_host(_self: Any, _given: Any, _variables: Any, *, step: str, content: str = "") -> dict[str, Any]:
         asked.append(f"{step} {len(content) > 0}")
-        return {"leader": True, "cluster": "cid-nb", "schema": "7.11.0", "counts": counts, "changed": False}
+        leader = not leads or step in leads
+        return {"leader": leader, "cluster": "cid-nb", "schema": "7.11.0", "counts": counts, "changed": False}
 
     monkeypatch.setattr(ActionModule, "_on_host", on_host)
     whole = {"site": "lab", "name": "control-1", "source": "newest", "force": [], "namespace": "openstack", **given}
@@ -239,10 +242,16 @@ def stepped(monkeypatch: pytest.MonkeyPatch, given: dict[str, Any], *, counts: d
 
 def test_a_backup_is_sent_to_the_host_only_when_nothing_stands_against_it(monkeypatch: pytest.MonkeyPatch) -> None:
     saved("a")
-    assert stepped(monkeypatch, {"step": "restore"}, counts=EMPTY) == ["check False", "restore True"]
+    assert stepped(monkeypatch, {"step": "restore"}, counts=EMPTY) == ["check False", "take False", "restore True"]
     first, refusal = stepped(monkeypatch, {"step": "restore"}, counts={**EMPTY, "Logical_Router": 1})
     assert (first, "1 Logical_Router" in refusal) == ("check False", True)
     assert stepped(monkeypatch, {"step": "check"}, counts=EMPTY) == ["check False"]
+
+
+def test_nothing_is_replaced_that_was_not_saved_just_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    saved("a")
+    asked = stepped(monkeypatch, {"step": "restore"}, counts=EMPTY, leads=["check", "restore"])
+    assert asked == ["check False", "take False"]
 
 
 def test_a_damaged_backup_is_named_before_any_host_is_asked(monkeypatch: pytest.MonkeyPatch, state: Path) -> None:

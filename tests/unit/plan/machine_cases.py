@@ -207,4 +207,11 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
         {"machines/control/max_unavailable": 1},
         "machines.control.max_unavailable",
     ),
+    (
+        "gateway-not-replaced",
+        "warning",
+        "region",
+        {"machines/hypervisor/per_rack": 1, "machines/hypervisor/racks": ["r1", "r2"]},
+        "machines",
+    ),
 ]

@@ -42,7 +42,9 @@ def check(*force: str) -> dict[str, Any]:
         pytest.fail("a check only predicts")
 
     rollout = SimpleNamespace(check=lambda: predicted, apply=not_asked_for, verify=not_asked_for)
-    opened: Any = SimpleNamespace(claim=lambda **_: (), rollout=rollout, plan=NO_CLOUD, store=None)
+    opened: Any = SimpleNamespace(
+        claim=lambda **_: (), certify=lambda _: None, rollout=rollout, plan=NO_CLOUD, store=None
+    )
     return act("check", opened, *force)
 
 
@@ -76,15 +78,21 @@ def test_the_cluster_is_told_of_new_secrets_when_the_gate_is_passed_and_before_a
         seen.append("changed")
         return RolloutResult(releases=(), diffs=(), reasons=(), cards=(), facts={})
 
-    opened: Any = SimpleNamespace(claim=claim, rollout=SimpleNamespace(check=None, apply=apply, verify=None),
-                                  remember=lambda _result: None, plan=NO_CLOUD, store=None)  # fmt: skip
+    opened: Any = SimpleNamespace(
+        claim=claim,
+        certify=lambda _: seen.append("certified"),
+        rollout=SimpleNamespace(check=None, apply=apply, verify=None),
+        remember=lambda _result: None,
+        plan=NO_CLOUD,
+        store=None,
+    )
     refuse = True
     with pytest.raises(GateRefusedError):
         act("apply", opened)
     assert seen == ["asked"]
     refuse = False
     assert act("apply", opened)["claimed"] == ["keystone/admin"]
-    assert seen[1:] == ["asked", "told", "changed"]
+    assert seen[1:] == ["asked", "told", "certified", "changed"]
 
 
 def test_the_operators_login_is_foreseen_made_and_missed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -97,8 +105,14 @@ def test_the_operators_login_is_foreseen_made_and_missed(monkeypatch: pytest.Mon
     clouds = tmp_path / "state/lab/clouds.yaml"
     nothing = RolloutResult(releases=(), diffs=(), reasons=(), cards=(), facts={})
     rollout = SimpleNamespace(check=lambda: nothing, apply=lambda **_: nothing, verify=lambda: nothing)
-    opened: Any = SimpleNamespace(claim=lambda **_: (), rollout=rollout, plan=plan, store=store,
-                                  remember=lambda _result: None)  # fmt: skip
+    opened: Any = SimpleNamespace(
+        claim=lambda **_: (),
+        certify=lambda _: None,
+        rollout=rollout,
+        plan=plan,
+        store=store,
+        remember=lambda _result: None,
+    )
     missed = act("verify", opened)
     assert missed["failed"]
     assert "groundup.cloud.openstack" in missed["msg"]

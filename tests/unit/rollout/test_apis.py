@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import datetime
 import hashlib
 import re
@@ -17,6 +18,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.verify.http
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services import RECORDS, glance, neutron, nova, placement
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services.probing import PROBE
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services.verification import UnansweredError, Verifier
+from ansible_collections.groundup.cloud.tests.unit.tls import pair
 
 Handler = Callable[..., tuple[int, Any]]
 ADMIN = {name: name for name in ("username", "password", "user_domain_name", "project_name", "project_domain_name")}
@@ -61,11 +63,12 @@ class Cloud:
                 ("neutron", "network", ""), ("nova", "compute", "/v2.1"),
             )
         ]  # fmt: skip
-        nothing: Any = None
+        proxy = {"data": {"tls.crt": base64.b64encode(pair(days=100.5).certificate.encode()).decode()}}
+        secrets = {"/api/v1/namespaces/openstack/secrets/nova-novncproxy-vencrypt": proxy}
         context = SimpleNamespace(
             plan=SimpleNamespace(edge=SimpleNamespace(endpoints=endpoints), ovn=SimpleNamespace(tenant_mtu=1442)),
-            request=self.request, value=lambda _path: ADMIN, api=nothing, release=SimpleNamespace(name=service),
-            authority=Path("/nonexistent"),
+            request=self.request, value=lambda _path: ADMIN, authority=Path("/nonexistent"),
+            release=SimpleNamespace(name=service, namespace="openstack"), api=SimpleNamespace(find=secrets.get),
         )  # fmt: skip
         return cast("Verifier", RECORDS[service].verify)(cast("VerifierContext", context))
 
@@ -221,7 +224,9 @@ def test_nova_is_asked_for_services_and_for_servers_where_the_catalog_says(cloud
         ("cells", True),
         ("services", True),
         ("servers", True),
+        ("certificate", True),
     ]
+    assert found.checks[3].detail == "100 days left"
     assert "0 of 1 computes" in found.checks[1].detail
 
 

@@ -60,6 +60,12 @@ def test_the_longest_path_goes_first() -> None:
     assert graph.ready() == ["placement", "horizon"]  # nova waits behind placement
 
 
+def test_the_longest_path_is_known_from_its_beginning() -> None:
+    assert graph_of(CLOUD, rabbitmq=9.0).longest() == ("rabbitmq", "keystone", "placement", "nova")
+    assert graph_of(CLOUD, horizon=9.0).longest() == ("mariadb", "keystone", "horizon")
+    assert graph_of({}).longest() == ()
+
+
 def test_measured_seconds_decide_what_is_long() -> None:
     graph = graph_of({"a": (), "b": ()}, b=40.0, a=3.0)
     assert graph.ready() == ["b", "a"]

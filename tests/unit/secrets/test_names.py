@@ -9,7 +9,12 @@ from typing import Any, cast
 import pytest
 import yaml
 from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import SecretsError, references, required
-from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets.names import INFRASTRUCTURE, PACKAGES_KEY, generate
+from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets.names import (
+    INFRASTRUCTURE,
+    NOVA_SSH_KEY,
+    PACKAGES_KEY,
+    generate,
+)
 
 
 def test_a_password_is_a_string_to_every_yaml_reader() -> None:
@@ -34,6 +39,7 @@ def test_two_values_of_one_name_differ() -> None:
         ("rabbitmq/erlang-cookie", lambda value: value.isalpha() and value.isupper()),
         ("kubernetes/certificate-key", lambda value: len(bytes.fromhex(value)) == 32),
         ("pki/ca-key", lambda value: value.startswith("-----BEGIN PRIVATE KEY-----")),
+        ("nova/ssh-key", lambda value: value.startswith("-----BEGIN PRIVATE KEY-----")),
         ("keepalived/auth", lambda value: len(value) == 8 and value.isalnum()),
         ("memcached/secret-key", lambda value: len(value) == 32 and value.isalnum()),
     ],
@@ -72,13 +78,19 @@ def test_a_plan_needs_what_its_releases_refer_to_and_what_the_infrastructure_nee
     ]
     wanted = (*INFRASTRUCTURE, "keystone/admin", "mariadb/root")
     for packages, more in (("host", ()), ("seed", (PACKAGES_KEY,))):
-        plan = SimpleNamespace(openstack=SimpleNamespace(releases=releases), host=SimpleNamespace(packages=packages))
-        plan.metal = None
+        plan = SimpleNamespace(
+            openstack=SimpleNamespace(releases=releases), host=SimpleNamespace(packages=packages),
+            hypervisor=SimpleNamespace(compute={}), metal=None,
+        )  # fmt: skip
         assert required(cast("Any", plan)) == tuple(sorted((*wanted, *more)))
+        plan.hypervisor.compute = {"lab-container": {}}
+        assert required(cast("Any", plan)) == tuple(sorted((*wanted, *more, NOVA_SSH_KEY)))
 
 
 def test_a_site_with_dark_machines_needs_ironic_s_password_and_those_of_their_controllers() -> None:
     hosts = {"a": SimpleNamespace(bmc={"credentials": "bmc/rack-1"}), "seed": SimpleNamespace(bmc=None)}
-    host, openstack = SimpleNamespace(packages="host"), SimpleNamespace(releases=[])
-    plan = SimpleNamespace(openstack=openstack, host=host, metal=object(), hosts=hosts)
+    plan = SimpleNamespace(
+        openstack=SimpleNamespace(releases=[]), host=SimpleNamespace(packages="host"),
+        hypervisor=SimpleNamespace(compute={}), metal=object(), hosts=hosts,
+    )  # fmt: skip
     assert {"ironic/groundup", "bmc/rack-1"} <= set(required(cast("Any", plan)))

@@ -1,0 +1,108 @@
+"""Runs the commands of a test tier, passes their output through, and keeps what the final report repeats."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from ansible_collections.groundup.cloud.plugins.module_utils._base.files import write_file
+from ansible_collections.groundup.cloud.plugins.module_utils._base.locks import locked
+from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import cache_dir
+from ansible_collections.groundup.cloud.plugins.plugin_utils.progress import clock, reminder
+
+ROOT = Path(__file__).resolve().parent.parent
+SUMMARY = re.compile(r"^(=+ )?(\d+ (passed|failed|errors?|skipped)|no tests ran).* in [\d.]+s")
+SKIPPED_TEST = re.compile(r"^SKIPPED \[\d+\] .*")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tier:
+    """One group of tests: its commands begin in order until one fails."""
+
+    name: str
+    commands: tuple[tuple[str, ...], ...]
+    at_once: int = 1  # commands under way at the same time; with more than one each line begins with its last word
+    needs: Callable[[], str | None] = lambda: None  # a reason to skip, or None
+    always: tuple[str, ...] = ()  # runs at the end whatever happened: puts the machine back
+    by_default: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """How a tier ended."""
+
+    name: str
+    verdict: str
+    seconds: float
+    notes: tuple[str, ...]
+
+
+def run(command: tuple[str, ...], *, prefix: str = "") -> tuple[int, list[str]]:
+    """Run one command, passing its output through, and collect the lines the final report repeats."""
+    shown, started = " ".join(command), time.monotonic()
+    what = shown if len(shown) <= 80 else f"{shown[:24]} ... {shown[-50:]}"  # a reminder is one line
+    if last := _times().get(shown):
+        what += f" ({clock(last)} last time)"
+    print(f"\n$ {shown}", flush=True)
+    kept: list[str] = []
+    with (
+        subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process,
+        reminder(lambda line: print(line, flush=True), what) as heard,
+    ):
+        if process.stdout is None:  # never with PIPE; tells the type checker so
+            raise RuntimeError("no standard output")
+        for line in process.stdout:
+            heard()
+            sys.stdout.write(prefix + line)
+            sys.stdout.flush()
+            if SUMMARY.match(line.strip()) or SKIPPED_TEST.match(line.strip()):
+                kept.append(line.strip())
+    if process.returncode == 0:
+        with locked(cache_dir() / ".tiers.lock"):
+            times = _times() | {shown: round(time.monotonic() - started, 1)}
+            write_file(cache_dir() / "tiers.json", json.dumps(times, indent=1).encode(), mode=0o644)
+    return process.returncode, kept
+
+
+def _times() -> dict[str, float]:
+    """Return how many seconds each command took when it passed last."""
+    try:
+        return dict(json.loads((cache_dir() / "tiers.json").read_text(encoding="utf-8")))
+    except (FileNotFoundError, ValueError):
+        return {}
+
+
+def run_tier(tier: Tier) -> Outcome:
+    """Run a tier's commands; after one has failed none begins."""
+    started = time.monotonic()
+    if reason := tier.needs():
+        return Outcome(name=tier.name, verdict="skipped", seconds=0.0, notes=(reason,))
+    print(f"\n=== tier {tier.name} ===", flush=True)
+    failed = threading.Event()
+
+    def one(command: tuple[str, ...]) -> list[str]:
+        if failed.is_set():
+            return [f"not run: {' '.join(command)}"]
+        code, kept = run(command, prefix=f"{command[-1]}: " if tier.at_once > 1 else "")
+        if code != 0:
+            failed.set()
+            kept.append(f"exit {code}: {' '.join(command)}")
+        return kept
+
+    with ThreadPoolExecutor(max_workers=tier.at_once) as pool:
+        notes = [note for kept in pool.map(one, tier.commands) for note in kept]
+    if tier.always:
+        code, _ = run(tier.always)
+        if code != 0:
+            failed.set()
+            notes.append(f"exit {code}: {' '.join(tier.always)}")
+    verdict = "FAILED" if failed.is_set() else "passed"
+    return Outcome(name=tier.name, verdict=verdict, seconds=time.monotonic() - started, notes=tuple(notes))

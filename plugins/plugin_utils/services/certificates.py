@@ -1,0 +1,88 @@
+"""Certificates of the site's CA that pods are given, by the records of the services that are deployed."""
+
+from __future__ import annotations
+
+import base64
+import ssl
+import time
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from ..errors import GroundupError
+from . import RECORDS
+from .record import PodCertificate
+from .verification import Check
+
+if TYPE_CHECKING:
+    from socket import socket
+
+    from ..plan.types import Plan
+    from ..rollout.verify.context import VerifierContext
+
+_DAYS_FAIL, _DAYS_SOON = 7, 30
+
+
+def certificates(plan: Plan) -> tuple[PodCertificate, ...]:
+    """Return the certificate of each pod that needs one."""
+    names = [release.name for release in plan.openstack.releases]
+    return tuple(one for name in names if name in RECORDS for one in RECORDS[name].certificates(plan))
+
+
+def served(context: VerifierContext, port: int, name: str, *, owner: str) -> Check:
+    """Return whether every running pod serves TLS at ``port``, as ``name``, and for how many days yet."""
+    days: dict[str, int] = {}
+    silent: dict[str, str] = {}
+    trust = ssl.create_default_context(cafile=str(context.authority))
+    for pod in context.running():
+        try:
+            with context.connect(pod, port) as plain:
+                plain.settimeout(10.0)
+                days[pod] = _days(trust, plain, name)
+        except (GroundupError, OSError) as error:
+            silent[pod] = error.what if isinstance(error, GroundupError) else str(error)
+    return judge(days, silent, owner=owner)
+
+
+def given(context: VerifierContext, secret: str, *, owner: str) -> Check:
+    """Return whether pods have a certificate in ``secret``, and for how many days yet. Raises ApiError."""
+    from cryptography import x509  # late, both: only this question needs them
+
+    from ..kube.types import resource_path
+
+    path = resource_path("v1", "secrets", namespace=context.release.namespace, name=secret)
+    data = (context.api.find(path) or {}).get("data") or {}
+    if "tls.crt" not in data:
+        return judge({}, {}, owner=owner, nobody=f"there is no Secret {secret}")
+    end = x509.load_pem_x509_certificate(base64.b64decode(data["tls.crt"])).not_valid_after_utc
+    return judge({f"Secret {secret}": (end - datetime.now(UTC)).days}, {}, owner=owner)
+
+
+def judge(days: Mapping[str, int], silent: Mapping[str, str], *, owner: str, nobody: str = "no member runs") -> Check:
+    """Return the check on the days that certificates have left, by pod; ``silent``: those that served none, and why."""
+    least = min(days.values(), default=-1)
+    faults = [f"{pod} serves none that the site's CA signed for its hosts: {why}" for pod, why in silent.items()]
+    faults += [f"{pod}: {left} days left" for pod, left in days.items() if left < _DAYS_FAIL]
+    soon = ": run groundup.cloud.site, which renews it" if least < _DAYS_SOON else ""
+    return Check(
+        name="certificate", ok=bool(days) and not faults, layer="credentials", object=owner,
+        detail="; ".join(faults) or (f"{least} days left{soon}" if days else nobody),
+    )  # fmt: skip
+
+
+def _days(trust: ssl.SSLContext, plain: socket, name: str) -> int:
+    """Return the days left of what the other end of ``plain`` shows. Raises OSError for what ``trust`` refuses."""
+    # A forwarded connection is the Kubernetes library's own stand-in for a socket: no file that ssl could wrap.
+    incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+    tls = trust.wrap_bio(incoming, outgoing, server_hostname=name)
+    while True:
+        try:
+            tls.do_handshake()
+            break
+        except ssl.SSLWantReadError:
+            plain.sendall(outgoing.read())
+            if not (said := plain.recv(16384)):
+                raise ConnectionResetError("closed during the handshake") from None
+            incoming.write(said)
+    end = str((tls.getpeercert() or {})["notAfter"])
+    return int((ssl.cert_time_to_seconds(end) - time.time()) // 86400)

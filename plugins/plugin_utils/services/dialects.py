@@ -1,0 +1,27 @@
+"""Our values as OpenStack-Helm's tag 2026.1.0 spells them; a chart's own values tell it from those of its branch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from .parts import merge
+from .record import Values
+
+
+def nova(values: Values, defaults: Mapping[str, Any]) -> Values:
+    """Return ``values`` for a chart where ``oslo_db`` is the cell's database, and the API's is ``oslo_db_api``."""
+    if "oslo_db_api" not in defaults["endpoints"]:
+        return values
+    endpoints = dict(values["endpoints"])
+    api, cell = endpoints["oslo_db"], endpoints.pop("oslo_db_cell1")
+    return {**values, "endpoints": {**endpoints, "oslo_db": cell, "oslo_db_api": api}}
+
+
+def neutron(values: Values, defaults: Mapping[str, Any]) -> Values:
+    """Return ``values`` for a chart that renders no file of Neutron's OVN agent, but of the agent before it."""
+    if "ovn_agent" in defaults["conf"]:
+        return values
+    conf = dict(values["conf"])
+    agent = conf.pop("ovn_agent")
+    return {**values, "conf": {**conf, "ovn_metadata_agent": merge(agent, conf.get("ovn_metadata_agent", {}))}}
