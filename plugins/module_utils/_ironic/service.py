@@ -38,7 +38,7 @@ print(kept if same else user + ":" + bcrypt.hashpw(given, bcrypt.gensalt(10, b"2
 
 def converge(changes: Changes, wanted: Mapping[str, Any]) -> str:
     """Bring the seed's Ironic to what ``wanted`` says; return its environment's name. Raises GroundupError, OSError."""
-    group = accounts.ensure(changes, ACCOUNT, home=str(own.STATE))
+    group = accounts.ensure(changes, ACCOUNT, home=str(own.STATE), login="/usr/sbin/nologin")
     name, is_current = environment.place(
         changes,
         release=wanted["release"],
