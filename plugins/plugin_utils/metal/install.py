@@ -37,7 +37,7 @@ def install(
             "the site has no seed that could install machines",
             where="machines",
             why=f"{', '.join(names)} start powered off",
-            remedy="write a machine of the role seed",
+            remedy="write a machine of the role seed, and no supply.registry",
         )
     state = state_dir(plan.site)
     store = open_store(plan.site, write=False)
@@ -50,7 +50,7 @@ def install(
         return
     keys = ((state / "ssh/id_ed25519.pub").read_text(encoding="utf-8").strip(), *plan.access.authorized_keys)
     certificate = ca.read_text(encoding="utf-8")
-    image = {"url": f"{plan.supply.files_url}/{metal.image}", "sha256": _digest(plan, metal)}
+    image = {"url": f"{metal.files_url}/{metal.image}", "sha256": _digest(plan, metal)}
 
     def one(name: str) -> GroundupError | None:
         try:
@@ -60,7 +60,7 @@ def install(
                 name=name,
                 node=node,
                 mac=str(documents.boot_port(host).mac),
-                image={**image, "url": _by_address(image["url"], metal)},
+                image=image,
                 configdrive=lambda token: documents.configdrive(
                     plan, host, ca=certificate, keys=keys, home=f"{metal.media_url}/v1/phone-home", token=token
                 ),
@@ -110,13 +110,6 @@ def _digest(plan: Plan, metal: MetalPlan) -> str:
             remedy="run the playbook groundup.cloud.seed",
         )
     return found
-
-
-def _by_address(url: str, metal: MetalPlan) -> str:
-    """Return ``url`` of the seed with its address: a ramdisk knows no names."""
-    scheme, _, rest = url.partition("://")
-    server, _, path = rest.partition("/")
-    return f"{scheme}://{metal.address}:{server.rpartition(':')[2]}/{path}"
 
 
 def _known(changes: Changes, path: Path, plan: Plan, host: HostPlan, keys: Sequence[str]) -> None:

@@ -53,7 +53,7 @@ def make_plan(site: Site) -> Plan:
         ovn=ovn(layout),
         openstack=platform.openstack(layout),
         hypervisor=hypervisor(layout),
-        metal=metal(layout),
+        metal=metal(layout, supply),
         findings=(),
     )
     return replace(plan, findings=find(PlanContext(layout=layout, plan=plan)))

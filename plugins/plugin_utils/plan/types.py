@@ -280,7 +280,7 @@ class MetalPlan:
     environment: str  # its file below files_url
     ramdisk: str  # directory of the deploy ramdisk, below files_url
     image: str  # file of the operating system, below files_url
-    address: str  # of the seed, which ramdisks and management controllers know by no name
+    files_url: str  # supply's, by the seed's address: neither a ramdisk nor the seed itself knows names yet
     api_url: str
     api_inside: int
     media_url: str

@@ -27,6 +27,7 @@ def test_the_lab_s_dark_machine_has_no_finding_and_needs_the_artifacts_of_zero_t
     assert set(ARTIFACTS) <= set(plan.supply.chosen)
     assert plan.metal is not None
     assert plan.metal.api_url == f"https://{plan.hosts['seed-1'].address}:6385"
+    assert plan.metal.files_url == f"https://{plan.hosts['seed-1'].address}:8080"  # the seed has no names yet
     assert "6385/tcp" in plan.preflight.by_roles["seed"].listens
 
 

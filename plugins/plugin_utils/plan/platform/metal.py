@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlsplit
+
 from ...layers.ports import PORTS
 from ..layout.context import Layout
-from ..types import MetalPlan
+from ..types import MetalPlan, SupplyPlan
 from .hypervisor import ENVIRONMENT
 
 IRONIC, AGENT, SYSTEM = "39.0.0", "13.0.0", "13"  # versions of the lock's artifacts; a test holds them to it
 ARTIFACTS = {"ironic-13": IRONIC, "deploy-ramdisk-13": AGENT, "machine-13": SYSTEM}
 
 
-def metal(layout: Layout) -> MetalPlan | None:
+def metal(layout: Layout, supply: SupplyPlan) -> MetalPlan | None:
     """Return what the layer `ironic` is told; None where it has nothing to do."""
-    seeds = layout.with_role("seed")
-    if not artifacts(layout) or not seeds or not seeds[0].address:
+    address = layout.hosts[supply.seed].address if supply.seed else None
+    if not artifacts(layout) or not address:
         return None
     environment, ramdisk, image = (f"{name}/{version}" for name, version in ARTIFACTS.items())
-    address = seeds[0].address
     return MetalPlan(
         release=IRONIC,
         environment=f"{environment}/{ENVIRONMENT}",
         ramdisk=ramdisk,
         image=f"{image}/machine.qcow2",
-        address=address,
+        files_url=f"https://{address}:{urlsplit(supply.files_url).port}",
         api_url=f"https://{address}:{PORTS['ironic'].port}",
         api_inside=PORTS["ironic-inside"].port,
         media_url=f"https://{address}:{PORTS['ironic-media'].port}",
