@@ -56,6 +56,8 @@ class Runner:
             inventory=str(self.site_file),
             playbook=f"{COLLECTION}.{layer}",
             limit=host,
+            # The runner turns the check of host keys off where nothing is said, before what the inventory says.
+            envvars={"ANSIBLE_HOST_KEY_CHECKING": "True", "ANSIBLE_FORCE_COLOR": "0"},
             quiet=True,  # its output is kept below `runs`
             ident=f"{layer}-{time.time_ns()}",
             rotate_artifacts=10,
