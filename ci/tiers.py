@@ -145,7 +145,7 @@ TIERS = (
         commands=(
             ("ci/lab", "supply"),
             ("ci/lab", "destroy"),
-            (*PYTEST, "-m", "long", "tests"),
+            (*PYTEST, "-m", "long", "tests", f"--ignore={METAL}"),  # it has a tier of its own
             ("ci/lab", "destroy"),
             ("ci/run", "python", "ci/bench/kubernetes.py"),
             ("ci/run", "python", "ci/bench/unchanged.py"),

@@ -55,7 +55,11 @@ def down(plan: Plan) -> None:
 
 
 def _dark(plan: Plan) -> list[HostPlan]:
-    return [host for host in plan.hosts.values() if host.provisioner == "ironic"]
+    return [
+        host
+        for host in plan.hosts.values()
+        if host.provisioner == "ironic" and any(port.mac for port in host.interfaces)
+    ]
 
 
 if __name__ == "__main__":
