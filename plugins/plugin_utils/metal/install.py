@@ -12,7 +12,8 @@ from ...module_utils._base.changes import Changes
 from ...module_utils._base.locks import locked
 from ..errors import GroundupError
 from ..paths import state_dir
-from ..plan.types import HostPlan, MetalPlan, Plan
+from ..plan.part_types import MetalPlan
+from ..plan.types import HostPlan, Plan
 from ..secrets import open_store
 from ..secrets.names import IRONIC
 from ..supply.publish import digests

@@ -6,7 +6,8 @@ from urllib.parse import urlsplit
 
 from ...layers.ports import PORTS
 from ..layout.context import Layout
-from ..types import MetalPlan, SupplyPlan
+from ..part_types import MetalPlan
+from ..types import SupplyPlan
 from .hypervisor import ENVIRONMENT
 
 IRONIC, AGENT, SYSTEM = "39.0.0", "13.0.0", "13"  # versions of the lock's artifacts; a test holds them to it

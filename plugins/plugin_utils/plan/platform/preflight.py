@@ -12,14 +12,13 @@ from ...layers.purposes import PURPOSES
 from ...layers.roles import Role
 from ...layers.systems import SYSTEMS
 from ..layout.context import Layout
+from ..part_types import PreflightPlan, PreflightRoles
 from ..types import (
     AccessPlan,
     EdgePlan,
     HostPlan,
     HostSettings,
     KubernetesPlan,
-    PreflightPlan,
-    PreflightRoles,
     SupplyPlan,
 )
 
