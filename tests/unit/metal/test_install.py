@@ -29,8 +29,9 @@ def plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plan:
     (tmp_path / "password").write_text("of this test")
     text = (COLLECTION / "inventories/lab-metal/site.yml").read_text()
     text = text.replace("count: 1\n    rack: r1\n    bmc", "count: 2\n    rack: r1\n    bmc")
-    two = 'worker-2: {ports: {management: {mac: "52:54:00:4d:00:02"}}}\nkubernetes:'
-    (tmp_path / "site.yml").write_text(text.replace("kubernetes:", f"      {two}", 1))
+    one = '      worker-1: {ports: {management: {mac: "52:54:00:4d:00:01"}}}\n'
+    two = one.replace("worker-1", "worker-2").replace("4d:00:01", "4d:00:02")
+    (tmp_path / "site.yml").write_text(text.replace(one, one + two))
     plan = make_plan(load_site(tmp_path / "site.yml"))
     open_store(plan.site, write=True).ensure(["ironic/groundup", "bmc/default"])
     state = state_dir(plan.site)
