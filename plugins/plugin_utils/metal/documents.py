@@ -7,11 +7,10 @@ from ipaddress import IPv4Network
 from typing import Any
 
 from ..errors import GroundupError
+from ..plan.platform.metal import PROTOCOLS
 from ..plan.types import HostPlan, InterfacePlan, Plan
 
 _NAMESPACE = uuid.UUID("6f7c2f0a-6d1b-4c57-9d0a-67726f756e64")
-# How the site file says a controller is spoken to -> Ironic's boot interface. Others are not in this version.
-PROTOCOLS = {"redfish-virtual-media": "redfish-virtual-media"}
 
 
 def node_id(site: str, host: str) -> str:
@@ -64,7 +63,7 @@ def node(plan: Plan, host: HostPlan, *, password: str) -> dict[str, Any]:
             f"{host.name} cannot be installed by {protocol if host.bmc else 'no management controller'}",
             where=f"machines.{host.group}.bmc",
             why=f"this version boots machines by {', '.join(PROTOCOLS)} alone",
-            remedy="write bmc: {protocol: redfish-virtual-media} with an address, or provisioner: existing",
+            remedy=f"write bmc: {{protocol: {next(iter(PROTOCOLS))}}} with an address, or provisioner: existing",
         )
     boot_port(host)
     return {

@@ -10,6 +10,7 @@ from ...layers.storage import BACKENDS
 from ...services import RECORDS
 from ..form import error, warning
 from ..layout.context import PlanContext
+from ..platform.metal import PROTOCOLS
 from ..types import Finding
 
 
@@ -43,13 +44,13 @@ def check(context: PlanContext) -> Iterator[Finding]:
 def _from_power_off(context: PlanContext) -> Iterator[Finding]:
     """Yield what the layer `ironic` cannot install yet."""
     dark = [host for host in context.plan.hosts.values() if host.provisioner == "ironic"]
-    other = [host.name for host in dark if (host.bmc or {}).get("protocol") != "redfish-virtual-media"]
+    other = [host.name for host in dark if (host.bmc or {}).get("protocol") not in PROTOCOLS]
     if other:
         yield _warning(
             "machines",
             f"machines from power-off but by virtual media, {len(other)} of them, {other[0]} first",
             "they must run and accept ssh before the host layer",
-            "write bmc: {protocol: redfish-virtual-media}, install them by other means, or keep it for a later version",
+            f"write bmc: {{protocol: {next(iter(PROTOCOLS))}}}, install them by other means, or {_KEEP}",
         )
     unknown = [host.name for host in dark if host.name not in other and not any(port.mac for port in host.interfaces)]
     if unknown:
@@ -61,7 +62,8 @@ def _from_power_off(context: PlanContext) -> Iterator[Finding]:
         )
 
 
-_LEAVE = "leave it out, or keep it for a later version"
+_KEEP = "keep it for a later version"
+_LEAVE = f"leave it out, or {_KEEP}"
 
 
 def _asked(context: PlanContext, name: str, layer: LayerRecord) -> str:

@@ -11,6 +11,8 @@ from ..types import SupplyPlan
 from .hypervisor import ENVIRONMENT
 
 IRONIC, AGENT, SYSTEM = "39.0.0", "13.0.0", "13"  # versions of the lock's artifacts; a test holds them to it
+# How the site file says a controller is spoken to -> Ironic's boot interface. Others are not in this version.
+PROTOCOLS = {"redfish-virtual-media": "redfish-virtual-media"}
 ARTIFACTS = {"ironic-13": IRONIC, "deploy-ramdisk-13": AGENT, "machine-13": SYSTEM}
 
 
