@@ -34,7 +34,7 @@ test: bootstrap ## every test tier that fits this machine
 	@env -u SITE ci/run python ci/tiers.py
 
 test-long: bootstrap ## the tests that take too long for CI: ten kills, an emulated machine, three control hosts, benchmarks, conformance
-	@env -u SITE ci/run python ci/tiers.py long kernel ha kept real cost conformance
+	@env -u SITE ci/run python ci/tiers.py long kernel ha life kept real cost conformance
 
 lint: bootstrap ## every static check
 	@ci/lint
