@@ -40,11 +40,12 @@ METAL = "tests/integration/metal/test_ironic.py"
 CLOUD = "test_cloud.py"
 NETWORK_KEPT = "test_network_kept.py"
 LIFE = "test_cloud_life.py"  # of a hypervisor
+FAULTS = "test_cloud_faults.py"
 REAL_CLOUD = "test_real_cloud.py"
 CHARTS = "GROUNDUP_OSH_CHARTS"
 MAKE_LABS = {
     "test_lab_clean.py", "test_lab_gone.py", "test_interruption.py", "test_prediction.py",
-    EXISTING, CONFORMANCE, KERNEL, CLOUD, NETWORK_KEPT, LIFE, REAL_CLOUD,
+    EXISTING, CONFORMANCE, KERNEL, CLOUD, NETWORK_KEPT, LIFE, FAULTS, REAL_CLOUD,
 }  # fmt: skip
 LAB_TESTS = sorted(
     str(path.relative_to(ROOT)) for path in (ROOT / "tests/e2e").glob("test_*.py") if path.name not in MAKE_LABS
@@ -59,7 +60,7 @@ SCENARIOS = sorted(
 )
 CLOUD_SITE = "inventories/cloud/site.yml"
 WHOLE_CLOUD = f"SITE={CLOUD_SITE}"
-LARGE_CLOUD = "SITE=tests/e2e/network/site.yml"  # three control hosts, two hypervisors
+LARGE_CLOUD = "SITE=tests/e2e/network/site.yml"  # three control hosts, three hypervisors
 CLOUD_OF_REAL_CHARTS = "SITE=tests/e2e/real/site.yml"
 # What only three control hosts can show: quorum, a member lost, a total outage.
 THREE_CONTROL_HOSTS = "SITE=inventories/lab-ha/site.yml"
@@ -135,7 +136,6 @@ TIERS = (
             ("env", WHOLE_CLOUD, "ci/lab", "unchanged"),
             ("env", WHOLE_CLOUD, "ci/run", "python", "ci/bench/cloud.py"),  # reads what the two runs recorded
             ("env", WHOLE_CLOUD, *PYTEST, f"tests/e2e/{CLOUD}"),
-            ("env", WHOLE_CLOUD, *PYTEST, "-s", "-m", "lab and not long", f"tests/e2e/{LIFE}"),
         ),
         needs=needs_root,
         always=("env", WHOLE_CLOUD, "ci/lab", "destroy"),
@@ -183,12 +183,24 @@ TIERS = (
         by_default=False,
     ),
     Tier(
+        name="life",
+        commands=(
+            ("env", WHOLE_CLOUD, "ci/lab", "supply"),
+            ("env", WHOLE_CLOUD, "ci/lab", "destroy"),
+            ("env", WHOLE_CLOUD, "ci/lab", "up"),
+            ("env", WHOLE_CLOUD, *PYTEST, "-s", f"tests/e2e/{LIFE}"),
+            ("env", WHOLE_CLOUD, *PYTEST, "-s", f"tests/e2e/{FAULTS}"),
+        ),
+        needs=needs_root,
+        always=("env", WHOLE_CLOUD, "ci/lab", "destroy"),
+        by_default=False,
+    ),
+    Tier(
         name="kept",
         commands=(
             ("env", LARGE_CLOUD, "ci/lab", "supply"),
             ("env", LARGE_CLOUD, "ci/lab", "destroy"),
             ("env", LARGE_CLOUD, "ci/lab", "up"),
-            ("env", LARGE_CLOUD, *PYTEST, "-s", f"tests/e2e/{LIFE}"),
             ("env", LARGE_CLOUD, *PYTEST, "-s", f"tests/e2e/{NETWORK_KEPT}"),  # it prints what it measures
         ),
         needs=needs_root,
