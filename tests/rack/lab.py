@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import shutil
 import subprocess
+from pathlib import Path
 
 from ansible_collections.groundup.cloud.plugins.module_utils._base.run import attempt, run
 from ansible_collections.groundup.cloud.plugins.module_utils._container.names import link_alias, link_name
@@ -20,7 +22,7 @@ def machine(plan: Plan, host: HostPlan, *, password: str) -> RackMachine:
     port, bmc = boot_port(host), host.bmc or {}
     tap = link_name(plan.site, host.name, port.name)
     return RackMachine(
-        home=state_dir(plan.site) / "rack" / host.name,
+        home=_home(plan) / host.name,
         name=host.name,
         uuid=node_id(plan.site, host.name),
         mac=str(port.mac),
@@ -47,11 +49,16 @@ def up(plan: Plan) -> None:
 
 
 def down(plan: Plan) -> None:
-    """End machines and controllers."""
+    """End machines and controllers, and remove their disks."""
     for host in _dark(plan):
         machine(plan, host, password="").stop()
         tap = link_name(plan.site, host.name, boot_port(host).name)
         subprocess.run(["ip", "link", "delete", "dev", tap], check=False, capture_output=True)
+    shutil.rmtree(_home(plan), ignore_errors=True)
+
+
+def _home(plan: Plan) -> Path:
+    return state_dir(plan.site) / "rack"
 
 
 def _dark(plan: Plan) -> list[HostPlan]:
