@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from ...module_utils._base.locks import locked
 from ..errors import GroundupError
@@ -34,10 +35,10 @@ class Runner:
             for layer in self.layers:
                 self._note(journal, host, Step(state="configuring", verb="wait", doing=f"layer {layer}"))
                 for pause in (*PAUSES, None):
-                    if (code := self._run(layer, host)) == 0:
+                    if not (said := self._run(layer, host)):
                         break
                     if pause is None:
-                        raise self._failed(journal, host, layer, code)
+                        raise self._failed(journal, host, layer, said)
                     self.sleep(pause)
             self._note(journal, host, Step(state="serving", verb="done", doing=f"verified up to {self.layers[-1]}"))
 
@@ -45,7 +46,8 @@ class Runner:
         if journal.note(step):
             self.say(f"{host}: {step.state}, {step.doing}")
 
-    def _run(self, layer: str, host: str) -> int:
+    def _run(self, layer: str, host: str) -> str:
+        """Run ``layer`` on ``host``; return why it failed, empty when it did not."""
         import ansible_runner  # late: half a second that a site without dark machines does not pay
 
         directory = self.home / "runs" / host
@@ -62,13 +64,24 @@ class Runner:
             ident=f"{layer}-{time.time_ns()}",
             rotate_artifacts=10,
         )
-        return 1 if run.rc is None else int(run.rc)
+        if run.rc == 0:
+            return ""
+        ended = "the run was killed" if run.rc is None else f"ansible-playbook ended with {run.rc}"
+        return next(filter(None, map(_failure, run.events)), ended)
 
-    def _failed(self, journal: Journal, host: str, layer: str, code: int) -> GroundupError:
+    def _failed(self, journal: Journal, host: str, layer: str, said: str) -> GroundupError:
         card = Card(
-            what=f"layer {layer} failed {len(PAUSES) + 1} times, the last with code {code}",
+            what=f"layer {layer} failed {len(PAUSES) + 1} times: {said}",
             why="the machine is installed, and does not serve",
             remedy=f"see the newest stdout below {self.home / 'runs' / host / 'artifacts'}, then run this again",
         )
         journal.note(Step(state="failed", verb="fail", card=card))
         return GroundupError(card.what, where=host, why=card.why, remedy=card.remedy)
+
+
+def _failure(event: Mapping[str, Any]) -> str:
+    """Return what a task's failure says, empty for other events."""
+    data = event.get("event_data", {})
+    if event["event"] not in ("runner_on_failed", "runner_on_unreachable") or data.get("ignore_errors"):
+        return ""
+    return " ".join(str(data.get("res", {}).get("msg") or data.get("task")).split())

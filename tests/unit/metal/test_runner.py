@@ -20,10 +20,11 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
 
     def run(**given: Any) -> SimpleNamespace:
         asked.append(given)
-        return SimpleNamespace(rc=codes.pop(0) if codes else 0)
+        return SimpleNamespace(rc=codes.pop(0) if codes else 0, events=events)
 
+    events: list[dict[str, Any]] = []
     codes: list[int | None] = []
-    monkeypatch.setitem(sys.modules, "ansible_runner", SimpleNamespace(run=run, codes=codes))
+    monkeypatch.setitem(sys.modules, "ansible_runner", SimpleNamespace(run=run, codes=codes, events=events))
     return asked
 
 
@@ -63,9 +64,14 @@ def test_a_host_that_fails_again_and_again_has_a_card_and_the_place_of_its_outpu
     runs: list[dict[str, Any]], tmp_path: Path
 ) -> None:
     sys.modules["ansible_runner"].codes[:] = [2, 2, 2]
+    failed = {"task": "Converge", "res": {"msg": "no kernel\n  module"}}
+    sys.modules["ansible_runner"].events[:] = [
+        {"event": "runner_on_ok", "event_data": {"res": {"msg": "fine"}}},
+        {"event": "runner_on_unreachable", "event_data": failed},
+    ]
     one, _ = runner(tmp_path, "host")
     with pytest.raises(GroundupError, match=r"runs/worker-1/artifacts"):
         one.configure("worker-1")
     last = Journal(tmp_path / "worker-1.jsonl").lines()[-1]
     assert (len(runs), last["state"]) == (3, "failed")
-    assert "3 times" in last["card"]["what"]
+    assert last["card"]["what"] == "layer host failed 3 times: no kernel module"
