@@ -144,10 +144,12 @@ TIERS = (
         name="long",
         commands=(
             ("ci/lab", "supply"),
+            ("ci/supply", "build", "plain"),
             ("ci/lab", "destroy"),
             (*PYTEST, "-m", "long", "tests", f"--ignore={METAL}"),  # it has a tier of its own
             ("ci/lab", "destroy"),
             ("ci/run", "python", "ci/bench/kubernetes.py"),
+            ("ci/run", "python", "ci/bench/first_run.py"),
             ("ci/run", "python", "ci/bench/unchanged.py"),
         ),
         needs=needs_root,

@@ -16,20 +16,23 @@ from ansible_collections.groundup.cloud.tests.e2e.plain import PlainMachine, Pla
 ROOT = Path(__file__).resolve().parents[2]
 
 
+def begin(home: Path, content: dict[str, Any]) -> tuple[Path, dict[str, str]]:
+    """Write the site file ``content`` to ``home``; return it and the environment of commands that keep all there."""
+    site = home / "site.yml"
+    home.mkdir(parents=True, exist_ok=True)
+    site.write_text(yaml.safe_dump(content))
+    own = {"GROUNDUP_STATE": str(home / "state"), "XDG_CONFIG_HOME": str(home / "config"), "SITE": str(site)}
+    return site, os.environ | own
+
+
 class Operator:
     """Somebody with a site file, a key that opens the machines, and nothing else of the site."""
 
     def __init__(self, rack: PlainRack, content: dict[str, Any], machines: dict[str, PlainMachine]) -> None:
         """Write the site file: ``content`` and the host keys of ``machines``, which are by their names in the plan."""
         self.rack, self.machines = rack, machines
-        self.site = rack.home / "site.yml"
         content["access"]["host_keys"] = {name: rack.host_key(machine) for name, machine in machines.items()}
-        self.site.write_text(yaml.safe_dump(content))
-        self.environment = os.environ | {
-            "GROUNDUP_STATE": str(rack.home / "state"),
-            "XDG_CONFIG_HOME": str(rack.home / "config"),
-            "SITE": str(self.site),
-        }
+        self.site, self.environment = begin(rack.home, content)
 
     def run(self, *command: str | Path, timeout: float = 1800) -> None:
         """Run a command of this clone, its output seen. Fails the test when it fails."""

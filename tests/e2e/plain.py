@@ -154,7 +154,7 @@ class PlainRack:
         )
 
 
-# Two Debians of one release and one of the other.
+# Two Debians of one release and one of the other; and the one machine of inventories/edge.
 THREE = PlainRack(
     name="existing-machines",
     gateway="10.87.14.1",
@@ -164,6 +164,11 @@ THREE = PlainRack(
         PlainMachine(name="debian-c", address="10.87.14.22", release="12"),
     ),
 )
+ONE = PlainRack(
+    name="edge-machines",
+    gateway="10.95.0.1",
+    machines=(PlainMachine(name="debian-e", address="10.95.0.10", release="12"),),
+)
 
 # Of the molecule scenario `existing`, whose site has its name.
 MOLECULE = PlainRack(
@@ -171,7 +176,7 @@ MOLECULE = PlainRack(
     gateway="10.85.0.1",
     machines=(PlainMachine(name="debian-m", address="10.85.0.11"),),
 )
-RACKS = {rack.name: rack for rack in (THREE, MOLECULE)}
+RACKS = {rack.name: rack for rack in (THREE, ONE, MOLECULE)}
 
 
 def main() -> None:
