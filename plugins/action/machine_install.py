@@ -9,8 +9,8 @@ from ansible.plugins.action import ActionBase
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import finish
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.install import install
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import home_of
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.runner import Runner
-from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import load_site, make_plan
 
 ARGUMENTS = {
@@ -36,8 +36,9 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
         def work() -> dict[str, Any]:
             plan = make_plan(load_site(given["site_file"]))
             say = self._display.display
-            home = state_dir(plan.site) / "metal"
-            runner = Runner(site_file=Path(given["site_file"]), home=home, layers=given["layers"], say=say)
+            runner = Runner(
+                site_file=Path(given["site_file"]), home=home_of(plan.site), layers=given["layers"], say=say
+            )
             then = runner.configure if given["layers"] else None
             at_once, timeout = given["at_once"], given["timeout"]
             install(changes, plan, given["hosts"], say, at_once=at_once, timeout=timeout, then=then)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ansible_collections.groundup.cloud.plugins.module_utils._base.run import attempt, run
 from ansible_collections.groundup.cloud.plugins.module_utils._container.names import link_alias, link_name
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal import journal
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.documents import boot_port, node_id
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, load_site, make_plan
@@ -49,12 +50,13 @@ def up(plan: Plan) -> None:
 
 
 def down(plan: Plan) -> None:
-    """End machines and controllers, and remove their disks."""
+    """End machines and controllers, and remove their disks and journals."""
     for host in _dark(plan):
         machine(plan, host, password="").stop()
         tap = link_name(plan.site, host.name, boot_port(host).name)
         subprocess.run(["ip", "link", "delete", "dev", tap], check=False, capture_output=True)
-    shutil.rmtree(_home(plan), ignore_errors=True)
+    for place in (_home(plan), journal.home_of(plan.site)):  # the journals told of these disks
+        shutil.rmtree(place, ignore_errors=True)
 
 
 def _home(plan: Plan) -> Path:

@@ -8,7 +8,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, get_args
 
+from ..paths import state_dir
 from .way import State, Step
+
+
+def home_of(site: str) -> Path:
+    """Return the directory of a site's journals, and of the runs on its machines."""
+    return state_dir(site) / "metal"
 
 
 class Journal:
@@ -29,6 +35,11 @@ class Journal:
             except ValueError:
                 continue
         return found or [empty]
+
+    @property
+    def installed(self) -> bool:
+        """Say whether the machine ever called home."""
+        return self._path.exists() and any(line.get("state") == "installed" for line in self.lines())
 
     def beyond(self, state: State) -> bool:
         """Say whether the machine is further on its way than ``state``, or has failed there."""

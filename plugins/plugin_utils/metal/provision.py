@@ -13,7 +13,7 @@ from typing import Any
 from ..errors import GroundupError
 from .api import BusyError, Ironic
 from .journal import Journal
-from .way import RETRIES, Card, Step, attempts, next_step
+from .way import LOST, RETRIES, Card, Step, attempts, next_step
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +39,8 @@ def provision(
     while True:
         node = ironic.node(identity)
         step = next_step(node, asked=asked)
+        if step.verb in ("create", "manage", "provide", "deploy") and journal.installed:
+            step = Step(state="failed", verb="fail", card=LOST)
         if step.verb == "done":
             call = ironic.call_of(wanted.name) or {}
             if call.get("called"):

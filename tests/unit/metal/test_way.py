@@ -23,6 +23,8 @@ UNREACHED = "Failed to get power state: Unable to connect to https://10.0.0.9"
         ({"provision_state": "enroll", "last_error": UNREACHED}, "expected", "manage"),
         ({"provision_state": "verifying"}, "expected", "wait"),
         ({"provision_state": "manageable"}, "matched", "provide"),
+        ({"provision_state": "manageable", "power_state": "power off"}, "matched", "provide"),
+        ({"provision_state": "manageable", "power_state": "power on"}, "failed", "fail"),
         ({"provision_state": "available"}, "approved", "deploy"),
         ({"provision_state": "wait call-back"}, "provisioning", "wait"),
         ({"provision_state": "deploying"}, "provisioning", "wait"),
@@ -125,6 +127,17 @@ def test_a_run_goes_on_where_a_killed_one_was(tmp_path: Path) -> None:
     seed = Seed(*states("wait call-back", "active"))
     seed.called = {"called": 1.0, "host_keys": ["ssh-ed25519 AAAA"]}
     go(seed, tmp_path / "journal")
+    assert seed.done == []
+
+
+@pytest.mark.parametrize("found", [{}, {"provision_state": "enroll"}, {"provision_state": "available"}])
+def test_a_machine_that_was_installed_is_not_written_over_when_the_seed_lost_its_database(
+    found: dict[str, Any], tmp_path: Path
+) -> None:
+    Journal(tmp_path / "journal").note(Step(state="installed", verb="done", doing="it called home"))
+    seed = Seed(found)
+    with pytest.raises(GroundupError, match="was installed"):
+        go(seed, tmp_path / "journal")
     assert seed.done == []
 
 
