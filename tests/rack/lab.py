@@ -9,8 +9,8 @@ from pathlib import Path
 
 from ansible_collections.groundup.cloud.plugins.module_utils._base.run import attempt, run
 from ansible_collections.groundup.cloud.plugins.module_utils._container.names import link_alias, link_name
-from ansible_collections.groundup.cloud.plugins.plugin_utils.metal import journal
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.documents import boot_port, node_id
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import file_of, home_of
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, load_site, make_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import HostPlan
@@ -55,8 +55,9 @@ def down(plan: Plan) -> None:
         machine(plan, host, password="").stop()
         tap = link_name(plan.site, host.name, boot_port(host).name)
         subprocess.run(["ip", "link", "delete", "dev", tap], check=False, capture_output=True)
-    for place in (_home(plan), journal.home_of(plan.site)):  # the journals told of these disks
-        shutil.rmtree(place, ignore_errors=True)
+        if (home := _home(plan) / host.name).exists():  # not a real machine, whose journal stays
+            shutil.rmtree(home, ignore_errors=True)
+            file_of(home_of(plan.site), host.name).unlink(missing_ok=True)
 
 
 def _home(plan: Plan) -> Path:

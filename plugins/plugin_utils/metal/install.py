@@ -19,7 +19,7 @@ from ..secrets.names import IRONIC
 from ..supply.publish import digests
 from . import documents
 from .api import Ironic
-from .journal import Journal, home_of
+from .journal import Journal, file_of, home_of
 from .provision import Wanted, provision
 from .way import next_step
 
@@ -67,7 +67,7 @@ def install(
                 ),
             )
             before = (ironic.node(node["uuid"]) or {}).get("provision_state")
-            journal = Journal(home_of(plan.site) / f"{name}.jsonl")
+            journal = Journal(file_of(home_of(plan.site), name))
             call = provision(ironic, wanted, journal, say, timeout=timeout)
             if before != "active":
                 changes.add(f"install {name}")

@@ -17,6 +17,11 @@ def home_of(site: str) -> Path:
     return state_dir(site) / "metal"
 
 
+def file_of(home: Path, host: str) -> Path:
+    """Return a machine's journal."""
+    return home / f"{host}.jsonl"
+
+
 class Journal:
     """One machine's; lines are only added."""
 

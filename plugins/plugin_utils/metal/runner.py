@@ -11,7 +11,7 @@ from typing import Any
 
 from ...module_utils._base.locks import locked
 from ..errors import GroundupError
-from .journal import Journal
+from .journal import Journal, file_of
 from .way import Card, Step
 
 PAUSES = (5.0, 30.0)  # seconds before another try: a host that has just booted is busy
@@ -30,7 +30,7 @@ class Runner:
 
     def configure(self, host: str) -> None:
         """Run the layers on ``host`` until each ends well. Raises GroundupError when one does not in three tries."""
-        journal = Journal(self.home / f"{host}.jsonl")
+        journal = Journal(file_of(self.home, host))
         with locked(self.home / f".{host}.lock"):  # never two runs on one host
             for layer in self.layers:
                 self._note(journal, host, Step(state="configuring", verb="wait", doing=f"layer {layer}"))
