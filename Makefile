@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 export SITE ?= inventories/cloud/site.yml
 
-.PHONY: help bootstrap lab lab-destroy lab-shell plan supply unit test test-long lint docs bench
+.PHONY: help bootstrap lab lab-metal lab-destroy lab-shell plan supply unit test test-long lint docs bench
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -14,6 +14,10 @@ bootstrap:
 
 lab: bootstrap ## from the site file to a running cloud on this machine
 	@ci/lab up
+
+lab-metal: bootstrap ## a seed, and an emulated dark machine that Ironic installs
+	@ci/bootstrap long > /dev/null
+	@SITE=inventories/lab-metal/site.yml ci/lab metal
 
 lab-destroy: bootstrap ## remove the lab and restore the settings of this machine
 	@ci/lab destroy
@@ -33,8 +37,8 @@ unit: bootstrap ## the tests for the inner loop: no root, no built artifact, und
 test: bootstrap ## every test tier that fits this machine
 	@env -u SITE ci/run python ci/tiers.py
 
-test-long: bootstrap ## the tests that take too long for CI: ten kills, an emulated machine, three control hosts, benchmarks, conformance
-	@env -u SITE ci/run python ci/tiers.py long kernel ha life kept real cost conformance
+test-long: bootstrap ## the tests that take too long for CI: ten kills, emulated machines, three control hosts, benchmarks, conformance
+	@env -u SITE ci/run python ci/tiers.py long kernel metal ha life kept real cost conformance
 
 lint: bootstrap ## every static check
 	@ci/lint

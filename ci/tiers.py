@@ -36,6 +36,7 @@ CONFORMANCE = "test_conformance.py"
 CONFORMANCE_SITE = "tests/e2e/conformance/site.yml"
 CLUSTER = ("supply", "metal", "host", "seed", "kubernetes")  # layers of a site up to its cluster
 KERNEL = "test_kernel.py"
+METAL = "tests/integration/metal/test_ironic.py"
 CLOUD = "test_cloud.py"
 NETWORK_KEPT = "test_network_kept.py"
 LIFE = "test_cloud_life.py"  # of a hypervisor
@@ -86,7 +87,9 @@ TIERS = (
     # After supply: they run helm, and the programs of the images it built.
     Tier(
         name="integration",
-        commands=((*PYTEST, "-n", "2", "tests/contract", "tests/integration", f"--ignore={API_TESTS}"),),
+        commands=(
+            (*PYTEST, "-n", "2", "tests/contract", "tests/integration", "-m", "not long", f"--ignore={API_TESTS}"),
+        ),
     ),
     Tier(
         name="bench",
@@ -143,7 +146,7 @@ TIERS = (
             ("ci/lab", "supply"),
             ("ci/supply", "build", "plain"),
             ("ci/lab", "destroy"),
-            (*PYTEST, "-m", "long", "tests"),
+            (*PYTEST, "-m", "long", "tests", f"--ignore={METAL}"),  # it has a tier of its own
             ("ci/lab", "destroy"),
             ("ci/run", "python", "ci/bench/kubernetes.py"),
             ("ci/run", "python", "ci/bench/first_run.py"),
@@ -162,6 +165,16 @@ TIERS = (
         ),
         needs=needs_root,
         always=("ci/run", "python", "tests/e2e/emulated.py"),
+        by_default=False,
+    ),
+    Tier(
+        name="metal",
+        commands=(
+            ("ci/bootstrap", "long"),  # QEMU and its firmware
+            ("ci/supply", "build", "lab", "metal"),
+            (*PYTEST, "-s", "-x", METAL),
+        ),
+        needs=needs_root,
         by_default=False,
     ),
     Tier(

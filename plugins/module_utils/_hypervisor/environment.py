@@ -20,12 +20,14 @@ _NAME = re.compile(r"[A-Za-z0-9._-]+-[0-9a-f]{12}")
 
 
 def place(
-    changes: Changes, *, release: str, url: str, sha256: str | None, ca: str | None, root: Path = ROOT
-) -> tuple[str, bool]:
+    changes: Changes, *, release: str, url: str, sha256: str | None, ca: str | None, root: Path = ROOT,
+    imports: str = _CHECK,
+) -> tuple[str, bool]:  # fmt: skip
     """Have the environment of ``release`` at ``url`` unpacked; return its directory's name, and whether it is current.
 
     It is unpacked beside its place and moved as a unit, so a killed run leaves none that is half there; it is current
-    only after `switch`. Raises GroundupError, OSError.
+    only after `switch`. ``imports`` is Python that runs in one made for this host. Raises GroundupError,
+    OSError.
     """
     if sha256 is None and changes.check and not (root / CURRENT).exists():
         changes.add(f"place the environment of {release}", name=str(root), after=f"{url}\n")
@@ -36,7 +38,7 @@ def place(
     if not home.is_dir() and changes.add(
         f"place {home}", name=str(root / CURRENT), before=f"{before}\n" if before else "", after=f"{name}\n"
     ):
-        _unpack(url, home, sha256=digest, ca=ca)
+        _unpack(url, home, sha256=digest, ca=ca, imports=imports)
     return name, before == name
 
 
@@ -66,7 +68,7 @@ def switch(changes: Changes, name: str, *, root: Path = ROOT) -> None:
             shutil.rmtree(one)
 
 
-def _unpack(url: str, home: Path, *, sha256: str, ca: str | None) -> None:
+def _unpack(url: str, home: Path, *, sha256: str, ca: str | None, imports: str) -> None:
     archive, part = home.with_name(f".{home.name}.tar.gz"), home.with_name(f".{home.name}.part")
     shutil.rmtree(part, ignore_errors=True)
     fetch(Download(url=url, sha256=sha256, path=str(archive), archive=False), archive, sha256=sha256, ca=ca)
@@ -74,21 +76,21 @@ def _unpack(url: str, home: Path, *, sha256: str, ca: str | None) -> None:
         part.mkdir(parents=True, mode=0o755)
         # By the program: it keeps links and modes, and is ten times as fast as Python's own.
         run(["tar", "--extract", "--gzip", "--no-same-owner", "--file", str(archive), "--directory", str(part)])
-        _starts(part, url)
+        _starts(part, url, imports)
         part.rename(home)
     finally:
         archive.unlink(missing_ok=True)
         shutil.rmtree(part, ignore_errors=True)
 
 
-def _starts(home: Path, url: str) -> None:
+def _starts(home: Path, url: str, imports: str) -> None:
     """Refuse an environment of another Debian release: its Python is not this host's."""
     try:
-        run([str(home / "bin/python"), "-c", _CHECK])
+        run([str(home / "bin/python"), "-c", imports])
     except GroundupError as error:
         raise GroundupError(
             f"the environment does not start here: {error.what}",
             where=url,
-            why="it is made for one Debian release: its Python, and libvirt's library; the former stays in use",
+            why="it is made for one Debian release: its Python and its libraries; the former stays in use",
             remedy="see the Debian release of the host (cat /etc/debian_version), which the seed must serve",
         ) from error

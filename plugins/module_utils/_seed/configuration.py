@@ -86,16 +86,18 @@ def web(wanted: Mapping[str, Any], *, digest: str) -> str:
     return files.HEADER + _text(WEB_TEXT, {**wanted, "server": server}, digest=digest)
 
 
-def nginx_takes(path: Path) -> None:
-    """Have nginx check ``path`` in the place of ours, among all it reads, in a mount namespace where it is there."""
+def nginx_takes(path: Path, *, place: Path | None = None) -> None:
+    """Have nginx check ``path`` in ``place`` (ours), among all it reads, in a mount namespace where it is there."""
+    name = (place or WEB).name
     with tempfile.TemporaryDirectory() as directory:
         shutil.copytree(WEB.parent, directory, dirs_exist_ok=True, ignore_dangling_symlinks=True)
-        shutil.copy(path, Path(directory) / WEB.name)
+        shutil.copy(path, Path(directory) / name)
         there = 'mount --bind "$0" "$1" && exec nginx -t -q'
         run(
             ["unshare", "--mount", "sh", "-c", there, directory, str(WEB.parent)],
             why="nginx refuses the seed's new configuration; the old one is still in use",
-            remedy=f"correct what nginx names; {WEB} is written from the site file, other files are the host's own",
+            remedy=f"correct what nginx names; {WEB.with_name(name)} is written from the site file, "
+            "other files are the host's own",
         )
 
 

@@ -73,14 +73,8 @@ LAYERS: dict[str, LayerRecord] = {
         needs=("seed",),
         group="provisioner_ironic",
         provisioners=("ironic",),
-        library="-",
-        owns="machines from power-off",
-        unsupported=Unsupported(
-            asked_by="machines",
-            what="machines from power-off by Ironic",
-            why="no layer installs them: they must run and accept ssh before the host layer",
-            remedy="install them by other means and write provisioner: existing, or keep it for a later version",
-        ),
+        library="`plugin_utils/metal`, `module_utils/_ironic`",
+        owns="Ironic on the seed; machines from power-off",
     ),
     "host": LayerRecord(
         needs=("metal", "seed", "ironic"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from .provisioners import Provisioner
 from .roles import ROLES, Role
 
 Clients = Literal["anyone", "hosts", "nodes", "control", "itself"]
@@ -24,6 +25,7 @@ class PortRecord:
     nodes: bool = False  # on every node of the cluster
     pod_networks: frozenset[str] = frozenset()  # only with these, as name or name:backend; none: with any
     service: str | None = None  # only in sites that have it among their services
+    provisioner: Provisioner | None = None  # only in sites that have machines of it
     written: str | None = None  # key of the site file that gives another number
 
     def fits(self, roles: tuple[Role, ...], *, node: bool) -> bool:
@@ -50,6 +52,21 @@ PORTS: dict[str, PortRecord] = {
     ),
     "registry-inside": PortRecord(
         port=5001, what="the seed's registry itself", programs=("docker-registry",), clients="itself", roles=_SEED,
+    ),
+    "ironic": PortRecord(
+        port=6385, what="Ironic, behind the web server's TLS", programs=("nginx",), clients="hosts", roles=_SEED,
+        provisioner="ironic",
+    ),
+    "ironic-media": PortRecord(
+        port=6386, what="boot media, for management controllers; the call of installed machines", programs=("nginx",),
+        clients="anyone", roles=_SEED, provisioner="ironic",
+    ),
+    "ironic-inside": PortRecord(
+        port=6388, what="Ironic itself", programs=("ironic",), clients="itself", roles=_SEED, provisioner="ironic",
+    ),
+    "ironic-contact": PortRecord(
+        port=6389, what="who hears installed machines", programs=("python", "python3"), clients="itself", roles=_SEED,
+        provisioner="ironic",
     ),
     "api": PortRecord(
         port=6443, what="HAProxy: the Kubernetes API, on the virtual IP", programs=("haproxy",), clients="anyone",

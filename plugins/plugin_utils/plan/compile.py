@@ -14,6 +14,7 @@ from .model import Site
 from .platform import parts as platform
 from .platform.host import host_settings
 from .platform.hypervisor import hypervisor
+from .platform.metal import metal
 from .platform.ovn import ovn
 from .platform.preflight import preflight, set_neighbours
 from .types import Plan
@@ -52,6 +53,7 @@ def make_plan(site: Site) -> Plan:
         ovn=ovn(layout),
         openstack=platform.openstack(layout),
         hypervisor=hypervisor(layout),
+        metal=metal(layout, supply),
         findings=(),
     )
     return replace(plan, findings=find(PlanContext(layout=layout, plan=plan)))

@@ -13,6 +13,7 @@ from ..layers.provisioners import Provisioner
 from ..layers.purposes import Purpose
 from ..layers.roles import Role
 from ..layers.storage import Volumes
+from .part_types import MetalPlan, PreflightPlan
 
 Severity = Literal["error", "warning", "info"]
 CniName = Literal["flannel", "cilium", "calico"]
@@ -85,32 +86,6 @@ class HostPlan:
     sysctl: dict[str, str] = field(default_factory=dict)
     kernel_modules: tuple[str, ...] = ()
     neighbours: dict[str, tuple[str, ...]] = field(default_factory=dict)  # by network: whom preflight sends packets
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PreflightRoles:
-    """What preflight looks for on hosts of the same roles."""
-
-    node: bool  # of the cluster
-    listens: dict[str, tuple[str, ...]]  # port ("6443/tcp") -> the site's programs that listen there
-    space: dict[str, int]  # directory -> GiB that layers write there
-    kernel_modules: tuple[str, ...]  # that must be there, loaded or not
-    reaches: dict[str, tuple[int, ...]]  # address -> TCP ports that must not be filtered; sshd's first
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PreflightPlan:
-    """What preflight holds hosts to, beside their own plan."""
-
-    systems: tuple[dict[str, str], ...]  # the table of supported systems
-    hardware: dict[str, dict[str, Any]]  # by name, those in use
-    hardware_required: bool  # whether a smaller machine is an error
-    swap: bool  # whether kubelets start with swap on
-    cgroup_v1: bool  # whether kubelets start with control groups of version 1
-    eviction: bool  # whether kubelets have their own limits of free disk
-    unused_networks: tuple[str, ...]  # no layer of this version uses them
-    control: dict[str, tuple[str, ...]]  # by network: control hosts, to which every host sends packets
-    by_roles: dict[str, PreflightRoles]  # roles joined by "+"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -308,4 +283,5 @@ class Plan:
     ovn: OvnPlan
     openstack: OpenStackPlan
     hypervisor: HypervisorPlan
+    metal: MetalPlan | None  # None: the site has no machines from power-off, or no seed to install them
     findings: tuple[Finding, ...]

@@ -23,6 +23,7 @@ NAME = re.compile(r"[a-z0-9][a-z0-9_.-]*(/[a-z0-9][a-z0-9_.-]*)+")
 
 CA_KEY = "pki/ca-key"
 PACKAGES_KEY = "packages/openpgp-key"  # of a site whose seed serves packages
+IRONIC = "ironic/groundup"  # the password of our user of the seed's Ironic
 NOVA_SSH_KEY = "nova/ssh-key"  # of a site with hypervisors
 # What the infrastructure itself needs, whatever the releases. Keys of certificates: `pki.users`.
 INFRASTRUCTURE = ("keepalived/auth", "kubernetes/encryption-key", CA_KEY)
@@ -149,6 +150,8 @@ def required(plan: Plan) -> tuple[str, ...]:
     names: set[str] = set(INFRASTRUCTURE)
     if plan.host.packages == "seed":
         names.add(PACKAGES_KEY)
+    if plan.metal:
+        names |= {IRONIC, *(str(host.bmc["credentials"]) for host in plan.hosts.values() if host.bmc)}
     if plan.hypervisor.compute:
         names.add(NOVA_SSH_KEY)
     for release in plan.openstack.releases:

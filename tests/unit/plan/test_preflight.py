@@ -13,7 +13,8 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.ports import
 from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.purposes import PURPOSES
 from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.systems import SYSTEMS
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import DebianRelease, PreflightRoles
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.part_types import PreflightRoles
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import DebianRelease
 
 PlanOf = Callable[..., Plan]
 EXISTING = {f"machines/{group}/provisioner": "existing" for group in ("seed", "control", "worker")}

@@ -10,6 +10,7 @@ from ...layers.storage import BACKENDS
 from ...services import RECORDS
 from ..form import error, warning
 from ..layout.context import PlanContext
+from ..platform.metal import PROTOCOLS
 from ..types import Finding
 
 
@@ -32,6 +33,7 @@ def check(context: PlanContext) -> Iterator[Finding]:
         missing = layer.unsupported
         if missing and (asked := _asked(context, name, layer)):
             yield _warning(missing.asked_by, f"{missing.what}{asked}", missing.why, missing.remedy)
+    yield from _from_power_off(context)
     for network in context.plan.networks.values():
         record = PURPOSES[network.purpose]
         if record.ignored:
@@ -39,7 +41,29 @@ def check(context: PlanContext) -> Iterator[Finding]:
             yield _warning(f"networks.{network.name}", what, record.ignored, _LEAVE)
 
 
-_LEAVE = "leave it out, or keep it for a later version"
+def _from_power_off(context: PlanContext) -> Iterator[Finding]:
+    """Yield what the layer `ironic` cannot install yet."""
+    dark = [host for host in context.plan.hosts.values() if host.provisioner == "ironic"]
+    other = [host.name for host in dark if (host.bmc or {}).get("protocol") not in PROTOCOLS]
+    if other:
+        yield _warning(
+            "machines",
+            f"machines from power-off but by virtual media, {len(other)} of them, {other[0]} first",
+            "they must run and accept ssh before the host layer",
+            f"write bmc: {{protocol: {next(iter(PROTOCOLS))}}}, install them by other means, or {_KEEP}",
+        )
+    unknown = [host.name for host in dark if host.name not in other and not any(port.mac for port in host.interfaces)]
+    if unknown:
+        yield _warning(
+            "machines",
+            f"discovery of machines without a MAC address, {len(unknown)} of them, {unknown[0]} first",
+            "a ramdisk is known by the address of the port it boots from",
+            "write machines.<group>.machines.<name>.mac",
+        )
+
+
+_KEEP = "keep it for a later version"
+_LEAVE = f"leave it out, or {_KEEP}"
 
 
 def _asked(context: PlanContext, name: str, layer: LayerRecord) -> str:

@@ -87,8 +87,9 @@ class Bmc(Model):
     )
     mac: Mac | None = Field(None, description="MAC address of the controller's own port. Default: unknown.")
     protocol: Literal["redfish", "redfish-virtual-media", "ipmi"] = Field("redfish", description="How it is spoken to.")
+    user: Annotated[str, Field(pattern=r"^[!-~]{1,64}$")] = Field("admin", description="User that it knows.")
     credentials: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9/_-]{0,62}$")] = Field(
-        "bmc/default", description="Name of the user and password in the secrets store. Never the password itself."
+        "bmc/default", description="Name of the password in the secrets store. Never the password itself."
     )
 
 

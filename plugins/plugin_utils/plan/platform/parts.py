@@ -25,6 +25,7 @@ from ..types import (
 from . import versions
 from .cni import cni
 from .hypervisor import artifacts as hypervisor_artifacts
+from .metal import artifacts as metal_artifacts
 
 REGISTRY_PORT, FILES_PORT, API_PORT = (PORTS[name].port for name in ("registry", "files", "api"))
 # Where the seed's registry takes images; the site reads it through the web server.
@@ -66,7 +67,7 @@ def supply(layout: Layout) -> SupplyPlan:
         chosen=(
             *((chosen,) if chosen else ()),
             *(f"packages-{release}" for release in releases),
-            *(hypervisor_artifacts(layout) if site.supply.source != "registry" else ()),
+            *((*hypervisor_artifacts(layout), *metal_artifacts(layout)) if site.supply.source != "registry" else ()),
         ),
     )
 

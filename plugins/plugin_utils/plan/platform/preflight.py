@@ -12,14 +12,13 @@ from ...layers.purposes import PURPOSES
 from ...layers.roles import Role
 from ...layers.systems import SYSTEMS
 from ..layout.context import Layout
+from ..part_types import PreflightPlan, PreflightRoles
 from ..types import (
     AccessPlan,
     EdgePlan,
     HostPlan,
     HostSettings,
     KubernetesPlan,
-    PreflightPlan,
-    PreflightRoles,
     SupplyPlan,
 )
 
@@ -61,7 +60,7 @@ def preflight(
     }
     ports = {
         name: replace(record, port=numbers.get(name) or record.port)
-        for name, record in _opened(kubernetes, edge, supply, layout.site.openstack.services)
+        for name, record in _opened(layout, kubernetes, edge, supply)
     }
     there = [one for one in layout.hosts.values() if one.provisioner == "existing"]  # others may not run yet
     control = [one for one in there if one.name in edge.hosts][:CONTROL]
@@ -96,9 +95,10 @@ def preflight(
 
 
 def _opened(
-    kubernetes: KubernetesPlan, edge: EdgePlan, supply: SupplyPlan, services: list[str]
+    layout: Layout, kubernetes: KubernetesPlan, edge: EdgePlan, supply: SupplyPlan
 ) -> Iterator[tuple[str, PortRecord]]:
     """Yield the ports this site has: those of its pod network, and of what it runs."""
+    provisioners = {host.provisioner for host in layout.hosts.values()}
     network = {kubernetes.cni.name, f"{kubernetes.cni.name}:{kubernetes.cni.backend}"}
     for name, record in PORTS.items():
         if record.pod_networks and record.pod_networks.isdisjoint(network):
@@ -107,7 +107,9 @@ def _opened(
             "seed" in record.roles and len(record.roles) == 1 and not supply.seed
         ):
             continue
-        if record.service and record.service not in services:
+        if record.service and record.service not in layout.site.openstack.services:
+            continue
+        if record.provisioner and record.provisioner not in provisioners:
             continue
         yield name, record
 
@@ -170,4 +172,4 @@ def _unused(purpose: str, services: list[str]) -> bool:
     record = PURPOSES[purpose]  # type: ignore[index]  # a key of PURPOSES, from the site model
     layer = LAYERS[record.layer] if record.layer else None
     lacks = layer and (layer.unsupported or (layer.service and layer.service not in services))
-    return bool(record.ignored or lacks)
+    return bool(record.ignored or record.later or lacks)

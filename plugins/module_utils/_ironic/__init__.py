@@ -1,0 +1,1 @@
+"""What modules of Ironic on the seed share."""

@@ -1,0 +1,200 @@
+"""Configuration of Ironic on the seed: one process, SQLite, passwords by HTTP, TLS by the web server before it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from .._base import files
+from .._seed.configuration import PEM
+
+STATE = Path("/var/lib/ironic")
+DATABASE = STATE / "ironic.sqlite"
+MEDIA = STATE / "http"
+DIRECTORY = Path("/etc/ironic")
+CONF = DIRECTORY / "ironic.conf"
+PASSWORDS = DIRECTORY / "htpasswd"
+CA = DIRECTORY / "site-ca.crt"
+UNIT = Path("/etc/systemd/system/ironic.service")
+CONTACT_UNIT = Path("/etc/systemd/system/groundup-contact.service")
+WEB = Path("/etc/nginx/conf.d/groundup-ironic.conf")
+PROGRAMS = Path("/opt/groundup/ironic")
+USER = "groundup"  # the one that Ironic knows
+
+# Values Metal3 has proven are said with their reason; what is not here is Ironic's default.
+CONF_TEXT = """\
+[DEFAULT]
+auth_strategy = http_basic
+http_basic_auth_user_file = %(passwords)s
+host = seed
+rpc_transport = none
+use_stderr = true
+log_options = false
+tempdir = %(state)s/tmp
+webserver_verify_ca = %(ca)s
+enabled_hardware_types = redfish
+enabled_bios_interfaces = no-bios
+enabled_boot_interfaces = redfish-virtual-media
+enabled_console_interfaces = no-console
+enabled_deploy_interfaces = direct
+enabled_firmware_interfaces = no-firmware
+enabled_inspect_interfaces = agent,no-inspect
+enabled_management_interfaces = redfish
+enabled_network_interfaces = noop
+enabled_power_interfaces = redfish
+enabled_raid_interfaces = no-raid
+enabled_rescue_interfaces = no-rescue
+enabled_storage_interfaces = noop
+enabled_vendor_interfaces = redfish,no-vendor
+default_inspect_interface = no-inspect
+
+[agent]
+api_ca_file = %(ca)s
+deploy_logs_local_path = %(state)s/logs
+image_download_source = http
+require_tls = false
+
+[api]
+host_ip = 127.0.0.1
+port = %(api_inside)s
+public_endpoint = %(api_url)s
+
+[conductor]
+# A first deployment must not erase what nobody has looked at: cleaning is asked for when a machine leaves.
+automated_clean = false
+deploy_callback_timeout = 4800
+disable_zstandard_decompression = true
+deploy_kernel = file://%(ramdisk)s/vmlinuz
+deploy_ramdisk = file://%(ramdisk)s/initramfs
+bootloader = file://%(ramdisk)s/esp.img
+file_url_allowed_paths = %(ramdisk)s
+force_power_state_during_sync = false
+node_history = false
+power_state_change_timeout = 120
+send_sensor_data = false
+sync_power_state_interval = 120
+
+[database]
+connection = sqlite:///%(database)s
+
+[deploy]
+default_boot_mode = uefi
+default_boot_option = local
+erase_devices_priority = 0
+erase_devices_metadata_priority = 10
+http_root = %(media)s
+http_url = %(media_url)s
+
+[redfish]
+connection_attempts = 5
+kernel_append_params = console=tty0 console=ttyS0,115200n8 systemd.show_status=false
+
+[service_catalog]
+auth_type = none
+endpoint_override = %(api_url)s
+"""
+
+UNIT_TEXT = """\
+[Unit]
+Description=Ironic: API and conductor
+Wants=network-online.target
+After=network-online.target
+
+[Service]
+User=ironic
+Group=ironic
+Environment=PATH=%(programs)s/bin:%(environment)s/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+Environment=REQUESTS_CA_BUNDLE=/etc/ssl/certs/ca-certificates.crt
+ExecStart=%(environment)s/bin/ironic --config-file %(conf)s
+Restart=on-failure
+RestartSec=5
+TimeoutStopSec=90
+# The web server reads boot media; the database has a mode of its own.
+UMask=0022
+NoNewPrivileges=true
+ProtectSystem=strict
+ProtectHome=true
+PrivateTmp=true
+ReadWritePaths=%(state)s
+
+[Install]
+WantedBy=multi-user.target
+"""
+
+CONTACT_UNIT_TEXT = """\
+[Unit]
+Description=Calls of machines that are installed
+
+[Service]
+User=ironic
+Group=ironic
+ExecStart=%(environment)s/bin/python %(programs)s/bin/groundup-contact --port %(contact_inside)s --passwords %(passwords)s --state %(state)s/machines
+Restart=on-failure
+RestartSec=5
+UMask=0077
+NoNewPrivileges=true
+ProtectSystem=strict
+ProtectHome=true
+PrivateTmp=true
+ReadWritePaths=%(state)s
+
+[Install]
+WantedBy=multi-user.target
+"""  # noqa: E501  # one command
+
+WEB_TEXT = """\
+server {
+    listen %(api_port)s ssl;
+%(tls)s    client_max_body_size 64m;
+    location / {
+        proxy_pass http://127.0.0.1:%(api_inside)s;
+        proxy_set_header Host $http_host;
+        proxy_read_timeout 300s;
+    }
+}
+
+# Boot media, under names nobody guesses, and the call home. Management controllers read here, too: no list of readers.
+server {
+    listen %(media_port)s ssl;
+%(tls)s    root %(media)s;
+    location / {
+        limit_except GET { deny all; }
+    }
+    location /v1/ {
+        client_max_body_size 64k;
+        proxy_pass http://127.0.0.1:%(contact_inside)s;
+        proxy_set_header Host $http_host;
+    }
+}
+"""
+TLS_TEXT = f"""\
+    ssl_certificate {PEM};
+    ssl_certificate_key {PEM};
+    ssl_protocols TLSv1.2 TLSv1.3;
+    access_log off;
+"""
+
+
+def values(wanted: Mapping[str, Any], *, environment: Path) -> dict[str, Any]:
+    """Return what the texts above name, from the module's options and the environment's directory."""
+    own = {
+        "state": STATE, "database": DATABASE, "media": MEDIA, "conf": CONF, "passwords": PASSWORDS, "ca": CA,
+        "programs": PROGRAMS, "environment": environment, "tls": TLS_TEXT,
+    }  # fmt: skip
+    return {**wanted, **own}
+
+
+def conf(found: Mapping[str, Any]) -> str:
+    """Return ironic.conf."""
+    return files.HEADER + CONF_TEXT % found
+
+
+def units(found: Mapping[str, Any]) -> dict[Path, str]:
+    """Return both units by file."""
+    return {UNIT: files.HEADER + UNIT_TEXT % found, CONTACT_UNIT: files.HEADER + CONTACT_UNIT_TEXT % found}
+
+
+def web(found: Mapping[str, Any]) -> str:
+    """Return the web server's part: TLS before the API, boot media, the call home."""
+    return files.HEADER + WEB_TEXT % found

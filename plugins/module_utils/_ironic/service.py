@@ -1,0 +1,160 @@
+"""Ironic as a service of the seed: account, environment, database, password, units."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import sqlite3
+import urllib.request
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from .._base.changes import Changes
+from .._base.errors import GroundupError
+from .._base.run import attempt, run
+from .._base.wait import wait_until
+from .._host.units import Unit
+from .._hypervisor import accounts, environment
+from .._seed.configuration import nginx_takes
+from . import configuration as own
+
+ACCOUNT = "ironic"
+START = 180.0  # seconds until Ironic answers: it loads for ten, more on a busy machine
+_IMPORTS = "import ironic.version, cheroot, bcrypt, pycdlib"
+# Prints the line of an htpasswd file; keeps the one it has while the password is the same.
+_HASH = """
+import bcrypt, sys
+user, path, given = sys.argv[1], sys.argv[2], sys.stdin.buffer.read()
+try:
+    kept = open(path).read().strip()
+except OSError:
+    kept = ""
+same = kept.startswith(user + ":") and bcrypt.checkpw(given, kept.split(":", 1)[1].encode())
+print(kept if same else user + ":" + bcrypt.hashpw(given, bcrypt.gensalt(10, b"2b")).decode())
+"""
+
+
+def converge(changes: Changes, wanted: Mapping[str, Any]) -> str:
+    """Bring the seed's Ironic to what ``wanted`` says; return its environment's name. Raises GroundupError, OSError."""
+    group = accounts.ensure(changes, ACCOUNT, home=str(own.STATE), login="/usr/sbin/nologin")
+    name, is_current = environment.place(
+        changes,
+        release=wanted["release"],
+        url=wanted["environment_url"],
+        sha256=None,
+        ca=wanted["ca_certificate"],
+        root=own.PROGRAMS,
+        imports=_IMPORTS,
+    )
+    home = own.PROGRAMS / environment.CURRENT
+    found = own.values(wanted, environment=home)
+    ironic = Unit(changes, own.UNIT.name)
+    contact = Unit(changes, own.CONTACT_UNIT.name)
+    web = Unit(changes, "nginx.service", on_change="reload")
+    _directories(changes)
+    if not is_current:
+        for unit in (ironic, contact):
+            unit.replaced()
+            if not changes.check:
+                unit.mark()
+        environment.switch(changes, name, root=own.PROGRAMS)
+    contact.place(own.PROGRAMS / "bin/groundup-contact", wanted["contact"])
+    ironic.place(own.PROGRAMS / "bin/mkisofs", wanted["mkisofs"], mode=0o755)
+    ironic.place(own.CA, wanted["ca_certificate"])
+    ironic.place(own.CONF, own.conf(found), mode=0o640, group=group)
+    for path, text in own.units(found).items():
+        (ironic if path == own.UNIT else contact).place(path, text)
+    if changes.check and not home.exists():
+        changes.add("start Ironic")
+        return name
+    line = _password_line(home, wanted["password"])
+    ironic.place(own.PASSWORDS, line, mode=0o640, group=group, secret=True)
+    _database(changes, home)
+    ironic.running()
+    contact.running()
+    web.place(own.WEB, own.web(found), valid=partial(nginx_takes, place=own.WEB))
+    web.running()
+    if not changes.check:
+        answers(wanted)
+    return name
+
+
+def answers(wanted: Mapping[str, Any]) -> None:
+    """Wait until Ironic answers on the loopback. Raises GroundupError."""
+    url = f"http://127.0.0.1:{wanted['api_inside']}/v1"
+    direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+    def silent() -> str:
+        try:
+            with direct.open(url, timeout=10):
+                return ""
+        except OSError as error:
+            return str(error)
+
+    if said := wait_until(silent, timeout=START, pause=1):
+        raise GroundupError(
+            f"Ironic does not answer: {said}",
+            where=url,
+            why=f"{START:g} s after its start; no machine can be installed",
+            remedy=f"journalctl -n 50 -u {own.UNIT.name}",
+        )
+
+
+def _directories(changes: Changes) -> None:
+    places = [own.STATE, own.MEDIA, *(own.STATE / name for name in ("tmp", "logs", "machines"))]
+    lacks = [path for path in places if not path.is_dir()]
+    if lacks and changes.add(f"make {', '.join(map(str, lacks))}"):
+        account = pwd.getpwnam(ACCOUNT)
+        for path in lacks:
+            path.mkdir(parents=True)
+            os.chown(path, account.pw_uid, account.pw_gid)
+            # The web server reads boot media; their names are guessed by nobody, because nothing lists them.
+            path.chmod(0o711 if path in (own.STATE, own.MEDIA) else 0o700)
+
+
+def _password_line(home: Path, password: str) -> str:
+    argv = [str(home / "bin/python"), "-c", _HASH, own.USER, str(own.PASSWORDS)]
+    done = attempt(argv, stdin=password)
+    if done.returncode:
+        raise GroundupError(
+            f"the password cannot be hashed: {done.stderr.strip().splitlines()[-1:]}",
+            where=str(home),
+            why="Ironic keeps a hash of it alone",
+            remedy="run the playbook groundup.cloud.ironic again",
+        )
+    return done.stdout
+
+
+def _database(changes: Changes, home: Path) -> None:
+    """Make the database, with write-ahead logging: without it readers lock writers out."""
+    if own.DATABASE.exists() and _journal() == "wal":
+        return
+    if changes.add(f"make {own.DATABASE}, with write-ahead logging"):
+        # As its own account: files beside it appear with it. The way of upgrades fails on SQLite.
+        if not own.DATABASE.exists():
+            new = own.DATABASE.with_name("new.sqlite")
+            new.unlink(missing_ok=True)
+            place = f"OS_DATABASE__CONNECTION=sqlite:///{new}"
+            _as_ironic("env", place, str(home / "bin/ironic-dbsync"), "--config-file", str(own.CONF), "create_schema")
+            new.chmod(0o600)  # passwords of management controllers; files that SQLite puts beside it have its mode
+            new.rename(own.DATABASE)
+        logged = f"import sqlite3; sqlite3.connect({str(own.DATABASE)!r}).execute('PRAGMA journal_mode=WAL')"
+        _as_ironic("/usr/bin/python3", "-c", logged)
+    if not changes.check and (mode := _journal()) != "wal":
+        raise GroundupError(
+            f"the database's journal is {mode}",
+            where=str(own.DATABASE),
+            why="Ironic's conductor and API would lock each other out",
+            remedy=f"move {own.DATABASE} away while ironic.service is stopped, or put it on a local file system",
+        )
+
+
+def _journal() -> str:
+    with sqlite3.connect(f"file:{own.DATABASE}?mode=ro", uri=True) as database:
+        return str(database.execute("PRAGMA journal_mode").fetchone()[0])
+
+
+def _as_ironic(*argv: str) -> None:
+    run(["setpriv", "--reuid", ACCOUNT, "--regid", ACCOUNT, "--init-groups", "--", *argv], timeout=300)

@@ -1,0 +1,137 @@
+#!/usr/bin/python
+"""Converge Ironic on a seed: the service that installs machines from power-off."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: ironic_node
+short_description: Converge Ironic on a seed
+version_added: 0.1.0
+description:
+  - Places the Python environment of Ironic from the site's file server, its configuration, an SQLite database with
+    write-ahead logging, the systemd units of Ironic and of the service that hears installed machines call home, and
+    the web server's part that speaks TLS before both and serves boot media.
+  - Ends when Ironic answers.
+options:
+  release:
+    description: Version of Ironic.
+    type: str
+    required: true
+  environment_url:
+    description: URL of the Python environment, with its digest beside it.
+    type: str
+    required: true
+  ca_certificate:
+    description: Certificate of the site's CA, in PEM. Deploy ramdisks get it, too.
+    type: str
+    required: true
+  ramdisk:
+    description: Directory of the host with C(vmlinuz), C(initramfs) and C(esp.img).
+    type: path
+    required: true
+  api_url:
+    description: URL at which deploy ramdisks reach the API.
+    type: str
+    required: true
+  media_url:
+    description: URL at which management controllers fetch boot media.
+    type: str
+    required: true
+  api_port:
+    description: Port of the API, with TLS.
+    type: int
+    required: true
+  api_inside:
+    description: Port of the API itself, on the loopback.
+    type: int
+    required: true
+  media_port:
+    description: Port of boot media and of the call home, with TLS.
+    type: int
+    required: true
+  contact_inside:
+    description: Port of the service that hears the call home, on the loopback.
+    type: int
+    required: true
+  password:
+    description: Password of the user C(groundup).
+    type: str
+    required: true
+  mkisofs:
+    description: Program that writes boot media as Ironic asks C(mkisofs) to.
+    type: str
+    required: true
+  contact:
+    description: Program that hears installed machines call home.
+    type: str
+    required: true
+  verify:
+    description: Changes nothing, asks whether Ironic answers.
+    type: bool
+    default: false
+extends_documentation_fragment:
+  - groundup.cloud.attributes
+"""
+
+EXAMPLES = r"""
+- name: Converge Ironic
+  groundup.cloud.ironic_node: "{{ ironic_node_options }}"
+"""
+
+RETURN = r"""
+changes:
+  description: What was done, or in check mode would be, a line each.
+  type: list
+  elements: str
+  returned: success
+environment:
+  description: Directory of the Python environment that Ironic runs from.
+  type: str
+  returned: success
+"""
+
+from typing import Any
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
+from ansible_collections.groundup.cloud.plugins.module_utils._base.module import finish
+from ansible_collections.groundup.cloud.plugins.module_utils._hypervisor import environment
+from ansible_collections.groundup.cloud.plugins.module_utils._ironic import configuration, service
+
+
+def main() -> None:
+    """Read the options, converge, report."""
+    module = AnsibleModule(
+        argument_spec={
+            "release": {"type": "str", "required": True},
+            "environment_url": {"type": "str", "required": True},
+            "ca_certificate": {"type": "str", "required": True},
+            "api_url": {"type": "str", "required": True},
+            "media_url": {"type": "str", "required": True},
+            "mkisofs": {"type": "str", "required": True},
+            "contact": {"type": "str", "required": True},
+            "api_port": {"type": "int", "required": True},
+            "api_inside": {"type": "int", "required": True},
+            "media_port": {"type": "int", "required": True},
+            "contact_inside": {"type": "int", "required": True},
+            "ramdisk": {"type": "path", "required": True},
+            "password": {"type": "str", "required": True, "no_log": True},
+            "verify": {"type": "bool", "default": False},
+        },
+        supports_check_mode=True,
+    )
+    changes = Changes(check=module.check_mode)
+
+    def work() -> dict[str, Any]:
+        if module.params["verify"]:
+            service.answers(module.params)
+            name = environment.current(configuration.PROGRAMS)
+        else:
+            name = service.converge(changes, module.params)
+        return {**changes.result(), "environment": name}
+
+    finish(module, work, changes=changes)
+
+
+if __name__ == "__main__":
+    main()

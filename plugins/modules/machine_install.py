@@ -1,0 +1,64 @@
+#!/usr/bin/python
+"""Install machines from power-off by the seed's Ironic."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: machine_install
+short_description: Install machines from power-off
+version_added: 0.1.0
+description:
+  - Enrols each machine of O(hosts) in the seed's Ironic, boots it by virtual media, has its operating system written
+    with the plan's network and the site's key, and waits until it has called home. Then its ssh host key is known.
+  - Runs on the controller. A machine that is installed and has called is left as it is. A run that was killed goes on
+    where it was. Each change of a machine's state is a line of C(metal/<host>.jsonl) in the site's state directory.
+options:
+  site_file:
+    description: Path of the site file.
+    type: path
+    required: true
+  hosts:
+    description: Names of the machines.
+    type: list
+    elements: str
+    required: true
+  layers:
+    description:
+      - Layers to configure each machine with, by ansible-runner and for it alone, as soon as it has called home.
+      - The output is kept below C(metal/runs/<host>) in the site's state directory. Default is to leave it to the
+        layers that follow.
+    type: list
+    elements: str
+    default: []
+  at_once:
+    description: Machines that are on their way at the same time. Others wait.
+    type: int
+    default: 20
+  timeout:
+    description: Seconds a machine may stay at one step of its way.
+    type: int
+    default: 3600
+attributes:
+  check_mode:
+    description: Asks Ironic where the machines are, when it is there.
+  diff_mode:
+    description: Shows the states.
+extends_documentation_fragment:
+  - groundup.cloud.attributes
+"""
+
+EXAMPLES = r"""
+- name: Install machines
+  groundup.cloud.machine_install:
+    site_file: "{{ groundup_site_file }}"
+    hosts: "{{ ansible_play_hosts }}"
+  run_once: true
+"""
+
+RETURN = r"""
+changes:
+  description: What was done, or in check mode would be, a line each.
+  type: list
+  elements: str
+  returned: success
+"""

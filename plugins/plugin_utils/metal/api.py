@@ -1,0 +1,88 @@
+"""Ironic's API and the seed's ear for installed machines: the requests of a machine's way, and nothing more.
+
+By `requests`: openstacksdk asks for a catalog that a seed has not, and lags behind Ironic's newer versions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+import requests
+
+from ..errors import GroundupError
+
+USER = "groundup"
+VERSION = "1.95"  # of Ironic's API: network_data (1.66), configdrive as JSON (1.56)
+_TIMEOUT = (10, 120)  # seconds to connect, and without a byte of an answer
+
+
+class BusyError(GroundupError):
+    """Something else is done with the node; the same question has another answer later."""
+
+
+class Ironic:
+    """One seed's Ironic."""
+
+    def __init__(self, *, api: str, media: str, password: str, ca: Path) -> None:
+        """Take both addresses, the password of our user and the file of the site's CA."""
+        self._api, self._media = api, media
+        self._session = requests.Session()
+        self._session.trust_env = False  # the seed is not behind a proxy
+        self._session.auth = (USER, password)
+        self._session.verify = str(ca)
+        self._session.headers["X-OpenStack-Ironic-API-Version"] = VERSION
+
+    def node(self, identity: str) -> dict[str, Any] | None:
+        """Return a node, None when there is none. Raises GroundupError."""
+        return self._request("GET", f"{self._api}/v1/nodes/{identity}", missing=True)
+
+    def create(self, node: Mapping[str, Any], *, mac: str) -> None:
+        """Make a node and its port; what a killed run made of the two stays. Raises GroundupError."""
+        if self.node(node["uuid"]) is None:
+            self._request("POST", f"{self._api}/v1/nodes", body=dict(node))
+        found = self._request("GET", f"{self._api}/v1/ports?node_uuid={node['uuid']}") or {}
+        if mac not in {port["address"] for port in found.get("ports", ())}:
+            body = {"node_uuid": node["uuid"], "address": mac, "pxe_enabled": True}
+            self._request("POST", f"{self._api}/v1/ports", body=body)
+
+    def change(self, identity: str, fields: Mapping[str, Any]) -> None:
+        """Set fields of a node, by their paths. Raises GroundupError."""
+        patch = [{"op": "add", "path": path, "value": value} for path, value in fields.items()]
+        self._request("PATCH", f"{self._api}/v1/nodes/{identity}", body=patch)
+
+    def provision(self, identity: str, verb: str, **more: Any) -> None:
+        """Ask for a change of the provision state. Raises GroundupError."""
+        self._request("PUT", f"{self._api}/v1/nodes/{identity}/states/provision", body={"target": verb, **more})
+
+    def expect(self, name: str, *, sha256: str) -> None:
+        """Have the seed expect a machine's call, by the digest of its token. Raises GroundupError."""
+        self._request("PUT", f"{self._media}/v1/machines/{name}", body={"sha256": sha256})
+
+    def call_of(self, name: str) -> dict[str, Any] | None:
+        """Return what the seed knows of a machine's call, None when it expects none. Raises GroundupError."""
+        return self._request("GET", f"{self._media}/v1/machines/{name}", missing=True)
+
+    def _request(self, method: str, url: str, *, body: Any = None, missing: bool = False) -> dict[str, Any] | None:
+        try:
+            answer = self._session.request(method, url, json=body, timeout=_TIMEOUT)
+        except requests.RequestException as error:
+            raise GroundupError(
+                f"the seed's Ironic does not answer: {error}",
+                where=url,
+                why="machines from power-off are installed by it",
+                remedy="run the playbook groundup.cloud.ironic; on the seed: journalctl -u ironic -u nginx",
+            ) from None
+        if missing and answer.status_code == HTTPStatus.NOT_FOUND:
+            return None
+        if answer.status_code >= HTTPStatus.BAD_REQUEST:
+            kind = BusyError if answer.status_code == HTTPStatus.CONFLICT else GroundupError
+            raise kind(
+                f"{method} is answered with {answer.status_code}: {answer.text[:400].strip()}",
+                where=url,
+                why="the machine stays as it is",
+                remedy="see journalctl -u ironic on the seed",
+            )
+        return dict(answer.json()) if answer.content else {}

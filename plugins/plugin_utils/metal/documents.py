@@ -1,0 +1,97 @@
+"""What Ironic and a machine are told, from the plan alone: node, port, network of the ramdisk and of the system."""
+
+from __future__ import annotations
+
+import uuid
+from ipaddress import IPv4Network
+from typing import Any
+
+from ..errors import GroundupError
+from ..plan.platform.metal import PROTOCOLS
+from ..plan.types import HostPlan, InterfacePlan, Plan
+
+_NAMESPACE = uuid.UUID("6f7c2f0a-6d1b-4c57-9d0a-67726f756e64")
+
+
+def node_id(site: str, host: str) -> str:
+    """Return the node's id: the same in any run, so that a killed one made no second node."""
+    return str(uuid.uuid5(_NAMESPACE, f"{site}/{host}"))
+
+
+def boot_port(host: HostPlan) -> InterfacePlan:
+    """Return the port the machine boots and is known by. Raises GroundupError when its MAC address is not written."""
+    for port in host.interfaces:
+        if port.mac and port.address:
+            return port
+    raise GroundupError(
+        f"{host.name} has no MAC address",
+        where=f"machines.{host.group}.machines.{host.name}.mac",
+        why="its ramdisk is known by it, and its network is found by it",
+        remedy="write the address of the port that it boots from",
+    )
+
+
+def network_data(plan: Plan, host: HostPlan) -> dict[str, Any]:
+    """Return the plan's network of ``host``, as OpenStack's network_data.json says it: ports whose MAC is known."""
+    links, networks = [], []
+    for port in host.interfaces:
+        if not port.mac or not port.address:
+            continue
+        network = plan.networks[port.network]
+        links.append({"id": port.name, "type": "phy", "ethernet_mac_address": port.mac, "mtu": port.mtu})
+        gateway = network.gateway if network.purpose == "management" else None
+        any_address = "0.0.0.0"  # noqa: S104  # of a route
+        routes = [{"network": any_address, "netmask": any_address, "gateway": gateway}] if gateway else []
+        netmask = str(IPv4Network(f"{any_address}/{port.prefix}").netmask)
+        networks.append(
+            {
+                "id": port.network, "network_id": port.network, "type": "ipv4", "link": port.name,
+                "ip_address": port.address, "netmask": netmask,
+                "routes": routes,
+            }
+        )  # fmt: skip
+    services = [{"type": "dns", "address": address} for address in plan.host.dns_servers]
+    return {"links": links, "networks": networks, "services": services}
+
+
+def node(plan: Plan, host: HostPlan, *, password: str) -> dict[str, Any]:
+    """Return the fields of the Ironic node of ``host``. Raises GroundupError."""
+    bmc = host.bmc or {}
+    protocol = str(bmc.get("protocol"))
+    if protocol not in PROTOCOLS or not bmc.get("address"):
+        raise GroundupError(
+            f"{host.name} cannot be installed by {protocol if host.bmc else 'no management controller'}",
+            where=f"machines.{host.group}.bmc",
+            why=f"this version boots machines by {', '.join(PROTOCOLS)} alone",
+            remedy=f"write bmc: {{protocol: {next(iter(PROTOCOLS))}}} with an address, or provisioner: existing",
+        )
+    boot_port(host)
+    return {
+        "uuid": node_id(plan.site, host.name),
+        "name": host.name,
+        "driver": "redfish",
+        "boot_interface": PROTOCOLS[protocol],
+        "driver_info": {
+            "redfish_address": f"https://{bmc['address']}",
+            "redfish_username": bmc["user"],
+            "redfish_password": password,
+            # Controllers show certificates of their own; the site file has no place for their CA yet.
+            "redfish_verify_ca": False,
+        },
+        "properties": {"cpu_arch": "x86_64", "capabilities": "boot_mode:uefi"},
+        "network_data": network_data(plan, host),
+        "extra": {"site": plan.site, "rack": host.rack},
+    }
+
+
+def configdrive(plan: Plan, host: HostPlan, *, ca: str, keys: tuple[str, ...], home: str, token: str) -> dict[str, Any]:
+    """Return the configuration drive: names, network, who logs in, whom to call by which token."""
+    identity = node_id(plan.site, host.name)
+    meta = {
+        "uuid": identity,
+        "name": host.name,
+        "hostname": host.fqdn,
+        "public_keys": {f"key-{number}": key for number, key in enumerate(keys)},
+        "groundup": {"user": plan.access.user, "ca": ca, "phone_home": {"url": home, "token": token}},
+    }
+    return {"meta_data": meta, "network_data": network_data(plan, host)}

@@ -1,0 +1,125 @@
+"""Bring machines of a site to installed: many at once, each on its own way; one that fails stops no other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from ...module_utils._base import files
+from ...module_utils._base.changes import Changes
+from ...module_utils._base.locks import locked
+from ..errors import GroundupError
+from ..paths import state_dir
+from ..plan.part_types import MetalPlan
+from ..plan.types import HostPlan, Plan
+from ..secrets import open_store
+from ..secrets.names import IRONIC
+from ..supply.publish import digests
+from . import documents
+from .api import Ironic
+from .journal import Journal, file_of, home_of
+from .provision import Wanted, provision
+from .way import next_step
+
+
+def install(
+    changes: Changes, plan: Plan, names: Sequence[str], say: Callable[[str], None], *, at_once: int, timeout: float,
+    then: Callable[[str], None] | None = None,
+) -> None:  # fmt: skip
+    """Install ``names``; those that are installed stay as they are. Raises GroundupError with every failure.
+
+    ``then`` is called with each machine that this run installed, as soon as it has called home.
+    """
+    metal = plan.metal
+    if metal is None:
+        raise GroundupError(
+            "the site has no seed that could install machines",
+            where="machines",
+            why=f"{', '.join(names)} start powered off",
+            remedy="write a machine of the role seed, and no supply.registry",
+        )
+    state = state_dir(plan.site)
+    store = open_store(plan.site, write=False)
+    if changes.check:
+        store.ensure([IRONIC])  # kept nowhere
+    ca = state / "ca.crt"
+    ironic = Ironic(api=metal.api_url, media=metal.media_url, password=store.get(IRONIC), ca=ca)
+    if changes.check:
+        _predict(changes, ironic, plan, names)
+        return
+    keys = ((state / "ssh/id_ed25519.pub").read_text(encoding="utf-8").strip(), *plan.access.authorized_keys)
+    certificate = ca.read_text(encoding="utf-8")
+    image = {"url": f"{metal.files_url}/{metal.image}", "sha256": _digest(plan, metal)}
+
+    def one(name: str) -> GroundupError | None:
+        try:
+            host = plan.hosts[name]
+            node = documents.node(plan, host, password=store.get(str((host.bmc or {}).get("credentials"))))
+            wanted = Wanted(
+                name=name,
+                node=node,
+                mac=str(documents.boot_port(host).mac),
+                image=image,
+                configdrive=lambda token: documents.configdrive(
+                    plan, host, ca=certificate, keys=keys, home=f"{metal.media_url}/v1/phone-home", token=token
+                ),
+            )
+            before = (ironic.node(node["uuid"]) or {}).get("provision_state")
+            journal = Journal(file_of(home_of(plan.site), name))
+            call = provision(ironic, wanted, journal, say, timeout=timeout)
+            if before != "active":
+                changes.add(f"install {name}")
+            _known(changes, state / "ssh/known_hosts", plan, host, call["host_keys"])
+            if then and (before != "active" or journal.lines()[-1].get("state") != "serving"):
+                then(name)
+        except GroundupError as error:
+            return error
+        return None
+
+    with ThreadPoolExecutor(max_workers=at_once) as pool:
+        failed = {name: error for name, error in zip(names, pool.map(one, names), strict=True) if error}
+    if failed:
+        first = next(iter(failed.values()))
+        raise GroundupError(
+            "; ".join(f"{name}: {error.what}" for name, error in failed.items()),
+            where=first.where,
+            why=first.why,
+            remedy=first.remedy,
+        )
+
+
+def _predict(changes: Changes, ironic: Ironic, plan: Plan, names: Sequence[str]) -> None:
+    for name in names:
+        try:
+            step = next_step(ironic.node(documents.node_id(plan.site, name)))
+        except (GroundupError, OSError):  # the seed is still to be made
+            step = next_step(None)
+        if step.verb != "done":
+            changes.add(f"install {name}", name=name, before=f"{step.state}\n", after="installed\n")
+
+
+def _digest(plan: Plan, metal: MetalPlan) -> str:
+    record = digests.load(plan.site)
+    found = record.files.get(metal.image) if record else None
+    if found is None:
+        raise GroundupError(
+            f"the seed does not serve {metal.image}",
+            where=f"published.json of {state_dir(plan.site)}",
+            why="it is the operating system of machines from power-off",
+            remedy="run the playbook groundup.cloud.seed",
+        )
+    return found
+
+
+def _known(changes: Changes, path: Path, plan: Plan, host: HostPlan, keys: Sequence[str]) -> None:
+    """Have ``path`` know ``host`` by the keys of its call and by no others."""
+    names: list[str] = [host.address, host.name, host.fqdn]
+    if plan.access.port != 22:
+        names = [f"[{name}]:{plan.access.port}" for name in names]
+    with locked(path.with_name(".known_hosts.lock")):
+        text = files.read(path) or ""
+        others: list[str] = [line for line in text.splitlines() if not set(line.split(" ")[0].split(",")) & set(names)]
+        mine: list[Any] = [f"{','.join(names)} {key}" for key in keys]
+        files.place(changes, path, "".join(f"{line}\n" for line in (*others, *mine)), mode=0o600)

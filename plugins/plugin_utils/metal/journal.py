@@ -1,0 +1,63 @@
+"""The journal of a machine's way: a line for each change of its state, on the controller's disk."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, get_args
+
+from ..paths import state_dir
+from .way import State, Step
+
+
+def home_of(site: str) -> Path:
+    """Return the directory of a site's journals, and of the runs on its machines."""
+    return state_dir(site) / "metal"
+
+
+def file_of(home: Path, host: str) -> Path:
+    """Return a machine's journal."""
+    return home / f"{host}.jsonl"
+
+
+class Journal:
+    """One machine's; lines are only added."""
+
+    def __init__(self, path: Path) -> None:
+        """Take the file, which is made with the first line."""
+        self._path = path
+        self._last = self.lines()[-1] if path.exists() else {}
+
+    def lines(self) -> list[dict[str, Any]]:
+        """Return every whole line; one that a killed run broke off is not one."""
+        empty: dict[str, Any] = {}
+        found: list[dict[str, Any]] = []
+        for line in self._path.read_text(encoding="utf-8").splitlines() or ["{}"]:
+            try:
+                found.append(dict(json.loads(line)))
+            except ValueError:
+                continue
+        return found or [empty]
+
+    @property
+    def installed(self) -> bool:
+        """Say whether the machine ever called home."""
+        return self._path.exists() and any(line.get("state") == "installed" for line in self.lines())
+
+    def beyond(self, state: State) -> bool:
+        """Say whether the machine is further on its way than ``state``, or has failed there."""
+        order, last = get_args(State), self._last.get("state")
+        return last in order and order.index(last) > order.index(state)
+
+    def note(self, step: Step) -> bool:
+        """Add a line when the machine is somewhere else than by the last one; return whether it is."""
+        what = {"state": step.state, "doing": step.doing, "card": asdict(step.card) if step.card else None}
+        if what == {key: self._last.get(key) for key in what}:
+            return False
+        self._last = {"time": round(time.time(), 3), **what}
+        self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with self._path.open("a", encoding="utf-8") as stream:
+            stream.write(json.dumps(self._last) + "\n")
+        return True

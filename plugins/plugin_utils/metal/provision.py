@@ -1,0 +1,98 @@
+"""Bring one machine from power-off to installed: steps of its way, until it has called home."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import GroundupError
+from .api import BusyError, Ironic
+from .journal import Journal
+from .way import LOST, RETRIES, Card, Step, attempts, next_step
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What a machine is to be."""
+
+    name: str
+    node: dict[str, Any]  # of Ironic, with the controller's password
+    mac: str
+    image: dict[str, str]  # url, sha256
+    configdrive: Callable[[str], dict[str, Any]]  # from the token of its call
+
+
+def provision(
+    ironic: Ironic, wanted: Wanted, journal: Journal, say: Callable[[str], None], *, timeout: float, pause: float = 5.0
+) -> dict[str, Any]:
+    """Return the machine's call, with its host keys, when it is installed and has called. Raises GroundupError.
+
+    ``timeout`` is in seconds without any step of its way: a machine that is slow goes on, one that hangs does not.
+    """
+    deadline, identity = time.monotonic() + timeout, str(wanted.node["uuid"])
+    asked = False
+    while True:
+        node = ironic.node(identity)
+        step = next_step(node, asked=asked)
+        if step.verb in ("create", "manage", "provide", "deploy") and journal.installed:
+            step = Step(state="failed", verb="fail", card=LOST)
+        if step.verb == "done":
+            call = ironic.call_of(wanted.name) or {}
+            if call.get("called"):
+                if not journal.beyond("installed"):
+                    journal.note(Step(state="installed", verb="done", doing="it called home"))
+                return call
+            step = Step(state="provisioning", verb="wait", doing="its system boots for the first time")
+        if journal.note(step):
+            say(f"{wanted.name}: {step.state}, {step.doing or (step.card.what if step.card else '')}")
+            deadline = time.monotonic() + timeout
+        if step.card:
+            raise _error(wanted.name, step.card)
+        if step.verb != "wait":
+            with suppress(BusyError):  # looked at again after a pause
+                _carry_out(ironic, wanted, step, node or {})
+                asked |= step.verb == "manage"
+        elif time.monotonic() > deadline:
+            raise _error(wanted.name, _hangs(step, timeout))
+        time.sleep(pause)
+
+
+def _carry_out(ironic: Ironic, wanted: Wanted, step: Step, node: dict[str, Any]) -> None:
+    identity = str(wanted.node["uuid"])
+    match step.verb:
+        case "create":
+            ironic.create(wanted.node, mac=wanted.mac)
+        case "manage":
+            ironic.create(wanted.node, mac=wanted.mac)  # a killed run may have left it without its port
+            fields = ("driver_info", "network_data", "properties", "boot_interface")
+            ironic.change(identity, {f"/{field}": wanted.node[field] for field in fields})
+            ironic.provision(identity, "manage")
+        case "provide":
+            ironic.provision(identity, "provide")
+        case "deploy":
+            token = secrets.token_urlsafe(32)
+            ironic.expect(wanted.name, sha256=hashlib.sha256(token.encode()).hexdigest())
+            image = {
+                "image_source": wanted.image["url"], "image_os_hash_algo": "sha256",
+                "image_os_hash_value": wanted.image["sha256"], "image_disk_format": "qcow2",
+            }  # fmt: skip
+            counted = {f"/extra/{RETRIES}": attempts(node) + 1}
+            ironic.change(identity, {"/instance_info": image, "/network_data": wanted.node["network_data"], **counted})
+            ironic.provision(identity, "active", configdrive=wanted.configdrive(token))
+
+
+def _hangs(step: Step, timeout: float) -> Card:
+    if "first time" in step.doing:
+        what, remedy = "it did not call home after its installation", "see its console: does it boot from its disk?"
+    else:
+        what, remedy = f"nothing has changed: {step.doing}", "see its console, and journalctl -u ironic on the seed"
+    return Card(what=what, why=f"{timeout:g} s without a step of its way", remedy=remedy)
+
+
+def _error(name: str, card: Card) -> GroundupError:
+    return GroundupError(card.what, where=name, why=card.why, remedy=card.remedy)

@@ -1,0 +1,118 @@
+"""The way of a machine, from a node nobody looked at to one that is installed: what is to be done next. Pure.
+
+Ironic keeps the state, so a run that was killed goes on where it was: the next step follows from the node alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Verb = Literal["create", "manage", "provide", "deploy", "wait", "done", "fail"]
+State = Literal["expected", "matched", "approved", "provisioning", "installed", "configuring", "serving", "failed"]
+ATTEMPTS = 3  # deployments of one machine, over all runs, until somebody looks
+RETRIES = "groundup_attempts"  # in a node's `extra`
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Card:
+    """Why a machine does not go on."""
+
+    what: str
+    why: str
+    remedy: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """Where a machine is, and what is done next."""
+
+    state: State
+    verb: Verb
+    doing: str = ""
+    card: Card | None = None
+
+
+# Ironic's provision state -> ours, what to do, and what is going on.
+_STEPS: dict[str, tuple[State, Verb, str]] = {
+    "enroll": ("expected", "manage", "its management controller is asked"),
+    "verifying": ("expected", "wait", "its management controller is asked"),
+    "manageable": ("matched", "provide", "released for installation"),
+    "cleaning": ("matched", "wait", "its disks are cleaned"),
+    "clean wait": ("matched", "wait", "its disks are cleaned"),
+    "available": ("approved", "deploy", "installation begins"),
+    "deploying": ("provisioning", "wait", "its boot medium is made, or its system is finished"),
+    "wait call-back": ("provisioning", "wait", "its ramdisk boots, or writes the system"),
+    "active": ("installed", "done", "its system is written"),
+}
+
+# What Ironic says -> the card. The first that fits; the last fits all.
+_CARDS: tuple[tuple[str, str, str, str], ...] = (
+    (r"AccessError|401|[Aa]uthentication|Unauthorized|credentials",
+     "its management controller refuses user or password", "the machine can neither be switched on nor booted",
+     "write the right password into the secrets store, under the name of bmc.credentials, and the user as bmc.user"),
+    (r"image href", "the seed does not give the image", "there is nothing to write",
+     "run the playbook groundup.cloud.seed; on the seed: journalctl -u nginx"),
+    (r"Unable to connect|ConnectionError|[Cc]onnection (refused|timed out)|No route to host|Max retries",
+     "its management controller is not reached", "the machine can neither be switched on nor booted",
+     "see its cable and power, and bmc.address; from the seed: curl -k https://ADDRESS/redfish/v1"),
+    (r"[Cc]hecksum|digest", "the image has another digest than the site's", "what was fetched was not written",
+     "run the playbook groundup.cloud.seed, which publishes it again"),
+    (r"No suitable device|no disk|root device", "it has no disk that fits", "there is nothing to write the system to",
+     "see the machine's disks; the image needs 4 GiB"),
+    (r"[Tt]imeout reached while waiting for callback", "its ramdisk never called",
+     "it did not boot from the medium, or does not reach the seed from the plan's network",
+     "see its console; compare its MAC address and cabling with the site file"),
+)  # fmt: skip
+
+
+# Nobody is asked before a disk is written: what may be in use is left alone.
+_IN_USE = Card(
+    what="it is switched on, before anything was done with it",
+    why="somebody may use it, and its disk would be written over",
+    remedy="switch it off, then run this again; or write provisioner: existing",
+)
+LOST = Card(
+    what="it was installed, and the seed's Ironic does not know that",
+    why="its disk would be written over",
+    remedy="restore /var/lib/ironic of the seed; or move its journal away, below `metal` of the site's state directory",
+)
+
+
+def next_step(node: Mapping[str, Any] | None, *, asked: bool = False) -> Step:
+    """Return what to do with ``node``, as Ironic's API shows it; None: Ironic does not know it.
+
+    ``asked``: this run has had its management controller asked, so that an error there is of now.
+    """
+    if node is None:
+        return Step(state="expected", verb="create", doing="enrolled")
+    provision, error = str(node["provision_state"]), str(node.get("last_error") or "")
+    held = (node.get("maintenance") and provision != "active") or (asked and provision == "enroll" and error)
+    if provision == "deploy failed" and not held and attempts(node) < ATTEMPTS and not _lasting(error):
+        return Step(state="provisioning", verb="deploy", doing=f"attempt {attempts(node) + 1} of {ATTEMPTS}: {error}")
+    if provision == "manageable" and node.get("power_state") == "power on":
+        return Step(state="failed", verb="fail", card=_IN_USE)
+    if held or provision not in _STEPS:
+        return _failed(error or str(node.get("maintenance_reason") or f"it is {provision}, no step of its way"))
+    state, verb, doing = _STEPS[provision]
+    return Step(state=state, verb=verb, doing=doing)
+
+
+def attempts(node: Mapping[str, Any]) -> int:
+    """Return how often a deployment of ``node`` was begun, over all runs."""
+    return int((node.get("extra") or {}).get(RETRIES, 0))
+
+
+def _lasting(error: str) -> bool:
+    """Say whether another attempt would fail for the same reason."""
+    return any(re.search(pattern, error) for pattern in (_CARDS[0][0], _CARDS[3][0], _CARDS[4][0]))
+
+
+def _failed(error: str) -> Step:
+    for pattern, what, why, remedy in _CARDS:
+        if re.search(pattern, error):
+            return Step(state="failed", verb="fail", card=Card(what=f"{what}: {error}", why=why, remedy=remedy))
+    why, remedy = "it does not go on by itself", "see journalctl -u ironic on the seed, then run this again"
+    return Step(state="failed", verb="fail", card=Card(what=error, why=why, remedy=remedy))

@@ -1,0 +1,66 @@
+"""What machines boot: the deploy ramdisk, and the disk image of their operating system.
+
+The first of ``needs`` is the root in which the script ``make`` of ``supply/boot/<source>`` runs, without a network. The
+others lie beside it: roots as ``<name>.tar``, files as ``<name>/``; so do ``files`` of that directory and ``common`` of
+``supply/boot``, which the script lays over what it makes. Inputs: ``source``, ``files`` (the script's results),
+``zstd`` (those of them to compress), ``packages`` (root -> Debian packages added to it first).
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from ...paths import COLLECTION
+from ..build import apt
+from ..build.builder import Builder
+from ..build.context import BuildContext
+from ..build.sbom import debian_components
+from ..cache.unpack import unpacked
+from ..lock.model import Entry
+
+_SOURCES = COLLECTION / "supply/boot"
+_MOUNT = "/boot-image"
+
+
+class BootImage(Builder):
+    """The script, in a build root, with what it puts together."""
+
+    def sources(self, entry: Entry) -> tuple[Path, ...]:
+        """The script, and what is laid over the result."""
+        return (_SOURCES / entry.inputs["source"], _SOURCES / "common")
+
+    def build(self, entry: Entry, context: BuildContext) -> None:
+        """Lay out what the script reads, run it, keep its results."""
+        tools, *parts = entry.needs
+        epoch = context.lock.pins.epoch
+        work = context.scratch / "boot"
+        shutil.copytree(_SOURCES / entry.inputs["source"], work)
+        shutil.copytree(_SOURCES / "common", work / "common")
+        for name in parts:
+            self._lay_out(name, work, entry, context)
+        context.say("putting the image together")
+        environment = {"SOURCE_DATE_EPOCH": str(epoch)}
+        context.chroot(tools).run([f"{_MOUNT}/make"], env=environment, binds={_MOUNT: work}, cwd=_MOUNT, network=False)
+        for name in entry.inputs["files"]:
+            if name in entry.inputs.get("zstd", ()):
+                context.say(f"compressing {name}")
+                context.run(["zstd", "-q", "-T1", "-10", "-o", context.output / name, work / name])
+            else:
+                shutil.move(work / name, context.output / name)
+
+    def _lay_out(self, name: str, work: Path, entry: Entry, context: BuildContext) -> None:
+        if context.lock.artifacts[name].kind != "root":
+            shutil.copytree(context.needs[name].path, work / name)
+            return
+        root = context.chroot(name, layer=name)
+        packages = entry.inputs.get("packages", {}).get(name, ())
+        if packages:
+            context.say("installing packages")
+            apt.install(root, context, packages, work=context.scratch / "packages")
+        root.pack(work / f"{name}.tar", epoch=context.lock.pins.epoch)
+        suite = context.lock.artifacts[name].inputs.get("suite", context.lock.pins.suite)
+        context.components.extend(debian_components(root.upper if packages else unpacked(context.needs[name]), suite))
+
+
+BUILDER = BootImage()

@@ -1,0 +1,126 @@
+"""The seed's Ironic, really, on a loopback: from a dark machine to its boot, and with `long` to an installed system."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ansible_collections.groundup.cloud.plugins.module_utils._base.wait import wait_until
+from ansible_collections.groundup.cloud.plugins.module_utils._ironic import configuration
+from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import Journal
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.provision import Wanted, provision
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.artifact import file_digest
+from ansible_collections.groundup.cloud.tests.integration.metal.ironic import (
+    GUEST,
+    MAC,
+    SEED,
+    UUID,
+    WANTED,
+    Loopback,
+    loopback,
+)
+from ansible_collections.groundup.cloud.tests.rack.machine import USER
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="a seed's programs run as root")
+ANY = "0.0.0.0"  # noqa: S104  # of a route
+NETWORK: dict[str, Any] = {
+    "links": [{"id": "mgmt0", "type": "phy", "ethernet_mac_address": MAC, "mtu": 1500}],
+    "networks": [
+        {
+            "id": "management", "network_id": "management", "type": "ipv4", "link": "mgmt0",
+            "ip_address": GUEST, "netmask": "255.255.255.0",
+            "routes": [{"network": ANY, "netmask": ANY, "gateway": SEED}],
+        }
+    ],
+    "services": [],
+}  # fmt: skip
+
+
+class _BootsError(Exception):
+    """The machine's ramdisk boots: the test has seen enough."""
+
+
+@pytest.fixture(scope="module")
+def seed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Loopback]:
+    with loopback(tmp_path_factory.mktemp("metal")) as found:
+        yield found
+
+
+def wanted(seed: Loopback, *, password: str = "of-the-bmc", key: str = "") -> Wanted:  # noqa: S107  # of this test
+    image = seed.host.at(configuration.MEDIA / "machine.qcow2")
+    meta = {
+        "uuid": UUID, "name": "worker-1", "hostname": "worker-1.lab.test", "public_keys": {"site": key},
+        "groundup": {"user": "ops", "ca": seed.ca},
+    }  # fmt: skip
+
+    def drive(token: str) -> dict[str, Any]:
+        home = {"url": f"{WANTED['media_url']}/v1/phone-home", "token": token}
+        return {"meta_data": {**meta, "groundup": {**meta["groundup"], "phone_home": home}}, "network_data": NETWORK}  # type: ignore[dict-item]
+
+    return Wanted(
+        name="worker-1",
+        node={
+            "uuid": UUID, "name": "worker-1", "driver": "redfish", "boot_interface": "redfish-virtual-media",
+            "driver_info": {
+                "redfish_address": "https://127.0.0.1", "redfish_username": USER, "redfish_password": password,
+                "redfish_verify_ca": False,
+            },
+            "properties": {"cpu_arch": "x86_64", "capabilities": "boot_mode:uefi"},
+            "network_data": NETWORK, "extra": {},
+        },
+        mac=MAC,
+        image={"url": f"{WANTED['media_url']}/machine.qcow2", "sha256": file_digest(image)},
+        configdrive=drive,
+    )  # fmt: skip
+
+
+def test_a_wrong_password_of_the_controller_is_a_card_and_the_right_one_heals_it(seed: Loopback) -> None:
+    ironic, journal = seed.ironic(), Journal(seed.home / "journal")
+    work = wanted(seed, password="wrong")
+    with pytest.raises(GroundupError, match="refuses user or password"):
+        seed.inside(lambda: provision(ironic, work, journal, print, timeout=300, pause=1))
+    assert journal.lines()[-1]["state"] == "failed"
+    assert seed.machine.pid, "its controller"
+
+
+def test_a_machine_is_switched_on_from_a_medium_with_the_plan_s_network(seed: Loopback) -> None:
+    ironic, journal = seed.ironic(), Journal(seed.home / "journal")
+
+    def say(line: str) -> None:
+        if "its ramdisk boots" in line:
+            raise _BootsError
+
+    with pytest.raises(_BootsError):
+        seed.inside(lambda: provision(ironic, wanted(seed), journal, say, timeout=300, pause=1))
+    assert list(dict.fromkeys(line["state"] for line in journal.lines()))[-3:] == [
+        "matched",
+        "approved",
+        "provisioning",
+    ]
+    (medium,) = (seed.host.at(configuration.MEDIA) / "redfish").iterdir()
+    assert medium.stat().st_size > 100 * 2**20
+
+
+@pytest.mark.long
+def test_a_machine_is_installed_and_calls_home(seed: Loopback) -> None:
+    key = seed.home / "key"
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], check=True)
+    ironic, journal = seed.ironic(), Journal(seed.home / "journal")
+    if (seed.inside(lambda: ironic.node(UUID)) or {}).get("provision_state") == "wait call-back":
+        seed.inside(lambda: ironic.provision(UUID, "deleted"))
+        done = ("available", "deploy failed")
+        wait_until(lambda: (seed.inside(lambda: ironic.node(UUID)) or {})["provision_state"] not in done, timeout=300)
+    work = wanted(seed, key=Path(f"{key}.pub").read_text().strip())
+    call = seed.inside(lambda: provision(ironic, work, journal, print, timeout=1800))
+    known = seed.home / "known_hosts"
+    known.write_text("".join(f"{GUEST} {one}\n" for one in call["host_keys"]))
+    login = ["ssh", "-i", str(key), "-o", f"UserKnownHostsFile={known}", f"ops@{GUEST}"]
+    shown = seed.host.run(*login, "sudo hostname && df --output=size -BG /", outside=True)
+    assert shown.returncode == 0, shown.stdout
+    assert shown.stdout.splitlines()[0] == "worker-1"
+    assert int(shown.stdout.split()[-1].rstrip("G")) >= 10, "the root has grown"

@@ -1,0 +1,115 @@
+"""An emulated machine as tests and the lab handle it: its settings, its controller's process, its end."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ansible_collections.groundup.cloud.plugins.module_utils._base.locks import locked
+from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION, cache_dir
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build.virtualenv import index_settings
+
+REQUIREMENTS = COLLECTION / "ci/rack-requirements.txt"
+FIRMWARE = {"firmware": "/usr/share/OVMF/OVMF_CODE_4M.fd", "firmware_variables": "/usr/share/OVMF/OVMF_VARS_4M.fd"}
+USER = "admin"
+_HASH = "import bcrypt, sys; print(bcrypt.hashpw(sys.stdin.buffer.read(), bcrypt.gensalt(4)).decode())"
+
+
+def environment() -> Path:
+    """Return the environment of the controllers, made once from the hashed list."""
+    key = hashlib.sha256(REQUIREMENTS.read_bytes() + sys.version.encode()).hexdigest()[:16]
+    place = cache_dir() / "rack" / key
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with locked(place.with_name(f".{key}.lock")):
+        if not (place / ".complete").exists():
+            subprocess.run([sys.executable, "-m", "venv", "--without-pip", "--clear", place], check=True)
+            install = [str(Path(sys.prefix) / "bin/uv"), "pip", "install", "-q", "--require-hashes", "--no-deps"]
+            index = {**os.environ, **index_settings()}
+            install += ["--python", str(place / "bin/python"), "-r", str(REQUIREMENTS)]
+            subprocess.run(install, check=True, env=index)
+            (place / ".complete").touch()
+    return place
+
+
+@dataclass(frozen=True, kw_only=True)
+class RackMachine:
+    """One machine: what it is, where it keeps its disk."""
+
+    home: Path
+    name: str
+    uuid: str
+    mac: str
+    address: str  # of its controller
+    password: str
+    network: tuple[str, ...]  # QEMU's `-netdev` with the id "lan"
+    port: int = 443
+    memory: str = "2560M"
+    cores: int = 2
+    disk: str = "12G"
+    more: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def console(self) -> Path:
+        """What it says on its serial port."""
+        return self.home / "console.log"
+
+    def start(self, *, inside: Sequence[str] = ()) -> None:
+        """Start its controller, the machine stays off; ``inside``: the command that enters its network."""
+        if self.pid:
+            return
+        self.home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        python = environment() / "bin/python"
+        hashed = subprocess.run([python, "-c", _HASH], input=self.password.encode(), capture_output=True, check=True)
+        (self.home / "htpasswd").write_text(f"{USER}:{hashed.stdout.decode()}")
+        settings = {
+            "home": str(self.home), "name": self.name, "uuid": self.uuid, "serial": self.uuid[:8], "mac": self.mac,
+            "address": self.address, "port": self.port, "certificate": self._certificate(), "disk": self.disk,
+            "memory": self.memory, "cores": self.cores, "network": list(self.network), **FIRMWARE,
+        }  # fmt: skip
+        (self.home / "settings.json").write_text(json.dumps(settings))
+        emulator = COLLECTION / "tests/rack/emulator.py"
+        with (self.home / "controller.log").open("ab") as log:
+            process = subprocess.Popen(
+                [*inside, str(python), str(emulator), str(self.home / "settings.json")],
+                stdout=log, stderr=log, stdin=subprocess.DEVNULL, start_new_session=True,
+                env={**os.environ, "TMPDIR": str(self.home)},
+            )  # fmt: skip
+        (self.home / "controller.pid").write_text(str(process.pid))
+
+    @property
+    def pid(self) -> int | None:
+        """The controller's process."""
+        return self._process("controller.pid", "settings.json")
+
+    def stop(self) -> None:
+        """End controller and machine."""
+        for file, word in (("controller.pid", "settings.json"), ("pid", "disk.raw")):
+            if pid := self._process(file, word):
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+
+    def _process(self, file: str, word: str) -> int | None:
+        try:
+            pid = int((self.home / file).read_text())
+            return pid if str(self.home / word).encode() in Path(f"/proc/{pid}/cmdline").read_bytes() else None
+        except (FileNotFoundError, ProcessLookupError, ValueError):
+            return None
+
+    def _certificate(self) -> str:
+        place = self.home / "controller.pem"
+        if not place.exists():
+            key, certificate = self.home / "key.pem", self.home / "certificate.pem"
+            ask = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
+            subject = ["-subj", f"/CN={self.name}", "-days", "3650", "-keyout", str(key), "-out", str(certificate)]
+            subprocess.run([*ask, *subject], check=True, capture_output=True)
+            place.write_bytes(certificate.read_bytes() + key.read_bytes())
+        return str(place)

@@ -1,0 +1,97 @@
+"""Who hears installed machines: a token is good once, and nothing else is heard."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import io
+import json
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
+
+PROGRAM = COLLECTION / "roles/ironic/files/groundup-contact"
+KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAAA"
+ADMIN = "Basic " + base64.b64encode(b"groundup:p").decode()
+
+
+class Seed:
+    """The application, asked without a server."""
+
+    def __init__(self, state: Path) -> None:
+        program = ModuleType("contact")
+        exec(compile(PROGRAM.read_text(), PROGRAM, "exec"), program.__dict__)  # noqa: S102  # a program of ours
+        self.application = program.Contact(state, lambda user, given: (user, given) == ("groundup", "p"))
+
+    def ask(self, method: str, path: str, body: Any = None, *, login: str = ADMIN) -> tuple[int, dict[str, Any]]:
+        raw = body if isinstance(body, bytes) else json.dumps(body).encode()
+        said: list[str] = []
+        environ = {
+            "REQUEST_METHOD": method, "PATH_INFO": path, "CONTENT_LENGTH": str(len(raw)), "wsgi.input": io.BytesIO(raw),
+            "HTTP_AUTHORIZATION": login,
+        }  # fmt: skip
+        answer = b"".join(self.application(environ, lambda status, _headers: said.append(status)))
+        return int(said[0].split()[0]), json.loads(answer)
+
+
+@pytest.fixture
+def seed(tmp_path: Path) -> Seed:
+    found = Seed(tmp_path / "machines")
+    assert found.ask("PUT", "/v1/machines/worker-1", {"sha256": hashlib.sha256(b"token").hexdigest()})[0] == 200
+    return found
+
+
+def call(seed: Seed, **changed: Any) -> int:
+    body = {"name": "worker-1", "token": "token", "host_keys": [KEY], **changed}
+    return seed.ask("POST", "/v1/phone-home", body, login="")[0]
+
+
+def test_a_machine_is_heard_once_and_its_keys_are_known_then(seed: Seed) -> None:
+    assert "called" not in seed.ask("GET", "/v1/machines/worker-1")[1]
+    assert call(seed) == 200
+    known = seed.ask("GET", "/v1/machines/worker-1")[1]
+    assert known["host_keys"] == [KEY]
+    assert "sha256" not in known
+    assert call(seed) == 403, "replayed"
+    assert seed.ask("GET", "/v1/machines/worker-1")[1] == known
+
+
+@pytest.mark.parametrize(
+    ("changed", "status"),
+    [
+        ({"token": "other"}, 403),
+        ({"token": ""}, 403),
+        ({"token": None}, 403),
+        ({"name": "worker-2"}, 403),
+        ({"name": "../../etc/passwd"}, 403),
+        ({"host_keys": []}, 400),
+        ({"host_keys": ["ssh-ed25519 AAAA\n@cert-authority * ssh-rsa BBBB"]}, 400),
+        ({"host_keys": "x" * 70000}, 413),
+    ],
+)
+def test_a_forged_call_is_refused_and_the_true_one_is_still_heard(
+    seed: Seed, changed: dict[str, Any], status: int
+) -> None:
+    assert call(seed, **changed) == status
+    assert call(seed) == 200
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "login", "status"),
+    [
+        ("PUT", "/v1/machines/worker-1", {"sha256": "0" * 64}, "", 401),
+        ("GET", "/v1/machines/worker-1", None, "Basic !!", 401),
+        ("PUT", "/v1/machines/../x", {"sha256": "0" * 64}, ADMIN, 404),
+        ("PUT", "/v1/machines/worker-1", {"sha256": "short"}, ADMIN, 400),
+        ("PUT", "/v1/machines/worker-1", b"{", ADMIN, 400),
+        ("GET", "/v1/machines/worker-9", None, ADMIN, 404),
+        ("DELETE", "/v1/machines/worker-1", None, ADMIN, 404),
+    ],
+)
+def test_who_may_ask_what(  # noqa: PLR0917  # one argument a column
+    seed: Seed, method: str, path: str, body: Any, login: str, status: int
+) -> None:
+    assert seed.ask(method, path, body, login=login)[0] == status

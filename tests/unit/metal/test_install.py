@@ -1,0 +1,122 @@
+"""Machines of a site, many at once: one that fails stops no other; host keys come from the call."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
+from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal import install as module
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.install import install
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import Journal
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.provision import Wanted
+from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION, state_dir
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, load_site, make_plan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import open_store
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish.digests import PublishedDigests, save
+
+KEY, OLD = "ssh-ed25519 NEW", "10.77.0.64,worker-1 ssh-ed25519 OLD"
+OTHER = "10.77.0.8,seed-1 ssh-ed25519 SEED"
+
+
+@pytest.fixture
+def plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plan:
+    """A site of two dark machines whose seed is filled, and Ironic that has both installed."""
+    monkeypatch.setenv("GROUNDUP_STATE", str(tmp_path / "state"))
+    monkeypatch.setenv("ANSIBLE_VAULT_PASSWORD_FILE", str(tmp_path / "password"))
+    (tmp_path / "password").write_text("of this test")
+    text = (COLLECTION / "inventories/lab-metal/site.yml").read_text()
+    text = text.replace("count: 1\n    rack: r1\n    bmc", "count: 2\n    rack: r1\n    bmc")
+    one = '      worker-1: {ports: {management: {mac: "52:54:00:4d:00:01"}}}\n'
+    two = one.replace("worker-1", "worker-2").replace("4d:00:01", "4d:00:02")
+    (tmp_path / "site.yml").write_text(text.replace(one, one + two))
+    plan = make_plan(load_site(tmp_path / "site.yml"))
+    open_store(plan.site, write=True).ensure(["ironic/groundup", "bmc/default"])
+    state = state_dir(plan.site)
+    (state / "ssh").mkdir(parents=True)
+    (state / "ssh/id_ed25519.pub").write_text("ssh-ed25519 SITE\n")
+    (state / "ssh/known_hosts").write_text(f"{OTHER}\n{OLD}\n")
+    (state / "ca.crt").write_text("CA\n")
+    assert plan.metal
+    save(plan.site, PublishedDigests(files={plan.metal.image: "0" * 64}))
+    monkeypatch.setattr(module, "Ironic", Seed)
+    return plan
+
+
+class Seed:
+    """Ironic that knows no machine."""
+
+    def __init__(self, **given: Any) -> None:
+        assert given["password"]
+
+    def node(self, _identity: str) -> None:
+        return None
+
+
+def provided(monkeypatch: pytest.MonkeyPatch, *, failing: str = "") -> list[Wanted]:
+    """Have each machine's way end at once, that of ``failing`` with an error; return what was wanted."""
+    seen: list[Wanted] = []
+
+    def provision(_ironic: Seed, wanted: Wanted, _journal: Journal, _say: Any, **_more: Any) -> dict[str, Any]:
+        seen.append(wanted)
+        if wanted.name == failing:
+            raise GroundupError("no power", where=wanted.name, why="dark", remedy="look")
+        return {"called": 1.0, "host_keys": [KEY]}
+
+    monkeypatch.setattr(module, "provision", provision)
+    return seen
+
+
+def go(plan: Plan, *, check: bool = False, **more: Any) -> Changes:
+    changes = Changes(check=check)
+    names = [name for name, host in plan.hosts.items() if host.provisioner == "ironic"]
+    install(changes, plan, names, lambda _line: None, at_once=2, timeout=1, **more)
+    return changes
+
+
+def test_a_machine_is_known_by_the_keys_of_its_call_and_no_longer_by_older_ones(
+    plan: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    provided(monkeypatch)
+    done = go(plan).done
+    known = (state_dir(plan.site) / "ssh/known_hosts").read_text()
+    assert OTHER in known
+    assert "OLD" not in known
+    assert known.count(KEY) == 2
+    assert [line for line in done if line.startswith("install")] == ["install worker-1", "install worker-2"]
+
+
+def test_the_image_has_the_digest_that_was_published_and_the_seed_s_address(
+    plan: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = provided(monkeypatch)
+    go(plan)
+    assert {one.image["url"] for one in seen} == {"https://10.77.0.8:8080/machine-13/13/machine.qcow2"}
+    assert seen[0].image["sha256"] == "0" * 64
+    assert seen[0].configdrive("t")["meta_data"]["public_keys"] == {"key-0": "ssh-ed25519 SITE"}
+
+
+def test_one_that_fails_stops_no_other_and_is_named(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
+    provided(monkeypatch, failing="worker-1")
+    configured: list[str] = []
+    with pytest.raises(GroundupError, match="worker-1: no power"):
+        go(plan, then=configured.append)
+    assert configured == ["worker-2"]
+
+
+def test_a_prediction_names_the_machines_and_changes_nothing(plan: Plan) -> None:
+    changes = go(plan, check=True)
+    assert changes.done == ["install worker-1", "install worker-2"]
+    assert not (state_dir(plan.site) / "metal").exists()
+
+
+def test_an_image_that_the_seed_does_not_serve_is_named_before_any_machine_is_touched(
+    plan: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = provided(monkeypatch)
+    save(plan.site, PublishedDigests())
+    with pytest.raises(GroundupError, match=r"does not serve machine-13/13/machine.qcow2"):
+        go(plan)
+    assert seen == []

@@ -1,0 +1,94 @@
+"""Configuration of the seed's Ironic: what must not be open is not."""
+
+from __future__ import annotations
+
+import configparser
+import sqlite3
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
+from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.module_utils._ironic import configuration, service
+
+WANTED: dict[str, Any] = {
+    "api_url": "https://10.0.0.8:6385", "media_url": "https://10.0.0.8:6386", "api_port": 6385, "media_port": 6386,
+    "api_inside": 6388, "contact_inside": 6389, "ramdisk": "/srv/groundup/deploy-ramdisk-13/13.0.0",
+}  # fmt: skip
+FOUND = configuration.values(WANTED, environment=Path("/opt/groundup/ironic/current"))
+
+
+def ini(text: str) -> configparser.RawConfigParser:
+    parser = configparser.RawConfigParser(strict=False)
+    parser.optionxform = str  # type: ignore[assignment,method-assign]  # systemd's and oslo's keys have a case
+    parser.read_string(text)
+    return parser
+
+
+def test_ironic_listens_to_its_host_alone_and_wants_a_password() -> None:
+    found = ini(configuration.conf(FOUND))
+    assert found["api"]["host_ip"] == "127.0.0.1"
+    assert found["DEFAULT"]["auth_strategy"] == "http_basic"
+    assert found["database"]["connection"] == "sqlite:////var/lib/ironic/ironic.sqlite"
+    assert found["conductor"]["automated_clean"] == "false", "nobody has looked at the disks yet"
+    assert found["deploy"]["erase_devices_priority"] == "0"
+
+
+def test_ramdisks_are_given_addresses_that_they_reach_and_the_site_s_ca() -> None:
+    found = ini(configuration.conf(FOUND))
+    assert found["service_catalog"]["endpoint_override"] == WANTED["api_url"]
+    assert found["deploy"]["http_url"] == WANTED["media_url"]
+    assert found["agent"]["api_ca_file"] == found["DEFAULT"]["webserver_verify_ca"] == str(configuration.CA)
+
+
+@pytest.mark.parametrize("path", [configuration.UNIT, configuration.CONTACT_UNIT])
+def test_a_unit_is_not_root_s_and_writes_its_own_directory_alone(path: Path) -> None:
+    unit = ini(configuration.units(FOUND)[path])["Service"]
+    assert (unit["User"], unit["ProtectSystem"], unit["NoNewPrivileges"]) == ("ironic", "strict", "true")
+    assert unit["ReadWritePaths"] == "/var/lib/ironic"
+
+
+def test_the_web_server_shows_both_with_tls_alone() -> None:
+    text = configuration.web(FOUND)
+    listens = [line.strip() for line in text.splitlines() if line.strip().startswith("listen ")]
+    assert listens == ["listen 6385 ssl;", "listen 6386 ssl;"]
+    assert text.count("ssl_protocols TLSv1.2 TLSv1.3;") == 2
+    assert "autoindex" not in text
+
+
+@pytest.fixture
+def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
+    """Make the database below ``tmp_path``; programs of Ironic's account are this test's."""
+    monkeypatch.setattr(configuration, "DATABASE", tmp_path / "ironic.sqlite")
+
+    def make(*, logged: bool = True) -> list[str]:
+        def run(argv: Sequence[str], **_more: Any) -> str:
+            words = list(argv)[list(argv).index("--") + 1 :]
+            if "create_schema" in words:
+                place = next(word for word in words if word.startswith("OS_DATABASE__")).partition("sqlite:///")[2]
+                sqlite3.connect(place).execute("CREATE TABLE nodes (id)").connection.close()
+            elif logged:
+                exec(words[-1])  # noqa: S102  # a line of the module's
+            return ""
+
+        monkeypatch.setattr(service, "run", run)
+        changes = Changes(check=False)
+        service._database(changes, tmp_path)
+        return changes.done
+
+    return make
+
+
+def test_the_database_is_made_once_with_write_ahead_logging_and_read_by_nobody_else(
+    made: Callable[..., list[str]],
+) -> None:
+    assert len(made()) == 1
+    assert configuration.DATABASE.stat().st_mode & 0o777 == 0o600
+    assert made() == []
+
+
+def test_a_database_without_write_ahead_logging_is_an_error(made: Callable[..., list[str]]) -> None:
+    with pytest.raises(GroundupError, match="journal is delete"):
+        made(logged=False)

@@ -1,0 +1,77 @@
+"""The runs of one machine that called home: for it alone, again with a pause, never without a word."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import Journal
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.runner import PAUSES, Runner
+
+
+@pytest.fixture
+def runs(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """What ansible-runner was asked for; it ends as the test says."""
+    asked: list[dict[str, Any]] = []
+
+    def run(**given: Any) -> SimpleNamespace:
+        asked.append(given)
+        return SimpleNamespace(rc=codes.pop(0) if codes else 0, events=events)
+
+    events: list[dict[str, Any]] = []
+    codes: list[int | None] = []
+    monkeypatch.setitem(sys.modules, "ansible_runner", SimpleNamespace(run=run, codes=codes, events=events))
+    return asked
+
+
+def runner(home: Path, *layers: str) -> tuple[Runner, list[float]]:
+    slept: list[float] = []
+    site = home / "site.yml"
+    return Runner(site_file=site, home=home, layers=layers, say=lambda _line: None, sleep=slept.append), slept
+
+
+def test_this_host_alone_is_configured_layer_by_layer_and_serves_then(
+    runs: list[dict[str, Any]], tmp_path: Path
+) -> None:
+    one, _ = runner(tmp_path, "host", "kubernetes")
+    one.configure("worker-1")
+    assert [(run["playbook"], run["limit"]) for run in runs] == [
+        ("groundup.cloud.host", "worker-1"), ("groundup.cloud.kubernetes", "worker-1"),
+    ]  # fmt: skip
+    assert [line["state"] for line in Journal(tmp_path / "worker-1.jsonl").lines()] == [
+        "configuring", "configuring", "serving",
+    ]  # fmt: skip
+
+
+def test_a_run_takes_no_other_host_key_than_that_of_the_call(runs: list[dict[str, Any]], tmp_path: Path) -> None:
+    one, _ = runner(tmp_path, "host")
+    one.configure("worker-1")
+    assert runs[0]["envvars"]["ANSIBLE_HOST_KEY_CHECKING"] == "True"
+
+
+def test_a_run_that_fails_is_tried_again_after_a_pause(runs: list[dict[str, Any]], tmp_path: Path) -> None:
+    sys.modules["ansible_runner"].codes[:] = [4, None]
+    one, slept = runner(tmp_path, "host")
+    one.configure("worker-1")
+    assert (len(runs), slept) == (3, list(PAUSES))
+
+
+def test_a_host_that_fails_again_and_again_has_a_card_and_the_place_of_its_output(
+    runs: list[dict[str, Any]], tmp_path: Path
+) -> None:
+    sys.modules["ansible_runner"].codes[:] = [2, 2, 2]
+    failed = {"task": "Converge", "res": {"msg": "no kernel\n  module"}}
+    sys.modules["ansible_runner"].events[:] = [
+        {"event": "runner_on_ok", "event_data": {"res": {"msg": "fine"}}},
+        {"event": "runner_on_unreachable", "event_data": failed},
+    ]
+    one, _ = runner(tmp_path, "host")
+    with pytest.raises(GroundupError, match=r"runs/worker-1/artifacts"):
+        one.configure("worker-1")
+    last = Journal(tmp_path / "worker-1.jsonl").lines()[-1]
+    assert (len(runs), last["state"]) == (3, "failed")
+    assert last["card"]["what"] == "layer host failed 3 times: no kernel module"

@@ -1,0 +1,177 @@
+"""The way of a machine: what is done next follows from the node alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.api import BusyError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import Journal
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.provision import Wanted, provision
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import ATTEMPTS, RETRIES, Step, next_step
+
+UNREACHED = "Failed to get power state: Unable to connect to https://10.0.0.9"
+
+
+@pytest.mark.parametrize(
+    ("node", "state", "verb"),
+    [
+        (None, "expected", "create"),
+        ({"provision_state": "enroll"}, "expected", "manage"),
+        ({"provision_state": "enroll", "last_error": UNREACHED}, "expected", "manage"),
+        ({"provision_state": "verifying"}, "expected", "wait"),
+        ({"provision_state": "manageable"}, "matched", "provide"),
+        ({"provision_state": "manageable", "power_state": "power off"}, "matched", "provide"),
+        ({"provision_state": "manageable", "power_state": "power on"}, "failed", "fail"),
+        ({"provision_state": "available"}, "approved", "deploy"),
+        ({"provision_state": "wait call-back"}, "provisioning", "wait"),
+        ({"provision_state": "deploying"}, "provisioning", "wait"),
+        ({"provision_state": "active"}, "installed", "done"),
+        ({"provision_state": "active", "maintenance": True}, "installed", "done"),
+        ({"provision_state": "available", "maintenance": True}, "failed", "fail"),
+        ({"provision_state": "clean failed", "last_error": "a disk"}, "failed", "fail"),
+        ({"provision_state": "deploy failed", "last_error": "?"}, "provisioning", "deploy"),
+        ({"provision_state": "deploy failed", "last_error": "?", "extra": {RETRIES: ATTEMPTS}}, "failed", "fail"),
+        ({"provision_state": "deploy failed", "last_error": "checksum mismatch"}, "failed", "fail"),
+    ],
+)
+def test_the_next_step_follows_from_the_node(node: dict[str, Any] | None, state: str, verb: str) -> None:
+    step = next_step(node)
+    assert (step.state, step.verb) == (state, verb)
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (UNREACHED, "is not reached"),
+        ("AccessError: HTTP GET returned 401", "refuses user or password"),
+        ("Validation of image href https://10.0.0.8/m failed: Max retries exceeded", "does not give the image"),
+        ("Timeout reached while waiting for callback for node x", "its ramdisk never called"),
+        ("No suitable device was found for deployment", "no disk that fits"),
+        ("something else", "something else"),
+    ],
+)
+def test_what_ironic_says_becomes_a_card_with_a_remedy(error: str, said: str) -> None:
+    node = {"provision_state": "deploy failed", "last_error": error, "extra": {RETRIES: ATTEMPTS}}
+    card = next_step(node).card
+    assert card is not None
+    assert said in card.what
+    assert card.remedy
+
+
+class Seed:
+    """Ironic as far as a machine's way asks for it: a node that moves one state on each look."""
+
+    def __init__(self, *states: dict[str, Any]) -> None:
+        self.states, self.done = list(states), list[str]()
+        self.called: dict[str, Any] = {}
+
+    def node(self, _identity: str) -> dict[str, Any] | None:
+        state = self.states.pop(0) if len(self.states) > 1 else self.states[0]
+        return state or None
+
+    def create(self, node: dict[str, Any], *, mac: str) -> None:
+        self.done.append(f"create {node['name']} {mac}")
+
+    def change(self, _identity: str, fields: dict[str, Any]) -> None:
+        self.done += [f"change {path}" for path in fields if path.startswith("/extra")]
+
+    def provision(self, _identity: str, verb: str, **more: Any) -> None:
+        self.done.append(verb)
+        if "configdrive" in more:
+            self.called = {"called": 1.0, "host_keys": ["ssh-ed25519 AAAA"], "token": more["configdrive"]["token"]}
+
+    def expect(self, name: str, *, sha256: str) -> None:
+        self.done.append(f"expect {name}")
+        assert len(sha256) == 64
+
+    def call_of(self, _name: str) -> dict[str, Any]:
+        return self.called
+
+
+def wanted() -> Wanted:
+    node = {
+        "uuid": "u",
+        "name": "m",
+        **dict.fromkeys(("driver_info", "network_data", "properties", "boot_interface"), ""),
+    }
+    image = {"url": "https://10.0.0.8/m", "sha256": "0" * 64}
+    return Wanted(name="m", node=node, mac="52:54:00:00:00:01", image=image, configdrive=lambda token: {"token": token})
+
+
+def states(*names: str) -> list[dict[str, Any]]:
+    return [{"provision_state": name} for name in names]
+
+
+def go(seed: Seed, path: Path, **more: Any) -> dict[str, Any]:
+    given: Any = seed
+    return provision(given, wanted(), Journal(path), lambda _line: None, timeout=more.pop("timeout", 5), pause=0)
+
+
+def test_a_dark_machine_is_expected_before_it_can_call_and_its_way_is_journaled(tmp_path: Path) -> None:
+    seed = Seed({}, *states("enroll", "verifying", "manageable", "available", "deploying", "wait call-back", "active"))
+    assert go(seed, tmp_path / "journal")["host_keys"]
+    assert seed.done == [
+        "create m 52:54:00:00:00:01", "create m 52:54:00:00:00:01", "manage", "provide", "expect m",
+        f"change /extra/{RETRIES}", "active",
+    ]  # fmt: skip
+    lines = Journal(tmp_path / "journal").lines()
+    assert list(dict.fromkeys(line["state"] for line in lines)) == [
+        "expected", "matched", "approved", "provisioning", "installed",
+    ]  # fmt: skip
+
+
+def test_a_run_goes_on_where_a_killed_one_was(tmp_path: Path) -> None:
+    seed = Seed(*states("wait call-back", "active"))
+    seed.called = {"called": 1.0, "host_keys": ["ssh-ed25519 AAAA"]}
+    go(seed, tmp_path / "journal")
+    assert seed.done == []
+
+
+@pytest.mark.parametrize("found", [{}, {"provision_state": "enroll"}, {"provision_state": "available"}])
+def test_a_machine_that_was_installed_is_not_written_over_when_the_seed_lost_its_database(
+    found: dict[str, Any], tmp_path: Path
+) -> None:
+    Journal(tmp_path / "journal").note(Step(state="installed", verb="done", doing="it called home"))
+    seed = Seed(found)
+    with pytest.raises(GroundupError, match="was installed"):
+        go(seed, tmp_path / "journal")
+    assert seed.done == []
+
+
+def test_an_error_of_the_controller_ends_the_run_after_it_was_asked(tmp_path: Path) -> None:
+    seed = Seed(*states("enroll", "verifying"), {"provision_state": "enroll", "last_error": UNREACHED})
+    with pytest.raises(GroundupError, match="is not reached"):
+        go(seed, tmp_path / "journal")
+    assert Journal(tmp_path / "journal").lines()[-1]["card"]["remedy"]
+
+
+def test_a_machine_that_never_calls_is_named(tmp_path: Path) -> None:
+    with pytest.raises(GroundupError, match="did not call home"):
+        go(Seed(*states("active")), tmp_path / "journal", timeout=0)
+
+
+def test_a_line_that_a_killed_run_broke_off_is_passed_over(tmp_path: Path) -> None:
+    path = tmp_path / "journal"
+    journal = Journal(path)
+    step = Step(state="expected", verb="manage", doing="x")
+    assert journal.note(step)
+    path.write_text(path.read_text() + '{"time": 1, "sta')
+    assert not Journal(path).note(step)
+
+
+def test_a_node_that_something_else_holds_is_asked_again(tmp_path: Path) -> None:
+    seed = Seed(*states("available", "available", "active"))
+    refused = [True]
+
+    def change(_identity: str, fields: dict[str, Any]) -> None:
+        del fields
+        if refused:
+            refused.pop()
+            raise BusyError("locked", where="", why="", remedy="")
+
+    seed.change = change  # type: ignore[method-assign]
+    go(seed, tmp_path / "journal")
+    assert seed.done == ["expect m", "expect m", "active"]

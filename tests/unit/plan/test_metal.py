@@ -1,0 +1,84 @@
+"""Machines from power-off in the plan, and what Ironic and a machine are told of it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal import documents
+from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, load_site, make_plan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.platform.metal import ARTIFACTS
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import load_lock
+
+SITE = COLLECTION / "inventories/lab-metal/site.yml"
+
+
+@pytest.fixture(scope="module")
+def plan() -> Plan:
+    return make_plan(load_site(SITE))
+
+
+def test_the_lab_s_dark_machine_has_no_finding_and_needs_the_artifacts_of_zero_touch(plan: Plan) -> None:
+    assert plan.findings == ()
+    assert plan.hosts["worker-1"].provisioner == "ironic"
+    assert set(ARTIFACTS) <= set(plan.supply.chosen)
+    assert plan.metal is not None
+    assert plan.metal.api_url == f"https://{plan.hosts['seed-1'].address}:6385"
+    assert plan.metal.files_url == f"https://{plan.hosts['seed-1'].address}:8080"  # the seed has no names yet
+    assert "6385/tcp" in plan.preflight.by_roles["seed"].listens
+
+
+def test_a_site_without_dark_machines_opens_no_port_for_them() -> None:
+    plain = make_plan(load_site(COLLECTION / "inventories/lab/site.yml"))
+    assert plain.metal is None
+    assert "6385/tcp" not in plain.preflight.by_roles["seed"].listens
+
+
+def test_versions_of_the_plan_are_those_of_the_lock() -> None:
+    lock = load_lock().artifacts
+    assert {name: lock[name].version for name in ARTIFACTS} == ARTIFACTS
+
+
+def test_a_node_carries_the_plan_s_network_and_is_the_same_in_every_run(plan: Plan) -> None:
+    host = plan.hosts["worker-1"]
+    node = documents.node(plan, host, password="secret")  # of this test
+    assert node["uuid"] == documents.node(plan, host, password="")["uuid"] != documents.node_id("other", host.name)
+    assert node["driver_info"]["redfish_address"] == "https://10.77.1.64"
+    (link,), (network,) = node["network_data"]["links"], node["network_data"]["networks"]
+    assert (link["ethernet_mac_address"], link["mtu"]) == ("52:54:00:4d:00:01", 1500)
+    assert (network["ip_address"], network["netmask"]) == (host.address, "255.255.255.0")
+    assert network["routes"][0]["gateway"] == plan.networks["management"].gateway
+
+
+def test_a_configuration_drive_has_the_token_and_no_password(plan: Plan) -> None:
+    host = plan.hosts["worker-1"]
+    found = documents.configdrive(plan, host, ca="CA", keys=("ssh-ed25519 A",), home="https://10.77.0.8/v1", token="t")
+    assert found["meta_data"]["groundup"]["phone_home"] == {"url": "https://10.77.0.8/v1", "token": "t"}
+    assert found["meta_data"]["public_keys"] == {"key-0": "ssh-ed25519 A"}
+    assert "password" not in json.dumps(found)
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        (
+            "bmc: {protocol: redfish}\n    machines: {worker-1: {ports: {management: {mac: '52:54:00:4d:00:01'}}}}",
+            "redfish",
+        ),
+        ("bmc: {protocol: redfish-virtual-media}", "no MAC address"),
+    ],
+)
+def test_what_this_version_cannot_install_is_a_finding_and_an_error_that_names_it(
+    tmp_path: Path, written: str, said: str
+) -> None:
+    text = SITE.read_text()
+    start, end = text.index("    bmc: {"), text.index("kubernetes:")
+    file = tmp_path / "site.yml"
+    file.write_text(f"{text[:start]}    {written}\n{text[end:]}")
+    plan = make_plan(load_site(file))
+    assert [finding.name for finding in plan.findings] == ["not-in-this-version"]
+    with pytest.raises(GroundupError, match=said):
+        documents.node(plan, plan.hosts["worker-1"], password="")

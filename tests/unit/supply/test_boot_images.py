@@ -1,0 +1,117 @@
+"""What machines boot: the scripts that make it, and the program in it that carries out a configuration drive."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import load_lock
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build.builder import builder_of
+
+BOOT = COLLECTION / "supply/boot"
+PROGRAM = BOOT / "common/usr/local/sbin/groundup-configdrive"
+ANY = "0.0.0.0"  # noqa: S104  # of a route
+META = {
+    "uuid": "6f7c2f0a-6d1b-4c57-9d0a-000000000001",
+    "name": "worker-1",
+    "hostname": "worker-1.lab.test",
+    "public_keys": {"site": "ssh-ed25519 AAAA site"},
+    "groundup": {"user": "ops", "ca": "CERTIFICATE\n", "phone_home": {"url": "https://10.0.0.8:6386/x", "token": "t"}},
+}
+NETWORK = {
+    "links": [{"id": "mgmt0", "type": "phy", "ethernet_mac_address": "52:54:00:00:00:01", "mtu": 1500}],
+    "networks": [
+        {
+            "id": "management", "network_id": "management", "type": "ipv4", "link": "mgmt0", "ip_address": "10.0.0.64",
+            "netmask": "255.255.255.0",
+            "routes": [{"network": ANY, "netmask": ANY, "gateway": "10.0.0.1"}],
+        }
+    ],
+    "services": [{"type": "dns", "address": "10.0.0.53"}],
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def program() -> ModuleType:
+    module = ModuleType("configdrive")  # not by an import: that would leave its bytecode in the artifact's sources
+    exec(compile(PROGRAM.read_text(), PROGRAM, "exec"), module.__dict__)  # noqa: S102  # a program of ours
+    return module
+
+
+@pytest.mark.parametrize("source", ["machine", "ramdisk"])
+def test_a_script_is_a_program_that_a_shell_reads(source: str) -> None:
+    script = BOOT / source / "make"
+    subprocess.run(["/bin/sh", "-n", str(script)], check=True)
+    assert script.stat().st_mode & 0o100
+
+
+@pytest.mark.parametrize("name", ["deploy-ramdisk-13", "machine-13"])
+def test_an_image_is_another_one_when_what_is_laid_over_it_is(name: str) -> None:
+    entry = load_lock().artifacts[name]
+    assert builder_of(entry).sources(entry) == (BOOT / entry.inputs["source"], BOOT / "common")
+
+
+def test_the_agent_of_the_ramdisk_has_the_version_that_the_lock_names() -> None:
+    lock = load_lock()
+    for name, package in {"ironic-13": "ironic", "agent-13": "ironic-python-agent"}.items():
+        (requirements, _) = builder_of(entry := lock.artifacts[name]).sources(entry)
+        assert f"\n{package}=={entry.version} " in requirements.read_text()
+    assert lock.artifacts["deploy-ramdisk-13"].version == lock.artifacts["agent-13"].version
+
+
+def test_a_port_is_found_by_its_mac_address_and_has_the_address_and_mtu_of_the_plan(program: ModuleType) -> None:
+    assert program.networkd_files(NETWORK) == {
+        "10-groundup-0.network": "[Match]\nMACAddress=52:54:00:00:00:01\nType=ether\n\n[Link]\nMTUBytes=1500\n\n"
+        "[Network]\nLinkLocalAddressing=no\nAddress=10.0.0.64/24\nDNS=10.0.0.53\n\n"
+        "[Route]\nDestination=0.0.0.0/0\nGateway=10.0.0.1\n"
+    }
+
+
+def test_a_ramdisk_without_a_network_of_the_plan_asks_for_addresses(program: ModuleType, tmp_path: Path) -> None:
+    program.network({}, tmp_path, "run")
+    assert "DHCP=ipv4" in (tmp_path / "run/10-groundup-dhcp.network").read_text()
+
+
+def test_the_first_boot_writes_what_is_this_machine_s_own(program: ModuleType, tmp_path: Path) -> None:
+    program.first_boot({"meta_data.json": META, "network_data.json": NETWORK}, tmp_path)
+    assert (tmp_path / "etc/hostname").read_text() == "worker-1\n"
+    assert "worker-1.lab.test" in (tmp_path / "etc/hosts").read_text()
+    assert (tmp_path / "etc/sudoers.d/ops").stat().st_mode & 0o777 == 0o440
+    assert (tmp_path / "etc/systemd/network/10-groundup-0.network").exists()
+    assert (tmp_path / program.CA).read_text() == "CERTIFICATE\n"
+    token = tmp_path / "var/lib/groundup/phone-home.json"
+    assert token.stat().st_mode & 0o777 == 0o600
+    assert json.loads(token.read_text()) == {"url": "https://10.0.0.8:6386/x", "token": "t", "name": "worker-1"}
+
+
+def test_the_call_home_carries_the_token_and_the_public_host_keys(program: ModuleType, tmp_path: Path) -> None:
+    heard: list[Any] = []
+
+    class Seed(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            heard.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            self.send_response(204)
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None: ...
+
+    (tmp_path / "ssh_host_ed25519_key.pub").write_text("ssh-ed25519 AAAA root@worker-1\n")
+    (tmp_path / "ssh_host_ed25519_key").write_text("private")
+    with HTTPServer(("127.0.0.1", 0), Seed) as server:
+        threading.Thread(target=server.handle_request, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}/"
+        program.phone_home({"url": url, "token": "t", "name": "worker-1"}, keys=tmp_path)
+    assert heard == [{"name": "worker-1", "token": "t", "host_keys": ["ssh-ed25519 AAAA"]}]
+
+
+def test_the_ramdisk_has_the_programs_that_the_agent_runs_without_asking_for_them() -> None:
+    """Without fuser it writes an image and fails."""
+    packages = load_lock().artifacts["rootfs-ramdisk-13"].inputs["packages"]
+    assert {"efibootmgr", "gdisk", "mdadm", "parted", "psmisc", "qemu-utils", "util-linux-extra"} <= set(packages)
