@@ -14,6 +14,7 @@ from . import machine
 from .archive import pack_command
 from .process import NAMESPACES, Commands
 
+TRUST = Path("/etc/ssl/certs")  # of this machine; a build sees a copy, because packages write there
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
@@ -47,7 +48,7 @@ class Chroot:
         """
         variables = {"PATH": _PATH, "HOME": "/root", "LANG": "C.UTF-8", "DEBIAN_FRONTEND": "noninteractive"}
         variables |= (machine.environment() if network else {}) | dict(env or {})
-        mounts = {"/etc/ssl/certs": Path("/etc/ssl/certs"), "/etc/resolv.conf": Path("/etc/resolv.conf")}
+        mounts = {"/etc/resolv.conf": Path("/etc/resolv.conf")}
         if (pip := machine.pip_configuration()) is not None:
             mounts["/etc/pip.conf"] = pip
         script = self._script({**mounts, **(binds or {})}, cwd)
@@ -74,6 +75,9 @@ class Chroot:
             f"mount --rbind /dev {root}/dev",
             f"mount -t tmpfs tmpfs {root}/dev/shm",  # noqa: S108 - of the namespace, not the machine's
         ]
+        trust = shlex.quote(f"{self._merged}/etc/ssl/certs")
+        lines += [f"mkdir -p {trust}", f"mount -t tmpfs -o mode=0755 tmpfs {trust}"]
+        lines.append(f"cp -a {shlex.quote(str(TRUST))}/. {trust}/")
         for inside, outside in binds.items():
             target, source = shlex.quote(f"{self._merged}{inside}"), shlex.quote(str(outside))
             empty = f"mkdir -p $(dirname {target}); [ -e {target} ] || : > {target}"
