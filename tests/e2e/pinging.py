@@ -7,7 +7,7 @@ import re
 import signal
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -52,6 +52,21 @@ def answers(log: Path) -> int:
     return len(_ANSWER.findall(log.read_text()))
 
 
+def _end(ping: subprocess.Popen[bytes]) -> None:
+    """Interrupt a ping, which then says how many it sent.
+
+    Again and again: where interrupts are ignored, as in a job of the background, they are until it has begun.
+    """
+    for _ in range(10):
+        ping.send_signal(signal.SIGINT)
+        with suppress(subprocess.TimeoutExpired):
+            ping.wait(timeout=1)
+            return
+    ping.kill()
+    ping.wait()
+    raise AssertionError("ping did not end when it was interrupted")
+
+
 @contextmanager
 def pinged(address: str, log: Path, *, seconds: float = 60.0) -> Iterator[list[Pings]]:
     """Ping an address while the block runs; afterwards the list has what came of it.
@@ -69,6 +84,5 @@ def pinged(address: str, log: Path, *, seconds: float = 60.0) -> Iterator[list[P
             before = answers(log)
             until(lambda: answers(log) >= before + _STEADY, seconds=seconds)
         finally:
-            ping.send_signal(signal.SIGINT)  # it says how many it sent
-            ping.wait(timeout=10)
+            _end(ping)
     found.append(parse(log.read_text()))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import signal
 from pathlib import Path
+from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.tests.e2e.pinging import parse, pinged
@@ -47,7 +49,12 @@ def test_a_measurement_begins_and_ends_with_answers(tmp_path: Path) -> None:
     assert found[0].silent < 1.0
 
 
-def test_an_address_that_does_not_answer_is_not_waited_for_without_end() -> None:
+@pytest.mark.parametrize("interrupts", [signal.default_int_handler, signal.SIG_IGN])
+def test_an_address_that_does_not_answer_is_not_waited_for_without_end(
+    interrupts: Any, request: pytest.FixtureRequest
+) -> None:
+    before = signal.signal(signal.SIGINT, interrupts)  # what a process that is started inherits
+    request.addfinalizer(lambda: signal.signal(signal.SIGINT, before))
     nothing = Path("/dev/null")
     with pytest.raises(AssertionError, match="it did not come"), pinged("127.0.0.1", nothing, seconds=0):
         pytest.fail("the block does not begin")
