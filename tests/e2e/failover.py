@@ -83,7 +83,9 @@ def gateway(plan: Plan, connect: Connect) -> tuple[str, str]:
     control = connect(plan.edge.hosts[0])
     command = f"ovn-sbctl --no-leader-only --db={SB.socket} --timeout=60"
     said = root(control, f"{command} --bare --columns=logical_port,chassis find port_binding type=chassisredirect")
-    port, chassis = [*said.split(), "", ""][:2]
+    # Where floating IPs are not distributed, a second one, cr-<port's id>, is the provider network's side of it.
+    found = next((rows.split() for rows in said.split("\n\n") if rows.strip().startswith("cr-lrp-")), [])
+    port, chassis = [*found, "", ""][:2]
     name = root(control, f"{command} get chassis {chassis} name").strip().strip('"') if chassis else ""
     return port.removeprefix("cr-"), name
 
