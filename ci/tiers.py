@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 from ansible_collections.groundup.cloud.ci.tier import ROOT, Tier, run_tier
@@ -65,14 +66,32 @@ CLOUD_OF_REAL_CHARTS = "SITE=tests/e2e/real/site.yml"
 # What only three control hosts can show: quorum, a member lost, a total outage.
 THREE_CONTROL_HOSTS = "SITE=inventories/lab-ha/site.yml"
 THREE_CONTROL_HOST_TESTS = (
-    ("ci/lab", "supply"),
-    ("ci/lab", "destroy"),  # what an earlier run left
     ("ci/lab", "up"),
     ("ci/lab", "unchanged"),
     (*PYTEST, "-m", "lab", "tests/e2e/test_galera.py", "tests/e2e/test_failure_cards.py", "-k", "galera"),
     (*PYTEST, "-m", "lab", "tests/e2e/test_removal.py"),
     (*PYTEST, "-m", "lab", "tests/e2e/test_cluster_kept.py"),  # last: the volumes of one host are lost
 )
+
+
+def lab_tier(
+    name: str,
+    site: str,
+    *commands: tuple[str, ...],
+    first: tuple[tuple[str, ...], ...] = (),
+    needs: Callable[[], str | None] = needs_root,
+    by_default: bool = False,
+) -> Tier:
+    """Return the tier of a lab of its own: ``first``, then ``commands`` after what an earlier run left is gone."""
+    steps = (*first, ("ci/lab", "supply"), ("ci/lab", "destroy"), *commands)
+    return Tier(
+        name=name,
+        commands=tuple(("env", site, *step) for step in steps),
+        needs=needs,
+        always=("env", site, "ci/lab", "destroy"),
+        by_default=by_default,
+    )
+
 
 TIERS = (
     Tier(name="lint", commands=(("ci/lint",),)),
@@ -127,18 +146,14 @@ TIERS = (
         needs=needs_root,
         always=("ci/run", "python", "tests/e2e/plain.py", "destroy"),
     ),
-    Tier(
-        name="cloud",
-        commands=(
-            ("env", WHOLE_CLOUD, "ci/lab", "supply"),
-            ("env", WHOLE_CLOUD, "ci/lab", "destroy"),
-            ("env", WHOLE_CLOUD, "ci/lab", "up"),  # ends with an instance that answered
-            ("env", WHOLE_CLOUD, "ci/lab", "unchanged"),
-            ("env", WHOLE_CLOUD, "ci/run", "python", "ci/bench/cloud.py"),  # reads what the two runs recorded
-            ("env", WHOLE_CLOUD, *PYTEST, f"tests/e2e/{CLOUD}"),
-        ),
-        needs=needs_root,
-        always=("env", WHOLE_CLOUD, "ci/lab", "destroy"),
+    lab_tier(
+        "cloud",
+        WHOLE_CLOUD,
+        ("ci/lab", "up"),  # ends with an instance that answered
+        ("ci/lab", "unchanged"),
+        ("ci/run", "python", "ci/bench/cloud.py"),  # reads what the two runs recorded
+        (*PYTEST, f"tests/e2e/{CLOUD}"),
+        by_default=True,
     ),
     Tier(
         name="long",
@@ -177,72 +192,37 @@ TIERS = (
         needs=needs_root,
         by_default=False,
     ),
-    Tier(
-        name="ha",
-        commands=tuple(("env", THREE_CONTROL_HOSTS, *command) for command in THREE_CONTROL_HOST_TESTS),
-        needs=needs_root,
-        always=("env", THREE_CONTROL_HOSTS, "ci/lab", "destroy"),
-        by_default=False,
+    lab_tier("ha", THREE_CONTROL_HOSTS, *THREE_CONTROL_HOST_TESTS),
+    lab_tier(
+        "life",
+        WHOLE_CLOUD,
+        ("ci/lab", "up"),
+        (*PYTEST, "-s", f"tests/e2e/{LIFE}"),
+        (*PYTEST, "-s", f"tests/e2e/{FAULTS}"),
     ),
-    Tier(
-        name="life",
-        commands=(
-            ("env", WHOLE_CLOUD, "ci/lab", "supply"),
-            ("env", WHOLE_CLOUD, "ci/lab", "destroy"),
-            ("env", WHOLE_CLOUD, "ci/lab", "up"),
-            ("env", WHOLE_CLOUD, *PYTEST, "-s", f"tests/e2e/{LIFE}"),
-            ("env", WHOLE_CLOUD, *PYTEST, "-s", f"tests/e2e/{FAULTS}"),
-        ),
-        needs=needs_root,
-        always=("env", WHOLE_CLOUD, "ci/lab", "destroy"),
-        by_default=False,
+    lab_tier(
+        "kept",
+        LARGE_CLOUD,
+        ("ci/lab", "up"),
+        (*PYTEST, "-s", f"tests/e2e/{NETWORK_KEPT}"),  # it prints what it measures
     ),
-    Tier(
-        name="kept",
-        commands=(
-            ("env", LARGE_CLOUD, "ci/lab", "supply"),
-            ("env", LARGE_CLOUD, "ci/lab", "destroy"),
-            ("env", LARGE_CLOUD, "ci/lab", "up"),
-            ("env", LARGE_CLOUD, *PYTEST, "-s", f"tests/e2e/{NETWORK_KEPT}"),  # it prints what it measures
-        ),
-        needs=needs_root,
-        always=("env", LARGE_CLOUD, "ci/lab", "destroy"),
-        by_default=False,
+    lab_tier(
+        "cost",
+        WHOLE_CLOUD,
+        ("ci/run", "ansible-playbook", "-i", CLOUD_SITE, *(f"groundup.cloud.{name}" for name in (*CLUSTER, "network"))),
+        ("ci/run", "python", "ci/bench/rollout.py"),
+        ("ci/lab", "up"),
+        ("ci/run", "python", "ci/bench/hypervisor.py"),
     ),
-    Tier(
-        name="cost",
-        commands=(
-            ("env", WHOLE_CLOUD, "ci/lab", "supply"),
-            ("env", WHOLE_CLOUD, "ci/lab", "destroy"),
-            (
-                "ci/run",
-                "ansible-playbook",
-                "-i",
-                CLOUD_SITE,
-                *(f"groundup.cloud.{name}" for name in (*CLUSTER, "network")),
-            ),
-            ("env", WHOLE_CLOUD, "ci/run", "python", "ci/bench/rollout.py"),
-            ("env", WHOLE_CLOUD, "ci/lab", "up"),
-            ("env", WHOLE_CLOUD, "ci/run", "python", "ci/bench/hypervisor.py"),
-        ),
-        needs=needs_root,
-        always=("env", WHOLE_CLOUD, "ci/lab", "destroy"),
-        by_default=False,
-    ),
-    Tier(
-        name="real",
-        commands=(
-            # The site file names this place, which is the same on every machine.
-            ("ln", "-sfn", str(Path(os.environ.get(CHARTS, "")).absolute()), ".run/osh-charts"),
-            ("env", CLOUD_OF_REAL_CHARTS, "ci/lab", "supply"),
-            ("env", CLOUD_OF_REAL_CHARTS, "ci/lab", "destroy"),
-            ("env", CLOUD_OF_REAL_CHARTS, "ci/lab", "up"),  # ends with an instance that answered
-            ("env", CLOUD_OF_REAL_CHARTS, "ci/lab", "unchanged"),
-            ("env", CLOUD_OF_REAL_CHARTS, *PYTEST, f"tests/e2e/{REAL_CLOUD}", f"tests/e2e/{CLOUD}"),
-        ),
+    lab_tier(
+        "real",
+        CLOUD_OF_REAL_CHARTS,
+        ("ci/lab", "up"),  # ends with an instance that answered
+        ("ci/lab", "unchanged"),
+        (*PYTEST, f"tests/e2e/{REAL_CLOUD}", f"tests/e2e/{CLOUD}"),
+        # The site file names this place, which is the same on every machine.
+        first=(("ln", "-sfn", str(Path(os.environ.get(CHARTS, "")).absolute()), ".run/osh-charts"),),
         needs=needs_charts,
-        always=("env", CLOUD_OF_REAL_CHARTS, "ci/lab", "destroy"),
-        by_default=False,
     ),
     Tier(
         name="conformance",

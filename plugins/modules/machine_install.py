@@ -12,6 +12,8 @@ description:
     with the plan's network and the site's key, and waits until it has called home. Then its ssh host key is known.
   - Runs on the controller. A machine that is installed and has called is left as it is. A run that was killed goes on
     where it was. Each change of a machine's state is a line of C(metal/<host>.jsonl) in the site's state directory.
+  - Disks are written over without a question, but for two machines, which are refused - one that is switched on before
+    anything was done with it, and one that the journal says was installed while Ironic does not know it.
 options:
   site_file:
     description: Path of the site file.

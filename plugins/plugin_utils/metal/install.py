@@ -20,7 +20,7 @@ from ..supply.publish import digests
 from . import documents
 from .api import Ironic
 from .journal import Journal, file_of, home_of
-from .provision import Wanted, provision
+from .provision import Wanted, as_error, provision
 from .way import next_step
 
 
@@ -92,10 +92,16 @@ def install(
 
 def _predict(changes: Changes, ironic: Ironic, plan: Plan, names: Sequence[str]) -> None:
     for name in names:
+        journal = Journal(home_of(plan.site) / f"{name}.jsonl")
         try:
-            step = next_step(ironic.node(documents.node_id(plan.site, name)))
-        except (GroundupError, OSError):  # the seed is still to be made
-            step = next_step(None)
+            node = ironic.node(documents.node_id(plan.site, name))
+        except (GroundupError, OSError):
+            if journal.installed:
+                raise
+            node = None  # the seed is still to be made
+        step = next_step(node, installed=journal.installed)
+        if step.card:
+            raise as_error(name, step.card)
         if step.verb != "done":
             changes.add(f"install {name}", name=name, before=f"{step.state}\n", after="installed\n")
 

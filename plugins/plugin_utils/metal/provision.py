@@ -13,7 +13,7 @@ from typing import Any
 from ..errors import GroundupError
 from .api import BusyError, Ironic
 from .journal import Journal
-from .way import LOST, RETRIES, Card, Step, attempts, next_step
+from .way import RETRIES, Card, Step, attempts, next_step
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,9 +38,7 @@ def provision(
     asked = False
     while True:
         node = ironic.node(identity)
-        step = next_step(node, asked=asked)
-        if step.verb in ("create", "manage", "provide", "deploy") and journal.installed:
-            step = Step(state="failed", verb="fail", card=LOST)
+        step = next_step(node, asked=asked, installed=journal.installed)
         if step.verb == "done":
             call = ironic.call_of(wanted.name) or {}
             if call.get("called"):
@@ -52,13 +50,13 @@ def provision(
             say(f"{wanted.name}: {step.state}, {step.doing or (step.card.what if step.card else '')}")
             deadline = time.monotonic() + timeout
         if step.card:
-            raise _error(wanted.name, step.card)
+            raise as_error(wanted.name, step.card)
         if step.verb != "wait":
             with suppress(BusyError):  # looked at again after a pause
                 _carry_out(ironic, wanted, step, node or {})
                 asked |= step.verb == "manage"
         elif time.monotonic() > deadline:
-            raise _error(wanted.name, _hangs(step, timeout))
+            raise as_error(wanted.name, _hangs(step, timeout))
         time.sleep(pause)
 
 
@@ -94,5 +92,6 @@ def _hangs(step: Step, timeout: float) -> Card:
     return Card(what=what, why=f"{timeout:g} s without a step of its way", remedy=remedy)
 
 
-def _error(name: str, card: Card) -> GroundupError:
+def as_error(name: str, card: Card) -> GroundupError:
+    """Return the card of a machine as an error."""
     return GroundupError(card.what, where=name, why=card.why, remedy=card.remedy)

@@ -68,32 +68,43 @@ _CARDS: tuple[tuple[str, str, str, str], ...] = (
 )  # fmt: skip
 
 
-# Nobody is asked before a disk is written: what may be in use is left alone.
+# Nobody is asked before a disk is written: what may be in use is left alone by the steps towards a deployment.
+_TOWARDS = ("create", "manage", "provide", "deploy")
 _IN_USE = Card(
     what="it is switched on, before anything was done with it",
     why="somebody may use it, and its disk would be written over",
     remedy="switch it off, then run this again; or write provisioner: existing",
 )
-LOST = Card(
+_LOST = Card(
     what="it was installed, and the seed's Ironic does not know that",
     why="its disk would be written over",
     remedy="restore /var/lib/ironic of the seed; or move its journal away, below `metal` of the site's state directory",
 )
 
 
-def next_step(node: Mapping[str, Any] | None, *, asked: bool = False) -> Step:
+def next_step(node: Mapping[str, Any] | None, *, asked: bool = False, installed: bool = False) -> Step:
     """Return what to do with ``node``, as Ironic's API shows it; None: Ironic does not know it.
 
-    ``asked``: this run has had its management controller asked, so that an error there is of now.
+    ``asked``: this run has had its management controller asked, so that an error there is of now. ``installed``: by its
+    journal it was installed once.
     """
+    step, known = _next_step(node, asked=asked), node or {}
+    if step.verb not in _TOWARDS:
+        return step
+    if installed:
+        return Step(state="failed", verb="fail", card=_LOST)
+    if known.get("power_state") == "power on" and not attempts(known):  # else we switched it on
+        return Step(state="failed", verb="fail", card=_IN_USE)
+    return step
+
+
+def _next_step(node: Mapping[str, Any] | None, *, asked: bool) -> Step:
     if node is None:
         return Step(state="expected", verb="create", doing="enrolled")
     provision, error = str(node["provision_state"]), str(node.get("last_error") or "")
     held = (node.get("maintenance") and provision != "active") or (asked and provision == "enroll" and error)
     if provision == "deploy failed" and not held and attempts(node) < ATTEMPTS and not _lasting(error):
         return Step(state="provisioning", verb="deploy", doing=f"attempt {attempts(node) + 1} of {ATTEMPTS}: {error}")
-    if provision == "manageable" and node.get("power_state") == "power on":
-        return Step(state="failed", verb="fail", card=_IN_USE)
     if held or provision not in _STEPS:
         return _failed(error or str(node.get("maintenance_reason") or f"it is {provision}, no step of its way"))
     state, verb, doing = _STEPS[provision]

@@ -10,8 +10,9 @@ from ansible_collections.groundup.cloud.plugins.module_utils._base.changes impor
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal import install as module
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.install import install
-from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import Journal
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import Journal, home_of
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.provision import Wanted
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import Step
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION, state_dir
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, load_site, make_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import open_store
@@ -110,6 +111,22 @@ def test_a_prediction_names_the_machines_and_changes_nothing(plan: Plan) -> None
     changes = go(plan, check=True)
     assert changes.done == ["install worker-1", "install worker-2"]
     assert not (state_dir(plan.site) / "metal").exists()
+
+
+def test_a_machine_that_a_run_would_refuse_is_refused_in_a_prediction_too(
+    plan: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Journal(home_of(plan.site) / "worker-2.jsonl").note(Step(state="installed", verb="done"))
+    with pytest.raises(GroundupError, match="it was installed, and the seed's Ironic does not know that") as refused:
+        go(plan, check=True)
+    assert refused.value.where == "worker-2"
+
+    def silent(_seed: Seed, _identity: str) -> None:
+        raise GroundupError("the seed does not answer", where="", why="", remedy="")
+
+    monkeypatch.setattr(Seed, "node", silent)
+    with pytest.raises(GroundupError, match="the seed does not answer"):
+        go(plan, check=True)
 
 
 def test_an_image_that_the_seed_does_not_serve_is_named_before_any_machine_is_touched(

@@ -26,6 +26,8 @@ UNREACHED = "Failed to get power state: Unable to connect to https://10.0.0.9"
         ({"provision_state": "manageable", "power_state": "power off"}, "matched", "provide"),
         ({"provision_state": "manageable", "power_state": "power on"}, "failed", "fail"),
         ({"provision_state": "available"}, "approved", "deploy"),
+        ({"provision_state": "available", "power_state": "power on"}, "failed", "fail"),
+        ({"provision_state": "available", "power_state": "power on", "extra": {RETRIES: 1}}, "approved", "deploy"),
         ({"provision_state": "wait call-back"}, "provisioning", "wait"),
         ({"provision_state": "deploying"}, "provisioning", "wait"),
         ({"provision_state": "active"}, "installed", "done"),
@@ -130,7 +132,15 @@ def test_a_run_goes_on_where_a_killed_one_was(tmp_path: Path) -> None:
     assert seed.done == []
 
 
-@pytest.mark.parametrize("found", [{}, {"provision_state": "enroll"}, {"provision_state": "available"}])
+@pytest.mark.parametrize(
+    "found",
+    [
+        {},
+        {"provision_state": "enroll"},
+        {"provision_state": "available"},
+        {"provision_state": "available", "extra": {RETRIES: 1}},
+    ],
+)
 def test_a_machine_that_was_installed_is_not_written_over_when_the_seed_lost_its_database(
     found: dict[str, Any], tmp_path: Path
 ) -> None:
