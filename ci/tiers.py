@@ -163,7 +163,7 @@ TIERS = (
             ("ci/lab", "destroy"),
             (*PYTEST, "-m", "long", "tests", f"--ignore={METAL}"),  # it has a tier of its own
             ("ci/lab", "destroy"),
-            ("ci/run", "python", "ci/bench/kubernetes.py"),
+            ("ci/run", "python", "ci/bench/cluster.py"),
             ("ci/run", "python", "ci/bench/first_run.py"),
             ("ci/run", "python", "ci/bench/unchanged.py"),
         ),

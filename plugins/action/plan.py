@@ -24,6 +24,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.output.report 
     summary,
     table,
 )
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.output.packets import packets_svg
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.output.topology import topology_svg
 
 ARGUMENTS = {
@@ -78,6 +79,8 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
         """Write what differs from what is there, or only say so in check mode."""
         diffs, changed = [], False
         wanted = {directory / "plan.json": to_json(plan), directory / "topology.svg": topology_svg(plan)}
+        if packets := packets_svg(plan):
+            wanted[directory / "packets.svg"] = packets
         for path, text in wanted.items():
             before = path.read_text() if path.is_file() else ""
             if before == text:

@@ -5,7 +5,8 @@ short_description: Plan a site and report findings, without touching a machine
 version_added: 0.1.0
 description:
   - Plans the site from the site file alone, and prints the findings as a table.
-  - Writes C(plan.json), the whole plan, and C(topology.svg), its picture, when they differ.
+  - Writes C(plan.json), the whole plan, C(topology.svg), its picture, and for a site with
+    instances C(packets.svg), the ways of their packets, when they differ.
   - Fails on findings of severity C(error), and then leaves the state directory unchanged.
   - Runs on the controller and contacts nothing.
 options:

@@ -93,10 +93,11 @@ def gateway(plan: Plan, connect: Connect) -> tuple[str, str]:
 def prefer(plan: Plan, connect: Connect, port: str, ranks: list[str]) -> None:
     """Have the last of these chassis have the gateway port, the one before it when that is lost.
 
-    ``ranks``: every hypervisor, as Neutron gave the port all of them.
+    ``ranks``: every hypervisor, as Neutron gave the port all of them, in a group that is named after the router.
     """
+    group = nbctl(plan, connect, f"--bare get logical_router_port {port} ha_chassis_group").strip()
     for rank, name in enumerate(ranks, start=1):
-        nbctl(plan, connect, f"set gateway_chassis {port}_{name} priority={rank}")  # the row's name is Neutron's
+        nbctl(plan, connect, f"ha-chassis-group-add-chassis {group} {name} {rank}")  # or changes its priority
 
 
 def lose_gateway(plan: Plan, connect: Connect, measure: Measure) -> tuple[Pings, Pings]:

@@ -15,7 +15,7 @@ import pytest
 from ansible_collections.groundup.cloud.ci.reference import tables
 
 ROOT = Path(__file__).resolve().parents[3]
-COPIED = ("plugins", "ci/reference", "playbooks", "roles", "meta", "docs", "inventories/lab")
+COPIED = ("plugins", "ci/reference", "playbooks", "roles", "meta", "docs", "inventories/lab", "inventories/cloud")
 NEW = {
     "playbooks/metrics.yml": """\
 ---

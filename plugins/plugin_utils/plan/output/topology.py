@@ -1,21 +1,20 @@
 """The site as a picture (SVG) for a design review: the VIP, racks and machines, planes as coloured lanes below them.
 
-Pure text from the plan: no font is measured, widths are chosen so that ordinary names fit, and longer ones are cut.
+Pure text from the plan: longer names than ordinary ones are cut.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from xml.sax.saxutils import escape
 
 from ...layers.purposes import PURPOSES
 from ...layers.roles import ROLES
 from ..types import HostPlan, NetworkPlan, Plan, Severity
+from .drawing import FAINT, FRAME, GROUND, MARGIN, PAPER, Drawing, cut
 
-INK, FAINT, PAPER, FRAME = "#1d2733", "#5c6875", "#ffffff", "#c9d1d9"
 SEVERITIES: dict[Severity, str] = {"error": "#b8323a", "warning": "#c98a00", "info": FAINT}
-LEFT, RACK, GAP, MARGIN, LANE = 250, 132, 16, 28, 40
+LEFT, RACK, GAP, LANE = 250, 132, 16, 40
 PER_ROW = 12  # racks side by side before a new row begins
 DRAWN = 48  # machines drawn in one rack; the rest is a number
 MANY_RACKS = 36  # beyond that, racks that look alike are drawn once
@@ -37,18 +36,7 @@ def topology_svg(plan: Plan) -> str:
     top = 176.0
     for start in range(0, len(racks) or 1, PER_ROW):
         top = picture.row(racks[start : start + PER_ROW], top) + 24
-    height = picture.footer(top)
-    return "\n".join(
-        [
-            f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}"',
-            '     font-family="DejaVu Sans, Verdana, Helvetica, Arial, sans-serif">',
-            f"<title>{escape(plan.site)}: topology</title>",
-            f'<rect width="{width}" height="{height}" fill="{PAPER}"/>',
-            *picture.elements,
-            "</svg>",
-            "",
-        ]
-    )
+    return picture.document(f"{plan.site}: topology", picture.footer(top))
 
 
 def _racks(plan: Plan) -> list[_Rack]:
@@ -76,29 +64,10 @@ def _inner(rack: _Rack) -> int:
     return min(len(rack.hosts), DRAWN) * _slot(rack) + (16 if len(rack.hosts) > DRAWN else 0)
 
 
-def _cut(words: str, length: int) -> str:
-    return words if len(words) <= length else f"{words[: length - 3]}..."
-
-
-class _Picture:
+class _Picture(Drawing):
     def __init__(self, plan: Plan, width: int) -> None:
-        self.plan, self.width = plan, width
-        self.elements: list[str] = []
-
-    def text(
-        self, x: float, y: float, words: str, *, size: int = 12, fill: str = INK, bold: bool = False, end: bool = False
-    ) -> None:
-        more = (' font-weight="bold"' if bold else "") + (' text-anchor="end"' if end else "")
-        self.elements.append(f'<text x="{x:g}" y="{y:g}" font-size="{size}" fill="{fill}"{more}>{escape(words)}</text>')
-
-    def box(self, x: float, y: float, w: float, h: float, *, fill: str, stroke: str = "none", radius: int = 3) -> None:
-        place = f'x="{x:g}" y="{y:g}" width="{w:g}" height="{h:g}"'
-        self.elements.append(f'<rect {place} rx="{radius}" fill="{fill}" stroke="{stroke}"/>')
-
-    def line(self, x1: float, y1: float, x2: float, y2: float, colour: str, *, width: int = 2, dash: str = "") -> None:
-        dashed = f' stroke-dasharray="{dash}"' if dash else ""
-        ends = f'x1="{x1:g}" y1="{y1:g}" x2="{x2:g}" y2="{y2:g}"'
-        self.elements.append(f'<line {ends} stroke="{colour}" stroke-width="{width}"{dashed}/>')
+        super().__init__(width)
+        self.plan = plan
 
     def header(self) -> None:
         plan, kubernetes, vip_colour = self.plan, self.plan.kubernetes, ROLES["control"].colour
@@ -144,16 +113,15 @@ class _Picture:
                     place, end = x + step * (index + 1), lane_top + index * LANE + 8
                     colour = PURPOSES[network.purpose].colour
                     self.line(place, rack_bottom, place, end, colour)
-                    point = f'cx="{place:g}" cy="{end:g}" r="4.5"'
-                    self.elements.append(f'<circle {point} fill="{PAPER}" stroke="{colour}" stroke-width="2"/>')
+                    self.dot(place, end, colour)
         return lane_top + len(networks) * LANE
 
     def rack(self, rack: _Rack, x: float, top: float, *, height: float) -> None:
         if any(host.name in self.plan.edge.hosts for host in rack.hosts):
             self.line(x + RACK / 2, 136, x + RACK / 2, top, ROLES["control"].colour, dash="4 3")
-        self.box(x, top, RACK, height, fill="#f5f7f9", stroke=FRAME, radius=5)
+        self.box(x, top, RACK, height, fill=GROUND, stroke=FRAME, radius=5)
         many = f"{rack.alike} racks" if rack.alike > 1 else str(len(rack.hosts))
-        self.text(x + 8, top + 19, _cut(rack.title, 12), size=11 if rack.alike > 1 else 12, bold=True)
+        self.text(x + 8, top + 19, cut(rack.title, 12), size=11 if rack.alike > 1 else 12, bold=True)
         self.text(x + RACK - 8, top + 19, many, size=10, fill=FAINT, end=True)
         y, slot = top + 30, _slot(rack)
         for host in rack.hosts[:DRAWN]:
@@ -162,11 +130,11 @@ class _Picture:
             for index, role in enumerate(host.roles):
                 self.box(x + 6, y + index * part, 7, part, fill=ROLES[role].colour, radius=0)
             if slot >= 34:
-                self.text(x + 19, y + 14, _cut(host.name, 17), size=11)
+                self.text(x + 19, y + 14, cut(host.name, 17), size=11)
                 self.text(x + 19, y + 27, host.address or "no address", size=10, fill=FAINT)
             else:
                 length, size = (17, 11) if slot > 11 else (24, 8)
-                self.text(x + 19, y + slot / 2 + 2, _cut(host.name, length), size=size)
+                self.text(x + 19, y + slot / 2 + 2, cut(host.name, length), size=size)
             y += slot
         if len(rack.hosts) > DRAWN:
             self.text(x + 19, y + 12, f"and {len(rack.hosts) - DRAWN} more", size=10, fill=FAINT)
@@ -175,7 +143,7 @@ class _Picture:
         colour = PURPOSES[network.purpose].colour
         self.box(LEFT + MARGIN, y + 2, self.width - LEFT - 2 * MARGIN, 12, fill=colour, radius=6)
         named = network.name if network.name == network.purpose else f"{network.name} ({network.purpose})"
-        self.text(MARGIN, y + 9, _cut(named, 32), bold=True, fill=colour)
+        self.text(MARGIN, y + 9, cut(named, 32), bold=True, fill=colour)
         tagged = f"VLAN {network.vlan}" if network.vlan else "untagged"
         self.text(MARGIN, y + 24, f"{network.cidr} · {tagged} · MTU {network.mtu}", size=10, fill=FAINT)
 
@@ -197,7 +165,7 @@ class _Picture:
             self.text(MARGIN, y, fact, size=11)
             y += 18
         for finding in plan.findings[:6]:
-            words = _cut(f"{finding.name}: {finding.what}", int((self.width - 80) / 6.4))
+            words = cut(f"{finding.name}: {finding.what}", int((self.width - 80) / 6.4))
             self.text(MARGIN + 12, y, words, size=10, fill=SEVERITIES[finding.severity])
             y += 16
         return int(y + 10)

@@ -1,6 +1,6 @@
 """What the Kubernetes layer costs: a first run on fresh lab hosts, an unchanged re-run, one more worker.
 
-Usage: ci/run python ci/bench/kubernetes.py [--name SITE] [--cidr CIDR] [--json FILE] [--keep]
+Usage: ci/run python ci/bench/cluster.py [--name SITE] [--cidr CIDR] [--json FILE] [--keep]
 
 Makes a lab of its own (seed, one control host, two workers; then a third), which needs root and the artifacts in the
 cache, and destroys it at the end. Only the playbook `kubernetes` is measured. Counts and CPU decide; wall time is

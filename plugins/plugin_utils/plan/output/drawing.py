@@ -1,0 +1,60 @@
+"""What the plan's pictures (SVG) are drawn with. No font is measured: widths are chosen so that ordinary words fit."""
+
+from __future__ import annotations
+
+from xml.sax.saxutils import escape
+
+INK, FAINT, PAPER, FRAME, GROUND = "#1d2733", "#5c6875", "#ffffff", "#c9d1d9", "#f5f7f9"
+MARGIN = 28
+
+
+class Drawing:
+    """Words, boxes and lines; the same calls give the same text."""
+
+    def __init__(self, width: int) -> None:
+        self.width = width
+        self.elements: list[str] = []
+
+    def text(
+        self, x: float, y: float, words: str, *, size: int = 12, fill: str = INK, bold: bool = False, end: bool = False
+    ) -> None:
+        """Write words that begin, or ``end``, at ``x``."""
+        more = (' font-weight="bold"' if bold else "") + (' text-anchor="end"' if end else "")
+        self.elements.append(f'<text x="{x:g}" y="{y:g}" font-size="{size}" fill="{fill}"{more}>{escape(words)}</text>')
+
+    def box(self, x: float, y: float, w: float, h: float, *, fill: str, stroke: str = "none", radius: int = 3) -> None:
+        """Draw a box with round corners."""
+        place = f'x="{x:g}" y="{y:g}" width="{w:g}" height="{h:g}"'
+        self.elements.append(f'<rect {place} rx="{radius}" fill="{fill}" stroke="{stroke}"/>')
+
+    def line(self, x1: float, y1: float, x2: float, y2: float, colour: str, *, width: int = 2, dash: str = "") -> None:
+        """Draw a line."""
+        dashed = f' stroke-dasharray="{dash}"' if dash else ""
+        ends = f'x1="{x1:g}" y1="{y1:g}" x2="{x2:g}" y2="{y2:g}"'
+        self.elements.append(f'<line {ends} stroke="{colour}" stroke-width="{width}"{dashed}/>')
+
+    def dot(self, x: float, y: float, colour: str, *, fill: str = PAPER) -> None:
+        """Draw where a line ends."""
+        self.elements.append(
+            f'<circle cx="{x:g}" cy="{y:g}" r="4.5" fill="{fill}" stroke="{colour}" stroke-width="2"/>'
+        )
+
+    def document(self, title: str, height: int) -> str:
+        """Return the picture."""
+        size = f'width="{self.width}" height="{height}" viewBox="0 0 {self.width} {height}"'
+        return "\n".join(
+            [
+                f'<svg xmlns="http://www.w3.org/2000/svg" {size}',
+                '     font-family="DejaVu Sans, Verdana, Helvetica, Arial, sans-serif">',
+                f"<title>{escape(title)}</title>",
+                f'<rect width="{self.width}" height="{height}" fill="{PAPER}"/>',
+                *self.elements,
+                "</svg>",
+                "",
+            ]
+        )
+
+
+def cut(words: str, length: int) -> str:
+    """Return the words, or their beginning where they are longer."""
+    return words if len(words) <= length else f"{words[: length - 3]}..."

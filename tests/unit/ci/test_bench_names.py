@@ -1,0 +1,15 @@
+"""A benchmark is run as a script, and so is the first place Python looks for modules of its name."""
+
+from __future__ import annotations
+
+import sys
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+BENCH = Path(__file__).resolve().parents[3] / "ci/bench"
+
+
+def test_no_benchmark_has_the_name_of_a_library() -> None:
+    names = {path.stem for path in BENCH.glob("*.py")}
+    assert names, "there are benchmarks"
+    assert names & {*sys.stdlib_module_names, *packages_distributions()} == set()
