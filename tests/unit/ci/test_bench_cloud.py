@@ -71,17 +71,31 @@ def test_tasks_of_other_layers_on_the_same_hosts_do_not_count(plan: Plan) -> Non
     assert found["hypervisors, first: tasks a host"].measured == 5
 
 
-def test_one_more_hypervisor_is_the_only_difference_of_the_site(tmp_path: Path) -> None:
+def test_more_hypervisors_are_the_only_difference_of_the_site(tmp_path: Path) -> None:
     site = cloud.ROOT / "inventories/cloud/site.yml"
-    assert hypervisor.enlarged(site, tmp_path / "site.yml") == "hypervisor-3"
+    assert hypervisor.enlarged(site, tmp_path / "site.yml") == ["hypervisor-3", "hypervisor-4", "hypervisor-5"]
+
+
+def limited(*hosts: str, cpu: float) -> hypervisor.Run:
+    """Return a run of the layer for some hosts."""
+    tasks = {"localhost": 3, **dict.fromkeys(hosts, 2)}
+    return hypervisor.Run(list(hosts), {"plays": [play("Hypervisor", seconds=9, cpu=cpu, tasks=tasks)]})
+
+
+def test_what_the_plays_cost_by_themselves_is_no_part_of_a_host() -> None:
+    found = hypervisor.figures(limited("one", cpu=2.0), limited("two", "three", cpu=2.5), "new", tasks=12, cpu=1.0)
+    assert [(one.measured, one.missed) for one in found] == [(2, False), (0.5, False), (2.0, False), (0, False)]
 
 
 def test_a_task_on_another_host_is_missed() -> None:
-    limited = record(rollout=3, cpu=0.1, tasks=2)
-    limited["plays"] = limited["plays"][1:]
-    found = hypervisor.figures(limited, "hypervisor-1", "one more", tasks=12, cpu=1.0)
-    assert [one.what for one in found if one.missed] == ["one more: tasks on all other hosts"]
-    assert found[0].measured == 3
+    more = limited("two", "three", cpu=4.0)
+    more.hosts.remove("three")
+    more.hosts.append("four")
+    found = hypervisor.figures(limited("one", cpu=2.0), more, "new", tasks=12, cpu=1.0)
+    assert [one.what for one in found if one.missed] == [
+        "new: controller CPU-s a host",
+        "new: tasks on all other hosts",
+    ]
 
 
 def test_the_data_of_a_site_that_is_no_lab_are_not_removed(plan: Plan) -> None:
