@@ -80,24 +80,24 @@ def kept_instance(plan: Plan, outside: Callable[..., Any]) -> Iterator[str]:
 
 def gateway(plan: Plan, connect: Connect) -> tuple[str, str]:
     """Return the gateway port of the only router, and the chassis that has it now; "" for what there is not."""
+    # Other ports are bound to a chassis, too, where floating IPs are not distributed.
+    port = nbctl(plan, connect, "--bare --columns=name find logical_router_port gateway_chassis!=[]").strip()
     control = connect(plan.edge.hosts[0])
     command = f"ovn-sbctl --no-leader-only --db={SB.socket} --timeout=60"
-    said = root(control, f"{command} --bare --columns=logical_port,chassis find port_binding type=chassisredirect")
-    # Where floating IPs are not distributed, a second one, cr-<port's id>, is the provider network's side of it.
-    found = next((rows.split() for rows in said.split("\n\n") if rows.strip().startswith("cr-lrp-")), [])
-    port, chassis = [*found, "", ""][:2]
+    chassis = (
+        port and root(control, f"{command} --bare --columns=chassis find port_binding logical_port=cr-{port}").strip()
+    )
     name = root(control, f"{command} get chassis {chassis} name").strip().strip('"') if chassis else ""
-    return port.removeprefix("cr-"), name
+    return port, name
 
 
 def prefer(plan: Plan, connect: Connect, port: str, ranks: list[str]) -> None:
     """Have the last of these chassis have the gateway port, the one before it when that is lost.
 
-    ``ranks``: every hypervisor, as Neutron gave the port all of them, in a group that is named after the router.
+    ``ranks``: every hypervisor, as Neutron gave the port all of them.
     """
-    group = nbctl(plan, connect, f"--bare get logical_router_port {port} ha_chassis_group").strip()
     for rank, name in enumerate(ranks, start=1):
-        nbctl(plan, connect, f"ha-chassis-group-add-chassis {group} {name} {rank}")  # or changes its priority
+        nbctl(plan, connect, f"set gateway_chassis {port}_{name} priority={rank}")  # the row's name is Neutron's
 
 
 def lose_gateway(plan: Plan, connect: Connect, measure: Measure) -> tuple[Pings, Pings]:
