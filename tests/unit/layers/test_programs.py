@@ -14,8 +14,8 @@ ON_THE_CONTROLLER = ("_container/",)
 DOWNLOADED = {"crictl", "kubeadm", "kubectl", "kubelet"}  # from the seed's file tree
 # Debian's essential packages, and what a host must have before its first run: systemd, openssh-server, sudo, python3.
 EVERY_DEBIAN = {
-    "apt-get": "apt", "dpkg": "dpkg", "dpkg-query": "dpkg", "runuser": "util-linux", "setpriv": "util-linux",
-    "sshd": "openssh-server", "systemctl": "systemd", "tar": "tar", "timedatectl": "systemd", "unshare": "util-linux",
+    "apt-get": "apt", "dpkg": "dpkg", "dpkg-query": "dpkg", "journalctl": "systemd", "runuser": "util-linux", "setpriv": "util-linux",
+    "sshd": "openssh-server", "systemctl": "systemd", "systemd-run": "systemd", "tar": "tar", "timedatectl": "systemd", "unshare": "util-linux",
     "useradd": "passwd", "usermod": "passwd", "visudo": "sudo",
 }  # fmt: skip
 INSTALLED = {
