@@ -15,8 +15,8 @@ description:
   - So does a second site file in the same run (C(-i) twice, or a directory), because group C(all) has the variables of
     one site.
   - "Groups: one a role of machines, one a layer that names its own (C(kubernetes): every node of the cluster),
-    C(rack_<name>), C(provisioner_<name>), C(managed_network) (hosts whose links the plan has), C(absent) (hosts a dry run cannot reach) and C(refused) (all hosts of a plan
-    with errors)."
+    C(rack_<name>), C(provisioner_<name>), C(managed_network) (hosts whose links the plan has), C(absent) (hosts a dry
+    run cannot reach) and C(refused) (all hosts of a plan with errors)."
   - "Variables: C(groundup_site_file), the path of the site file; C(groundup_site), the plan without its hosts and chart
     values; C(groundup_host), one host's part; and how to connect: C(ansible_host), C(ansible_user), C(ansible_port),
     the site's ssh key, and the keys of hosts; C(groundup_dry_run), whether this run changes nothing
