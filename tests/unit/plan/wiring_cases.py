@@ -28,6 +28,13 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
         "worker-1.nics",
     ),
     (
+        "duplicate-mac",
+        "error",
+        "lab-metal",
+        {f"{WORKER}/wiring": {**BOND, "networks": {"management": "bond0"}}, NICS: {"p1": MAC, "p2": MAC}},
+        "worker-1",
+    ),
+    (
         "wiring-member-twice",
         "error",
         "lab-metal",

@@ -153,18 +153,18 @@ def wire(
     provisioner: str,
 ) -> Wired:  # fmt: skip
     """Return the links of ``member`` where the site manages its network; faults become findings of ``layout``."""
-    own, profile = member.own, layout.hardware.get(hardware)
+    own, dark = member.own, provisioner == "ironic"
+    if not dark and not (group.manage_network and provisioner == "existing"):
+        return Wired(interfaces)
+    if dark and not (own and (own.nics or own.mac or any(port.mac for port in own.ports.values()))):
+        return Wired(interfaces)  # to be discovered: nothing says which port is which
+    profile = layout.hardware.get(hardware)
     ways = {
         f"{member.key}.wiring": own.wiring if own else None,
         f"machines.{member.group}.wiring": group.wiring,
         f"hardware.{hardware}.wiring": profile.wiring if profile else None,
     }
     key, wiring = next(((key, one) for key, one in ways.items() if one), (f"machines.{member.group}", Wiring()))
-    dark = provisioner == "ironic"
-    if not dark and not (group.manage_network and provisioner == "existing"):
-        return Wired(interfaces)
-    if dark and not (own and (own.nics or own.mac or any(port.mac for port in own.ports.values()))):
-        return Wired(interfaces)  # to be discovered: nothing says which port is which
     machine = _Machine(layout=layout, member=member, wiring=wiring, key=key, dark=dark)
     machine.findings += notes.unknown_networks(key, wiring.networks, layout.networks)
     machine.carry(interfaces)
