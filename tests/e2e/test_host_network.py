@@ -41,7 +41,7 @@ PLAY = [
 
 def site(*, wiring: dict[str, Any], storage: dict[str, Any] | None = None) -> dict[str, Any]:
     node = {
-        "roles": ["seed", "control", "worker"], "names": ["node-1"], "provisioner": "existing",
+        "roles": ["seed", "control", "worker"], "names": ["node-1"], "rack": "r1", "provisioner": "existing",
         "manage_network": True, "wiring": wiring, "machines": {"node-1": {"address": MACHINE.address}},
     }  # fmt: skip
     return {
@@ -58,7 +58,7 @@ PORTS = site(wiring={"networks": {"management": NIC, "storage": SECOND}})
 SWAPPED = site(wiring={"networks": {"management": SECOND, "storage": NIC}})
 BRIDGED = site(
     wiring={"bridges": {"br0": {"members": [SECOND]}}, "networks": {"management": NIC, "storage": "br0"}},
-    storage={"cidr": "10.87.16.0/23", "racks": {"rack-1": {"cidr": "10.87.17.0/24"}}},
+    storage={"cidr": "10.87.16.0/23", "racks": {"r1": {"cidr": "10.87.17.0/24"}}},
 )
 
 
