@@ -33,6 +33,7 @@ def needs_charts() -> str | None:
 PYTEST = ("ci/run", "pytest", "-q", "--durations=5", "--durations-min=5")  # where the time goes
 # These make and destroy hosts themselves: their tiers call them in their order.
 EXISTING = "test_existing.py"
+HOST_NETWORK = "test_host_network.py"
 CONFORMANCE = "test_conformance.py"
 CONFORMANCE_SITE = "tests/e2e/conformance/site.yml"
 CLUSTER = ("supply", "metal", "host", "seed", "kubernetes")  # layers of a site up to its cluster
@@ -46,7 +47,7 @@ REAL_CLOUD = "test_real_cloud.py"
 CHARTS = "GROUNDUP_OSH_CHARTS"
 MAKE_LABS = {
     "test_lab_clean.py", "test_lab_gone.py", "test_interruption.py", "test_prediction.py",
-    EXISTING, CONFORMANCE, KERNEL, CLOUD, NETWORK_KEPT, LIFE, FAULTS, REAL_CLOUD,
+    EXISTING, HOST_NETWORK, CONFORMANCE, KERNEL, CLOUD, NETWORK_KEPT, LIFE, FAULTS, REAL_CLOUD,
 }  # fmt: skip
 LAB_TESTS = sorted(
     str(path.relative_to(ROOT)) for path in (ROOT / "tests/e2e").glob("test_*.py") if path.name not in MAKE_LABS
@@ -142,6 +143,7 @@ TIERS = (
             ("ci/supply", "build", "plain"),
             # -s: the runs are seen as an operator sees them; -x: each test goes on where the one before it ended.
             (*PYTEST, "-s", "-x", f"tests/e2e/{EXISTING}"),
+            (*PYTEST, "-x", f"tests/e2e/{HOST_NETWORK}"),
         ),
         needs=needs_root,
         always=("ci/run", "python", "tests/e2e/plain.py", "destroy"),

@@ -73,10 +73,17 @@ def _references(value: dict[str, Any], suffix: str = "") -> Iterator[tuple[str, 
         yield value["$ref"].rpartition("/")[2], suffix
     for option in value.get("anyOf", ()):
         yield from _references(option, suffix)
-    if isinstance(value.get("additionalProperties"), dict):
-        yield from _references(value["additionalProperties"], f"{suffix}.<name>")
+    for inner in _values(value):
+        yield from _references(inner, f"{suffix}.<name>")
     if isinstance(value.get("items"), dict):
         yield from _references(value["items"], f"{suffix}[]")
+
+
+def _values(value: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the types of a mapping's values; the schema has them by pattern where keys have one."""
+    for inner in (value.get("additionalProperties"), *value.get("patternProperties", {}).values()):
+        if isinstance(inner, dict):
+            yield inner
 
 
 def _table(title: str, part: dict[str, Any], schema: dict[str, Any]) -> Iterator[str]:
@@ -115,12 +122,8 @@ def _type(value: dict[str, Any], schema: dict[str, Any]) -> str:  # noqa: PLR091
     if kind == "array":
         return f"list of {_type(value['items'], schema)}"
     if kind == "object":
-        inner = value.get("additionalProperties")
-        return (
-            f"mapping of {_type(inner, schema)}"
-            if isinstance(inner, dict) and "$ref" not in inner
-            else "mapping, below"
-        )
+        inner = next(_values(value), {"$ref": ""})
+        return "mapping, below" if "$ref" in inner else f"mapping of {_type(inner, schema)}"
     if kind == "integer":
         low, high = value.get("minimum"), value.get("maximum")
         return f"integer, {low} to {high}" if low is not None and high is not None else "integer"

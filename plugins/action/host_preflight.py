@@ -180,7 +180,8 @@ def planned(variables: Mapping[str, Any]) -> dict[str, Any]:
         **checks["by_roles"]["+".join(host["roles"])],
         **{name: checks[name] for name in SITE_OPTIONS},
         "user": site["access"]["user"],
-        "interfaces": host["interfaces"],
+        # Where the host layer writes the network, only what the controller comes in by is there already.
+        "interfaces": [one for one in host["interfaces"] if not host["links"] or one["address"] == host["address"]],
         "neighbours": host["neighbours"],
         "hardware": checks["hardware"][host["hardware"]],
         "releases": site["host"]["debian_releases"],

@@ -15,8 +15,8 @@ description:
   - So does a second site file in the same run (C(-i) twice, or a directory), because group C(all) has the variables of
     one site.
   - "Groups: one a role of machines, one a layer that names its own (C(kubernetes): every node of the cluster),
-    C(rack_<name>), C(provisioner_<name>), C(absent) (hosts a dry run cannot reach) and C(refused) (all hosts of a plan
-    with errors)."
+    C(rack_<name>), C(provisioner_<name>), C(managed_network) (hosts whose links the plan has), C(absent) (hosts a dry
+    run cannot reach) and C(refused) (all hosts of a plan with errors)."
   - "Variables: C(groundup_site_file), the path of the site file; C(groundup_site), the plan without its hosts and chart
     values; C(groundup_host), one host's part; and how to connect: C(ansible_host), C(ansible_user), C(ansible_port),
     the site's ssh key, and the keys of hosts; C(groundup_dry_run), whether this run changes nothing
@@ -59,6 +59,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.layers impor
     ABSENT,
     FIRST_CONTACT,
     LAYERS,
+    MANAGED_NETWORK,
     REFUSED,
     groups_of,
 )
@@ -129,12 +130,12 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # ansible shi
         # Groups that plays run on must exist without machines; not provisioner_container: plays ask if it is defined.
         # Metal fills ABSENT in a dry run.
         named = {layer.group for layer in LAYERS.values()} - {"all", "localhost"}
-        for group in (*ROLES, *sorted(named), "provisioner_existing", ABSENT, REFUSED, FIRST_CONTACT):
+        for group in (*ROLES, *sorted(named), "provisioner_existing", ABSENT, REFUSED, FIRST_CONTACT, MANAGED_NETWORK):
             inventory.add_group(group)
         for host in plan.hosts.values():
             place = (f"rack_{host.rack.replace('-', '_')}", f"provisioner_{host.provisioner}")
             own = groups_of(host.roles, node=bool(host.node_labels), services=plan.openstack.services)
-            for group in (*own, *place, *[REFUSED] * bool(errors)):
+            for group in (*own, *place, *[MANAGED_NETWORK] * bool(host.links), *[REFUSED] * bool(errors)):
                 if group not in inventory.groups:
                     inventory.add_group(group)
                 inventory.add_host(host.name, group)

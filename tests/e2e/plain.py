@@ -176,7 +176,13 @@ MOLECULE = PlainRack(
     gateway="10.85.0.1",
     machines=(PlainMachine(name="debian-m", address="10.85.0.11"),),
 )
-RACKS = {rack.name: rack for rack in (THREE, ONE, MOLECULE)}
+# Its network is the site's, by test_host_network.py.
+NETWORK = PlainRack(
+    name="network-machines",
+    gateway="10.87.15.1",
+    machines=(PlainMachine(name="debian-n", address="10.87.15.11"),),
+)
+RACKS = {rack.name: rack for rack in (THREE, ONE, MOLECULE, NETWORK)}
 
 
 def main() -> None:

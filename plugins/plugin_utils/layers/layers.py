@@ -10,6 +10,7 @@ from .provisioners import Provisioner
 from .roles import ROLES, Role
 
 ABSENT = "absent"  # group of hosts that a dry run cannot reach: later layers skip them
+MANAGED_NETWORK = "managed_network"  # group of hosts whose links the plan has
 FIRST_CONTACT = "first_contact"  # group of hosts that this run reaches by the operator's own login
 REFUSED = "refused"  # group of all hosts of a plan with errors: no layer starts
 

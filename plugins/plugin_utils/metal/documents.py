@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import uuid
-from ipaddress import IPv4Network
+from dataclasses import asdict
 from typing import Any
 
+from ...module_utils._host import networkd
 from ..errors import GroundupError
 from ..plan.platform.metal import PROTOCOLS
 from ..plan.types import HostPlan, InterfacePlan, Plan
@@ -32,26 +33,12 @@ def boot_port(host: HostPlan) -> InterfacePlan:
 
 
 def network_data(plan: Plan, host: HostPlan) -> dict[str, Any]:
-    """Return the plan's network of ``host``, as OpenStack's network_data.json says it: ports whose MAC is known."""
-    links, networks = [], []
-    for port in host.interfaces:
-        if not port.mac or not port.address:
-            continue
-        network = plan.networks[port.network]
-        links.append({"id": port.name, "type": "phy", "ethernet_mac_address": port.mac, "mtu": port.mtu})
-        gateway = network.gateway if network.purpose == "management" else None
-        any_address = "0.0.0.0"  # noqa: S104  # of a route
-        routes = [{"network": any_address, "netmask": any_address, "gateway": gateway}] if gateway else []
-        netmask = str(IPv4Network(f"{any_address}/{port.prefix}").netmask)
-        networks.append(
-            {
-                "id": port.network, "network_id": port.network, "type": "ipv4", "link": port.name,
-                "ip_address": port.address, "netmask": netmask,
-                "routes": routes,
-            }
-        )  # fmt: skip
-    services = [{"type": "dns", "address": address} for address in plan.host.dns_servers]
-    return {"links": links, "networks": networks, "services": services}
+    """Return the network of ``host`` as ramdisk and system take it: the files that the host layer converges, too.
+
+    They are under a key of our own in OpenStack's network_data.json, whose own words know no bridge and no LACP rate.
+    """
+    files = networkd.files([asdict(link) for link in host.links], dns=plan.host.dns_servers)
+    return {"links": [], "networks": [], "services": [], "networkd": files}
 
 
 def node(plan: Plan, host: HostPlan, *, password: str) -> dict[str, Any]:

@@ -3,7 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
+
+LinkKind = Literal["port", "bond", "bridge", "vlan"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkPlan:
+    """One link of a host whose network the site manages. Links it stands on come before it."""
+
+    name: str
+    kind: LinkKind
+    mtu: int
+    mac: str | None = None  # port: it is found by this; bond: it has this, its first member's; None: by its name
+    rename: bool = False  # port found by its MAC address: whether it is given the name
+    members: tuple[str, ...] = ()  # of a bond or bridge
+    mode: str | None = None  # of a bond
+    lacp_rate: str | None = None
+    primary: str | None = None
+    vlan: int | None = None
+    parent: str | None = None  # the link that carries the VLAN
+    network: str | None = None  # whose packets it carries without a tag; None: members and carriers
+    address: str | None = None  # with its prefix length
+    routes: tuple[tuple[str, str], ...] = ()  # destination, gateway
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,7 @@ from ..layers.provisioners import Provisioner
 from ..layers.purposes import Purpose
 from ..layers.roles import Role
 from ..layers.storage import Volumes
-from .part_types import MetalPlan, PreflightPlan
+from .part_types import LinkPlan, MetalPlan, PreflightPlan
 
 Severity = Literal["error", "warning", "info"]
 CniName = Literal["flannel", "cilium", "calico"]
@@ -74,6 +74,7 @@ class HostPlan:
     provisioner: Provisioner
     address: str  # on the management network: ssh, kubelet, etcd
     interfaces: tuple[InterfacePlan, ...]
+    links: tuple[LinkPlan, ...]  # none: the site leaves its network alone
     bmc: dict[str, Any] | None
     serial: str | None
     host_key: str | None  # public key of its sshd, where the site file vouches for it

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.wait import wait_until
+from ansible_collections.groundup.cloud.plugins.module_utils._host import networkd
 from ansible_collections.groundup.cloud.plugins.module_utils._ironic import configuration
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import Journal
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.provision import Wanted, provision
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.part_types import LinkPlan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.artifact import file_digest
 from ansible_collections.groundup.cloud.tests.integration.metal.ironic import (
     GUEST,
@@ -27,17 +31,17 @@ from ansible_collections.groundup.cloud.tests.integration.metal.ironic import (
 from ansible_collections.groundup.cloud.tests.rack.machine import USER
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="a seed's programs run as root")
-ANY = "0.0.0.0"  # noqa: S104  # of a route
+# A bond of one port, which needs no word of a switch, and a VLAN on it.
+LINKS = (
+    LinkPlan(name="nic1", kind="port", mtu=1500, mac=MAC, rename=True),
+    LinkPlan(
+        name="bond0", kind="bond", mtu=1500, mac=MAC, members=("nic1",), mode="active-backup", primary="nic1",
+        network="management", address=f"{GUEST}/24", routes=(("0.0.0.0/0", SEED),),
+    ),
+    LinkPlan(name="stor0", kind="vlan", mtu=1400, vlan=120, parent="bond0", network="s", address="10.250.9.2/24"),
+)  # fmt: skip
 NETWORK: dict[str, Any] = {
-    "links": [{"id": "mgmt0", "type": "phy", "ethernet_mac_address": MAC, "mtu": 1500}],
-    "networks": [
-        {
-            "id": "management", "network_id": "management", "type": "ipv4", "link": "mgmt0",
-            "ip_address": GUEST, "netmask": "255.255.255.0",
-            "routes": [{"network": ANY, "netmask": ANY, "gateway": SEED}],
-        }
-    ],
-    "services": [],
+    "links": [], "networks": [], "services": [], "networkd": networkd.files([asdict(link) for link in LINKS]),
 }  # fmt: skip
 
 
@@ -124,3 +128,10 @@ def test_a_machine_is_installed_and_calls_home(seed: Loopback) -> None:
     assert shown.returncode == 0, shown.stdout
     assert shown.stdout.splitlines()[0] == "worker-1"
     assert int(shown.stdout.split()[-1].rstrip("G")) >= 10, "the root has grown"
+    links = json.loads(seed.host.run(*login, "ip -json -details address", outside=True).stdout)
+    found = {link["ifname"]: link for link in links}
+    assert found["nic1"]["master"] == "bond0", "the port is named by the plan, and a member"
+    assert found["bond0"]["linkinfo"]["info_data"]["mode"] == "active-backup"
+    assert (found["stor0"]["linkinfo"]["info_data"]["id"], found["stor0"]["mtu"]) == (120, 1400)
+    assert "10.250.9.2" in [one["local"] for one in found["stor0"]["addr_info"]]
+    assert GUEST in [one["local"] for one in found["bond0"]["addr_info"]]

@@ -14,9 +14,9 @@ ON_THE_CONTROLLER = ("_container/",)
 DOWNLOADED = {"crictl", "kubeadm", "kubectl", "kubelet"}  # from the seed's file tree
 # Debian's essential packages, and what a host must have before its first run: systemd, openssh-server, sudo, python3.
 EVERY_DEBIAN = {
-    "apt-get": "apt", "dpkg": "dpkg", "dpkg-query": "dpkg", "runuser": "util-linux", "setpriv": "util-linux",
-    "sshd": "openssh-server", "systemctl": "systemd", "tar": "tar", "timedatectl": "systemd", "unshare": "util-linux",
-    "useradd": "passwd", "usermod": "passwd", "visudo": "sudo",
+    "apt-get": "apt", "dpkg": "dpkg", "dpkg-query": "dpkg", "journalctl": "systemd", "runuser": "util-linux",
+    "setpriv": "util-linux", "sshd": "openssh-server", "systemctl": "systemd", "systemd-run": "systemd", "tar": "tar",
+    "timedatectl": "systemd", "unshare": "util-linux", "useradd": "passwd", "usermod": "passwd", "visudo": "sudo",
 }  # fmt: skip
 INSTALLED = {
     "haproxy": "haproxy", "ip": "iproute2", "keepalived": "keepalived", "modprobe": "kmod", "nft": "nftables",

@@ -140,3 +140,8 @@ def test_every_host_of_a_plan_with_an_error_is_refused_and_no_other(tmp_path: Pa
     path.write_text(LAB.read_text() + "access: {host_keys: {nobody: ssh-ed25519 AAAA}}\n")
     groups = members(inventory(path))
     assert groups["refused"] == groups["all"]
+
+
+def test_only_hosts_with_links_are_in_the_group_that_the_network_s_play_runs_on() -> None:
+    assert members(inventory(LAB))["managed_network"] == set()
+    assert members(inventory(LAB.parents[1] / "lab-metal/site.yml"))["managed_network"] == {"worker-1"}

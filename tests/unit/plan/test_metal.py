@@ -6,10 +6,12 @@ import json
 from pathlib import Path
 
 import pytest
+from ansible_collections.groundup.cloud.plugins.module_utils._host import networkd
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal import documents
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, load_site, make_plan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.output.serial import host_vars
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.platform.metal import ARTIFACTS
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import load_lock
 
@@ -47,10 +49,15 @@ def test_a_node_carries_the_plan_s_network_and_is_the_same_in_every_run(plan: Pl
     node = documents.node(plan, host, password="secret")  # of this test
     assert node["uuid"] == documents.node(plan, host, password="")["uuid"] != documents.node_id("other", host.name)
     assert node["driver_info"]["redfish_address"] == "https://10.77.1.64"
-    (link,), (network,) = node["network_data"]["links"], node["network_data"]["networks"]
-    assert (link["ethernet_mac_address"], link["mtu"]) == ("52:54:00:4d:00:01", 1500)
-    assert (network["ip_address"], network["netmask"]) == (host.address, "255.255.255.0")
-    assert network["routes"][0]["gateway"] == plan.networks["management"].gateway
+    # What the host layer converges: a machine begins with the files that it keeps.
+    links = host_vars(host)["links"]
+    assert node["network_data"]["networkd"] == networkd.files(links, dns=plan.host.dns_servers)
+    (text,) = (text for name, text in node["network_data"]["networkd"].items() if name.endswith(".network"))
+    assert "PermanentMACAddress=52:54:00:4d:00:01\n" in text
+    assert "MTUBytes=1500\n" in text
+    assert f"Address={host.address}/24\n" in text
+    assert f"Gateway={plan.networks['management'].gateway}\n" in text
+    assert {"links", "networks", "services"} <= set(node["network_data"])  # Ironic's schema asks for them
 
 
 def test_a_configuration_drive_has_the_token_and_no_password(plan: Plan) -> None:

@@ -17,7 +17,6 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build.builde
 
 BOOT = COLLECTION / "supply/boot"
 PROGRAM = BOOT / "common/usr/local/sbin/groundup-configdrive"
-ANY = "0.0.0.0"  # noqa: S104  # of a route
 META = {
     "uuid": "6f7c2f0a-6d1b-4c57-9d0a-000000000001",
     "name": "worker-1",
@@ -25,17 +24,8 @@ META = {
     "public_keys": {"site": "ssh-ed25519 AAAA site"},
     "groundup": {"user": "ops", "ca": "CERTIFICATE\n", "phone_home": {"url": "https://10.0.0.8:6386/x", "token": "t"}},
 }
-NETWORK = {
-    "links": [{"id": "mgmt0", "type": "phy", "ethernet_mac_address": "52:54:00:00:00:01", "mtu": 1500}],
-    "networks": [
-        {
-            "id": "management", "network_id": "management", "type": "ipv4", "link": "mgmt0", "ip_address": "10.0.0.64",
-            "netmask": "255.255.255.0",
-            "routes": [{"network": ANY, "netmask": ANY, "gateway": "10.0.0.1"}],
-        }
-    ],
-    "services": [{"type": "dns", "address": "10.0.0.53"}],
-}  # fmt: skip
+FILES = {"10-groundup-mgmt0.link": "[Match]\n", "10-groundup-mgmt0.network": "[Match]\nName=mgmt0\n"}
+NETWORK = {"links": [], "networks": [], "services": [], "networkd": FILES}
 
 
 @pytest.fixture(scope="module")
@@ -66,12 +56,9 @@ def test_the_agent_of_the_ramdisk_has_the_version_that_the_lock_names() -> None:
     assert lock.artifacts["deploy-ramdisk-13"].version == lock.artifacts["agent-13"].version
 
 
-def test_a_port_is_found_by_its_mac_address_and_has_the_address_and_mtu_of_the_plan(program: ModuleType) -> None:
-    assert program.networkd_files(NETWORK) == {
-        "10-groundup-0.network": "[Match]\nMACAddress=52:54:00:00:00:01\nType=ether\n\n[Link]\nMTUBytes=1500\n\n"
-        "[Network]\nLinkLocalAddressing=no\nAddress=10.0.0.64/24\nDNS=10.0.0.53\n\n"
-        "[Route]\nDestination=0.0.0.0/0\nGateway=10.0.0.1\n"
-    }
+def test_the_network_s_files_are_written_as_the_drive_has_them(program: ModuleType, tmp_path: Path) -> None:
+    program.network({"network_data.json": NETWORK}, tmp_path, "run/systemd/network")
+    assert {path.name: path.read_text() for path in (tmp_path / "run/systemd/network").iterdir()} == FILES
 
 
 def test_a_ramdisk_without_a_network_of_the_plan_asks_for_addresses(program: ModuleType, tmp_path: Path) -> None:
@@ -84,7 +71,7 @@ def test_the_first_boot_writes_what_is_this_machine_s_own(program: ModuleType, t
     assert (tmp_path / "etc/hostname").read_text() == "worker-1\n"
     assert "worker-1.lab.test" in (tmp_path / "etc/hosts").read_text()
     assert (tmp_path / "etc/sudoers.d/ops").stat().st_mode & 0o777 == 0o440
-    assert (tmp_path / "etc/systemd/network/10-groundup-0.network").exists()
+    assert {path.name: path.read_text() for path in (tmp_path / "etc/systemd/network").iterdir()} == FILES
     assert (tmp_path / program.CA).read_text() == "CERTIFICATE\n"
     token = tmp_path / "var/lib/groundup/phone-home.json"
     assert token.stat().st_mode & 0o777 == 0o600

@@ -20,10 +20,11 @@ from . import (
     supply,
     unsupported,
     versions,
+    wiring,
 )
 
 SUBJECTS = (
-    addresses, links, planes, machines, availability, access, packages, quorum, domains,
+    addresses, links, wiring, planes, machines, availability, access, packages, quorum, domains,
     storage, cluster, services, supply, versions, unsupported,
 )  # fmt: skip
 _ORDER = {"error": 0, "warning": 1, "info": 2}

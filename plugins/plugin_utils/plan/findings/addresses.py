@@ -8,6 +8,7 @@ from itertools import combinations
 
 from ..form import error, finding
 from ..layout.context import PlanContext
+from ..layout.wires import gateway_of
 from ..types import Finding
 
 _SHOWN = 5  # of many alike: enough to see the pattern
@@ -109,6 +110,8 @@ def _twice(context: PlanContext) -> Iterator[Finding]:
             owners[name, network.gateway] = f"networks.{name}.gateway"
         cidr = IPv4Network(network.cidr)
         owners[name, str(cidr[0])] = owners[name, str(cidr[-1])] = f"networks.{name}.cidr"
+        for rack in context.layout.written[name].racks:
+            owners[name, gateway_of(context.layout, name, rack) or ""] = f"networks.{name}.racks.{rack}"
     clashes: list[tuple[str, str, str, str]] = []
 
     def claim(network: str, address: str | None, key: str) -> None:

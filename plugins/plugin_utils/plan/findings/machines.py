@@ -60,7 +60,9 @@ def _identities(context: PlanContext) -> Iterator[Finding]:
     keys = {member.name: member.key for member in context.layout.members}
     for host in context.plan.hosts.values():
         key = keys[host.name]
-        macs += [(port.mac, key) for port in host.interfaces if port.mac]
+        ports = [link.mac for link in host.links if link.kind == "port" and link.mac]
+        ports += [port.mac for port in host.interfaces if port.mac and port.mac not in ports]
+        macs += [(mac, key) for mac in ports]
         if host.serial:
             serials.append((host.serial, key))
         if host.bmc:

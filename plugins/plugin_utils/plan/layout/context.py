@@ -24,6 +24,7 @@ class Member:
     group: str
     rack: str
     number: int | None  # place in the role's share, offset included; None: nothing says it
+    in_rack: int | None  # the same counted in its rack, for planes with a subnet a rack
     own: Machine | None  # what the site file says of this machine alone
     key: str  # key path of the machine, or of its group
 

@@ -9,10 +9,12 @@ from dataclasses import dataclass, field
 from ...layers.purposes import PURPOSES
 from ...layers.roles import ROLES, Role
 from ..model.machines import MachineGroup
+from ..model.networks import Network
 from ..types import Finding, InterfacePlan, NetworkPlan
-from .addresses import Share, text
+from .addresses import Share, shares, text
 from .context import Layout, Member
 from .notes import range_full
+from .wire_notes import rack_without_subnet
 
 
 @dataclass(slots=True, kw_only=True)
@@ -25,13 +27,23 @@ class NetworkAttachment:
     prefix: int
     boots: bool  # whether its machines boot from it
     addressed: bool
+    racks: dict[str, tuple[Share, int]] = field(default_factory=dict)  # of a plane with a subnet a rack, with prefix
     full: list[str] = field(default_factory=list)  # machines that found no address
+    homeless: dict[str, list[str]] = field(default_factory=dict)  # rack without a subnet -> its machines
+
+    def prefix_of(self, member: Member) -> int:
+        """Return the prefix length of the member's segment."""
+        return self.racks[member.rack][1] if member.rack in self.racks else self.prefix
 
     def allot(self, member: Member) -> str | None:
         """Return the address that follows from the member's number; a member that finds none is noted."""
         if member.number is None:
             return None
-        address = self.share.nth(member.number)
+        if self.racks and member.rack not in self.racks:
+            self.homeless.setdefault(member.rack, []).append(member.name)
+            return None
+        share, number = (self.racks[member.rack][0], member.in_rack) if self.racks else (self.share, member.number)
+        address = share.nth(number or 0)
         if address is None:
             self.full.append(member.name)
             return None
@@ -66,7 +78,7 @@ class GroupPorts:
                     name=(port.interface if port else None) or attachment.interface,
                     network=name,
                     address=address,
-                    prefix=attachment.prefix,
+                    prefix=attachment.prefix_of(member),
                     mtu=attachment.network.mtu,
                     mac=(port.mac if port else None) or (own.mac if own and attachment.boots else None),
                 )
@@ -79,6 +91,7 @@ class GroupPorts:
         for attachment in (*self.attachments, *([self.oob] if self.oob else [])):
             if attachment.full:
                 yield range_full(key, attachment.network, role, attachment.share, attachment.full)
+            yield from rack_without_subnet(key, attachment.network.name, attachment.homeless)
 
 
 def interface_names(layout: Layout) -> dict[str, str]:
@@ -110,6 +123,10 @@ def ports_of(layout: Layout, names: dict[str, str], roles: tuple[Role, ...], gro
             prefix=int(network.cidr.partition("/")[2]),
             boots=network.name == boot,
             addressed=PURPOSES[network.purpose].addressed,
+            racks={
+                rack: (shares(Network(cidr=subnet.cidr))[roles[0]], int(subnet.cidr.partition("/")[2]))
+                for rack, subnet in layout.written[network.name].racks.items()
+            },
         )
 
     oob = layout.by_purpose("oob")

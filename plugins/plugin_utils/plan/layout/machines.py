@@ -22,6 +22,7 @@ from .notes import machine_without_number, name_twice, rack_full
 from .places import NO_RACK, place_of
 from .profiles import HARDWARE, PROFILES
 from .settings import own_settings
+from .wires import wire
 
 
 def lay_out(site: Site) -> Layout:
@@ -60,6 +61,8 @@ def lay_out(site: Site) -> Layout:
             address, interfaces, bmc_address = ports.of_member(member)
             bmc = _bmc(group.bmc, own.bmc if own else None, bmc_address)
             provisioner = group.provisioner or ("ironic" if bmc else profile.provisioner)
+            kind = (own.hardware if own else None) or hardware
+            wired = wire(layout, member, group, interfaces, hardware=kind, provisioner=provisioner)
             has = settings[PROVISIONERS[provisioner].own_kernel]
             zone, place_labels = place_of(site, roles, group, member.rack)
             layout.hosts[member.name] = HostPlan(
@@ -68,10 +71,11 @@ def lay_out(site: Site) -> Layout:
                 group=group_name,
                 roles=roles,
                 rack=member.rack,
-                hardware=(own.hardware if own else None) or hardware,
+                hardware=kind,
                 provisioner=provisioner,
                 address=address,
-                interfaces=interfaces,
+                interfaces=wired.interfaces,
+                links=wired.links,
                 bmc=bmc,
                 serial=own.serial if own else None,
                 host_key=site.access.host_keys.get(member.name),
@@ -125,36 +129,42 @@ def _network_plan(name: str, network: Network) -> NetworkPlan:
 
 def _members(site: Site, group_name: str, group: MachineGroup, racks: dict[str, int | None]) -> Iterator[Member]:
     base = f"machines.{group_name}"
-    for name, rack, number in _places(site, group_name, group, racks):
+    for name, rack, number, in_rack in _places(site, group_name, group, racks):
         own = group.machines.get(name)
         if own is None:
-            yield Member(name, group_name, rack, number, None, base)
+            yield Member(name, group_name, rack, number, in_rack, None, base)
         else:
             key = f"{base}.machines.{name}"
-            yield Member(name, group_name, own.rack or rack, own.number or number, own, key)
+            yield Member(name, group_name, own.rack or rack, own.number or number, own.number or in_rack, own, key)
 
 
 def _places(
     site: Site, group_name: str, group: MachineGroup, racks: dict[str, int | None]
-) -> Iterator[tuple[str, str, int | None]]:
-    """Yield each machine's name, rack, and place in its role's share (None: nothing says it, or its block is full)."""
+) -> Iterator[tuple[str, str, int | None, int | None]]:
+    """Yield each machine's name, rack, and place in its role's share (None: nothing says it, or its block is full).
+
+    The last is its place in its rack's subnet, on planes that have those: where racks have no blocks, the same.
+    """
     if group.per_rack is not None:
         for rack in dict.fromkeys(group.racks or site.racks):
             place = racks.get(rack) or number_in(rack)
             start = None if place is None else group.offset + (place - 1) * group.slots_per_rack
             for number in range(1, group.per_rack + 1):
                 fits = start is not None and number <= group.slots_per_rack
-                yield f"{group_name}-{rack}-{number}", rack, start + number if fits and start is not None else None
+                whole = start + number if fits and start is not None else None
+                yield f"{group_name}-{rack}-{number}", rack, whole, group.offset + number
         return
     spread = group.racks or [group.rack or NO_RACK]
     if group.count is not None:
         for number in range(1, group.count + 1):
-            yield f"{group_name}-{number}", spread[(number - 1) % len(spread)], number + group.offset
+            place = number + group.offset
+            yield f"{group_name}-{number}", spread[(number - 1) % len(spread)], place, place
         return
     for expression in group.names or ():
         for name in expand_names(expression):
             found = number_in(name)
-            yield name, spread[((found or 1) - 1) % len(spread)], None if found is None else found + group.offset
+            place = None if found is None else found + group.offset
+            yield name, spread[((found or 1) - 1) % len(spread)], place, place
 
 
 def _bmc(common: Bmc | None, own: Bmc | None, allotted: str | None) -> dict[str, object] | None:

@@ -10,6 +10,7 @@ from ...layers.provisioners import PROVISIONERS, Provisioner
 from ...layers.roles import Role
 from ..layout.names import expand_names
 from .base import Address, InterfaceName, Mac, Model, Name
+from .wiring import Wiring
 
 
 def _name_or_range(value: str) -> str:
@@ -77,6 +78,9 @@ class Hardware(Model):
     )
     nvme: bool = Field(description="Whether the system disk is NVMe.")
     compute: Compute = Field(default_factory=Compute, description="What it is as a hypervisor.")
+    wiring: Wiring | None = Field(
+        None, description="How it is cabled. Default: each network has a port of its own, or a VLAN."
+    )
 
 
 class Bmc(Model):
@@ -114,6 +118,11 @@ class Machine(Model):
     serial: Serial | None = Field(None, description="Serial number of the chassis. Default: unknown.")
     bmc: Bmc | None = Field(None, description="Its management controller. Default: its group's.")
     ports: dict[Name, Port] = Field(default_factory=dict, description="Its ports by network, where they differ.")
+    wiring: Wiring | None = Field(None, description="How it is cabled. Default: its group's.")
+    nics: dict[InterfaceName, Mac] = Field(
+        default_factory=dict,
+        description="MAC addresses of the ports that `wiring` names. One that is not here is found by its name.",
+    )
 
 
 class MachineGroup(Model):
@@ -151,6 +160,12 @@ class MachineGroup(Model):
         "Default: ironic when there is a bmc, else the profile's.",
     )
     bmc: Bmc | None = Field(None, description="What their management controllers have in common. Default: none.")
+    wiring: Wiring | None = Field(None, description="How they are cabled. Default: as their hardware profile says.")
+    manage_network: bool = Field(
+        False,
+        description="existing: whether the host layer writes bonds, VLANs, addresses and routes, for systemd-networkd. "
+        "It always does where Ironic installs machines.",
+    )
     max_unavailable: Annotated[int, Field(ge=0, le=20000)] | Share | None = Field(
         None,
         description="How many of them may be down or failing while a run goes on with the others: a number or a share, "

@@ -28,6 +28,13 @@ AddressRange = Annotated[
 ]
 
 
+class RackSubnet(Model):
+    """What machines of one rack have of a plane."""
+
+    cidr: Cidr = Field(description="IPv4 network, inside that of the plane.")
+    gateway: Address | None = Field(None, description="Router of the rack, its leaf. Default: its first address.")
+
+
 class Network(Model):
     """One plane: an IPv4 network with one purpose."""
 
@@ -45,6 +52,11 @@ class Network(Model):
     ranges: dict[Role, AddressRange] = Field(
         default_factory=dict,
         description="Addresses by role, first-last. Default: a fixed share of the network for each role.",
+    )
+    racks: dict[Name, RackSubnet] = Field(
+        default_factory=dict,
+        description="Subnets by rack, where leaves route between racks: its machines have a route to `cidr` by the "
+        "rack's router. Default: one segment for all.",
     )
     interface: InterfaceName | None = Field(
         None,

@@ -9,7 +9,7 @@ from typing import Any
 from ..types import HostPlan, InterfacePlan, Plan
 
 _HOST_FIELDS = tuple(
-    field.name for field in fields(HostPlan) if field.name not in ("interfaces", "packages", "neighbours")
+    field.name for field in fields(HostPlan) if field.name not in ("interfaces", "links", "packages", "neighbours")
 )
 _INTERFACE_FIELDS = tuple(field.name for field in fields(InterfacePlan))
 
@@ -21,6 +21,7 @@ def host_vars(host: HostPlan) -> dict[str, Any]:
     found["neighbours"] = {network: list(addresses) for network, addresses in host.neighbours.items()}
     found["packages"] = {layer: list(names) for layer, names in host.packages.items()}
     found["interfaces"] = [{name: getattr(port, name) for name in _INTERFACE_FIELDS} for port in host.interfaces]
+    found["links"] = [_lists(asdict(link)) for link in host.links]
     return found
 
 

@@ -121,9 +121,11 @@ def kubernetes(layout: Layout, edge_plan: EdgePlan, supply_plan: SupplyPlan) -> 
 def edge(layout: Layout) -> EdgePlan:
     """Return the virtual IP, and the public APIs of the services the site lists."""
     site, network = layout.site, layout.management
-    address = site.edge.address or nth_of(network.cidr, 2)
     numbers = {member.name: member.number or 0 for member in layout.members}
     control = sorted(layout.with_role("control"), key=lambda host: (numbers[host.name], host.name))
+    racks = layout.written[network.name].racks
+    segment = racks[control[0].rack].cidr if control and control[0].rack in racks else network.cidr
+    address = site.edge.address or nth_of(segment, 2)
     endpoints = []
     for name in dict.fromkeys(site.openstack.services):
         for api in RECORDS[name].apis if name in RECORDS else ():
@@ -143,7 +145,7 @@ def edge(layout: Layout) -> EdgePlan:
         kind=site.edge.kind,
         address=address,
         network=network.name,
-        prefix=int(network.cidr.partition("/")[2]),
+        prefix=int(segment.partition("/")[2]),
         router_id=site.edge.router_id or int(address.rpartition(".")[2]) or 1,
         hosts=tuple(host.name for host in control),
         endpoints=tuple(endpoints),

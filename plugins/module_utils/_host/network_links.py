@@ -1,0 +1,120 @@
+"""A host's links as they are, against the planned ones: ports that must be there, and what is not as planned."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .._base import files
+from .._base.errors import GroundupError
+from .._base.run import attempt, run
+from . import networkd
+
+INTERFACES = Path("/etc/network/interfaces")
+NETPLAN = Path("/etc/netplan")
+OURS = Path("/etc/systemd/network")
+_STANZA = re.compile(r"^\s*iface\s+(\S+)", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Links:
+    """Links, addresses and routes of this host."""
+
+    by_name: Mapping[str, Mapping[str, Any]]
+    routes: Sequence[Mapping[str, Any]] = ()
+
+    @classmethod
+    def read(cls) -> Links:
+        """Ask the kernel. Raises GroundupError."""
+        shown = json.loads(run(["ip", "-json", "-details", "address", "show"]) or "[]")
+        routes = json.loads(run(["ip", "-json", "-4", "route", "show"]) or "[]")
+        return cls({link["ifname"]: link for link in shown if "ifname" in link}, routes)
+
+    def all(self) -> Iterator[Mapping[str, Any]]:
+        """Yield every link."""
+        yield from self.by_name.values()
+
+    def of(self, planned: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        """Return the link that is meant, None when there is none."""
+        if planned["kind"] != "port" or not planned["mac"]:
+            return self.by_name.get(planned["name"])
+        mac = planned["mac"].lower()
+        kinds = ("bond", "bridge", "vlan", "macvlan", "vxlan", "openvswitch")
+        made = (one for one in self.all() if one.get("linkinfo", {}).get("info_kind") not in kinds)
+        # A bond gives its members its own address; the kernel then shows theirs as permanent.
+        return next((one for one in made if one.get("permaddr", one.get("address", "")).lower() == mac), None)
+
+
+def addresses_of(link: Mapping[str, Any]) -> list[str]:
+    """Return the IPv4 addresses of ``link``, with prefix lengths."""
+    return [f"{one['local']}/{one['prefixlen']}" for one in link.get("addr_info", ()) if one["family"] == "inet"]
+
+
+def missing_ports(planned: Sequence[Mapping[str, Any]], links: Links) -> None:
+    """Refuse links on ports that this host does not have. Raises GroundupError."""
+    lost = [one["mac"] or one["name"] for one in planned if one["kind"] == "port" and not links.of(one)]
+    if lost:
+        has = [f"{one['ifname']} {one.get('permaddr', one.get('address', ''))}" for one in links.all()]
+        raise GroundupError(
+            f"the host has no port {', '.join(lost)}",
+            where=f"it has {'; '.join(one for one in has if not one.startswith('lo '))}",
+            why="the plan's addresses would be on no link, and the host out of reach",
+            remedy="correct nics, ports or wiring of the machine in the site file, or its cabling",
+        )
+
+
+def other_owner() -> None:
+    """Refuse a host whose network another program runs. Raises GroundupError."""
+    interfaces = [INTERFACES, *sorted(INTERFACES.with_name("interfaces.d").glob("*"))]
+    stanzas = {name for path in interfaces for name in _STANZA.findall(files.read(path) or "")} - {"lo"}
+    netplan = sorted(NETPLAN.glob("*.yaml"))
+    found, remedy = "", ""
+    if not attempt(["systemctl", "--quiet", "is-active", "NetworkManager.service"]).returncode:
+        found, remedy = "NetworkManager", "systemctl disable --now NetworkManager, which leaves addresses as they are"
+    elif netplan:
+        found, remedy = f"netplan ({netplan[0]})", f"move {netplan[0]} away"
+    elif stanzas:
+        found = f"ifupdown ({INTERFACES}: {', '.join(sorted(stanzas))})"
+        remedy = f"comment out all but lo in {INTERFACES} and its directory, which changes nothing until a restart"
+    if found:
+        raise GroundupError(
+            f"the host's network is run by {found}",
+            where="machines.<group>.manage_network of the site file",
+            why="two owners of one network take it from each other, at the latest at the next boot",
+            remedy=f"{remedy}, then run this again; or leave manage_network out",
+        )
+    earlier = [path.name for path in sorted(OURS.glob("*.network")) if path.name < networkd.PREFIX]
+    if earlier:
+        raise GroundupError(
+            f"files that are not ours come first for systemd-networkd: {', '.join(earlier)}",
+            where=str(OURS),
+            why="the first file that fits a link decides: ours may have no effect",
+            remedy="move them away, or leave manage_network out",
+        )
+
+
+def differences(planned: Sequence[Mapping[str, Any]], links: Links) -> list[str]:
+    """Return what is not as planned, a line each."""
+    found = []
+    for one in planned:
+        link = links.of(one)
+        if link is None:
+            found.append(f"there is no {one['kind']} {one['name']}")
+            continue
+        if link["mtu"] != one["mtu"]:
+            found.append(f"{link['ifname']} has MTU {link['mtu']}, not {one['mtu']}")
+        if one["address"] and one["address"] not in addresses_of(link):
+            found.append(f"{link['ifname']} lacks {one['address']}")
+        for member in (other for other in planned if other["name"] in one["members"]):
+            below = links.of(member)
+            if below and below.get("master") != link["ifname"]:
+                found.append(f"{below['ifname']} is not in {link['ifname']}")
+        has = {(route["dst"], route.get("gateway")) for route in links.routes}
+        for destination, gateway in one["routes"]:
+            if ("default" if destination == "0.0.0.0/0" else destination, gateway) not in has:
+                found.append(f"no route to {destination} by {gateway}")
+    return found

@@ -1,0 +1,162 @@
+#!/usr/bin/python
+"""Converges a host's network, and takes a change back that cuts the controller off."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: host_network
+short_description: Converge bonds, VLANs, bridges, MTUs, addresses and routes of a host
+version_added: 0.1.0
+description:
+  - Converges the files of systemd-networkd for the host's links as planned. Only files that are ours are touched, and
+    networkd takes them up only when one differs.
+  - A change is made after a timer is set that puts the former files back. The action of the same name closes its
+    connection, opens a new one, compares the links with the plan, and only then keeps the change. A change that is not
+    confirmed in time, and one that a restart of the host came between, is taken back.
+  - Before any change, refuses a host of another site, one whose network ifupdown, netplan or NetworkManager runs, and
+    one that lacks a planned port.
+options:
+  site:
+    description: Name of the site. A host of another one is refused.
+    type: str
+    required: true
+  links:
+    description: The plan's links, those a link stands on before it (C(groundup_host.links)).
+    type: list
+    elements: dict
+    required: true
+  dns_servers:
+    description: Resolvers, for the link with the default route.
+    type: list
+    elements: str
+    default: []
+  seconds:
+    description: How long a change waits for its confirmation.
+    type: int
+    default: 60
+  step:
+    description:
+      - V(apply) makes the change and returns before it is made. V(confirm) compares and keeps it. The action does both.
+    type: str
+    choices: [apply, confirm]
+    default: apply
+attributes:
+  diff_mode:
+    description: Shows every file.
+extends_documentation_fragment: groundup.cloud.attributes
+"""
+
+EXAMPLES = r"""
+- name: Network
+  groundup.cloud.host_network:
+    site: lab
+    links: "{{ groundup_host.links }}"
+"""
+
+RETURN = r"""
+changes:
+  description: What was done, or in check mode would be, a line each.
+  type: list
+  elements: str
+  returned: success
+pending:
+  description: Whether a change is being made that waits for its confirmation.
+  type: bool
+  returned: success
+"""
+
+from typing import Any
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.groundup.cloud.plugins.module_utils._base import files
+from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
+from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.module_utils._base.module import finish
+from ansible_collections.groundup.cloud.plugins.module_utils._base.run import attempt
+from ansible_collections.groundup.cloud.plugins.module_utils._base.wait import wait_until
+from ansible_collections.groundup.cloud.plugins.module_utils._host import (
+    network,
+    network_links,
+    networkd,
+    ownership,
+)
+from ansible_collections.groundup.cloud.plugins.module_utils._host.network_links import Links
+from ansible_collections.groundup.cloud.plugins.module_utils._host.units import Unit
+
+PATIENCE = 20.0  # seconds: bonds find their partners, bridges begin to forward
+
+
+def apply(changes: Changes, wanted: dict[str, Any]) -> dict[str, Any]:
+    """Begin the change, if there is one, and return the module's result. Raises GroundupError."""
+    ownership.refuse_other(wanted["site"])
+    network_links.other_owner()
+    if not changes.check and network.under_way(timeout=wanted["seconds"] + 30.0):
+        raise GroundupError(
+            "an earlier change of the network is neither confirmed nor taken back",
+            where=str(network.STATE),
+            why="two changes at once have no former network",
+            remedy=f"systemctl status {network.TIMER}.timer there; {network.PROGRAM} back, then run this again",
+        )
+    if why := network.taken_back():
+        changes.warnings.append(f"the last change of this host's network was taken back: {why}")
+    links = Links.read()
+    network_links.missing_ports(wanted["links"], links)
+    texts = networkd.files(wanted["links"], dns=wanted["dns_servers"])
+    now = network.present()
+    differs = network.foretell(changes, texts, now)
+    if differs:
+        restart = files.generate(changes, network.SETTINGS, network.SETTINGS_TEXT)
+        if not changes.check:
+            network.start(texts, now, seconds=wanted["seconds"], restart=restart)
+    else:
+        service = Unit(changes, network.SERVICE)
+        service.generate(network.SETTINGS, network.SETTINGS_TEXT)
+        service.refreshed()
+        changes.warnings += [f"the network is not as planned: {one}" for one in differences(wanted)]
+    return {**changes.result(), "pending": differs and not changes.check}
+
+
+def confirm(changes: Changes, wanted: dict[str, Any]) -> dict[str, Any]:
+    """Keep the change if it is made and the links are as planned. Raises GroundupError when it is taken back."""
+    if not network.taken_back():
+        if not network.applied():
+            return {**changes.result(), "pending": True}
+        found = wait_until(lambda: differences(wanted), timeout=PATIENCE, pause=1.0)
+        if not found and network.confirm():
+            return {**changes.result(), "pending": False}
+        if found:
+            network.take_back(f"the links did not become as planned: {'; '.join(found)}")
+            network.under_way(timeout=30.0)
+    said = attempt(["journalctl", "--unit", network.SERVICE, "--boot", "--quiet", "--output=cat", "-n", "8"]).stdout
+    raise GroundupError(
+        f"the change of the network was taken back: {network.taken_back() or 'it was not made in time'}",
+        where="systemd-networkd there: " + "; ".join(said.split("\n")[-9:]),
+        why="the host keeps its former network",
+        remedy="correct cabling, switch or site file, then run this again",
+    )
+
+
+def differences(wanted: dict[str, Any]) -> list[str]:
+    """Return what of the host's links is not as planned."""
+    return network_links.differences(wanted["links"], Links.read())
+
+
+def main() -> None:
+    """Read the options, do the step, report."""
+    module = AnsibleModule(
+        argument_spec={
+            "site": {"type": "str", "required": True},
+            "links": {"type": "list", "elements": "dict", "required": True},
+            "dns_servers": {"type": "list", "elements": "str", "default": []},
+            "seconds": {"type": "int", "default": 60},
+            "step": {"type": "str", "choices": ["apply", "confirm"], "default": "apply"},
+        },
+        supports_check_mode=True,
+    )
+    changes = Changes(check=module.check_mode)
+    step = apply if module.params["step"] == "apply" else confirm
+    finish(module, lambda: step(changes, module.params), changes=changes)
+
+
+if __name__ == "__main__":
+    main()

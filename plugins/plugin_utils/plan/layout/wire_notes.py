@@ -1,0 +1,105 @@
+"""Findings about cabling, made while machines are laid out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from ..form import choose, error, warning
+from ..model.machines import MachineGroup
+from ..types import Finding
+
+
+def no_port(key: str, machine: str, network: str) -> Finding:
+    """Return the finding about a network of a managed machine that no port is written for."""
+    return error("network-without-port", f"{key}.ports.{network}")(
+        what=f"nothing says which port of {machine} is on {network}",
+        why="its first boot and the host layer would leave that network out",
+        remedy=f"write ports.{network}.mac of the machine, or {network} into its group's wiring.networks; a network "
+        "with a vlan needs neither",
+    )
+
+
+def unknown_networks(key: str, written: Iterable[str], known: Iterable[str]) -> Iterator[Finding]:
+    """Yield a finding for each network of a wiring that the site does not have."""
+    known = list(known)
+    for name in written:
+        if name not in known:
+            yield error("wiring-unknown-network", f"{key}.networks.{name}")(
+                what=f"the site has no network {name}",
+                why="what is written there would have no effect",
+                remedy=choose(name, known),
+            )
+
+
+def unknown_port(key: str, name: str, known: Iterable[str]) -> Finding:
+    """Return the finding about a port that the wiring names and the machine's list of ports does not."""
+    return error("wiring-unknown-port", f"{key}.nics")(
+        what=f"the wiring names the port {name}, and the machine's nics do not",
+        why="a port that is not found leaves its bond and networks without a link",
+        remedy=choose(name, known),
+    )
+
+
+def member_twice(key: str, name: str) -> Finding:
+    """Return the finding about a port with two masters."""
+    return error("wiring-member-twice", key)(
+        what=f"{name} is in two bonds or bridges, or in itself",
+        why="the kernel gives a port one master: the other would be short of it, or the host off the network",
+        remedy="keep it in one of them",
+    )
+
+
+def network_on_member(key: str, network: str, port: str, owner: str) -> Finding:
+    """Return the finding about a network on a port that belongs to a bond."""
+    return error("wiring-network-on-member", f"{key}.networks.{network}")(
+        what=f"{network} is on {port}, which is a member of {owner}",
+        why="a member passes all packets to its master: the address would answer nobody",
+        remedy=f"write {network}: {owner}",
+    )
+
+
+def untagged_twice(key: str, link: str, one: str, other: str) -> Finding:
+    """Return the finding about two networks without a tag on one link."""
+    return error("untagged-twice", f"{key}.networks", f"networks.{one}.vlan", f"networks.{other}.vlan")(
+        what=f"{one} and {other} are both without a VLAN on {link}",
+        why="they would be one segment, and the second takes the first one's address",
+        remedy=f"write networks.{other}.vlan, or another link for it",
+    )
+
+
+def smaller_below(link: str, network: str, mtu: int, carried: int) -> Finding:
+    """Return the finding about a VLAN with larger packets than the network below it."""
+    return error("vlan-mtu-above-parent", f"networks.{network}.mtu")(
+        what=f"{link} must carry packets of {carried} bytes for its VLANs, and {network} has {mtu} on it",
+        why="a VLAN's packets cannot be larger than its link's: the kernel refuses, or the switch drops them",
+        remedy=f"write networks.{network}.mtu: {carried}, give {network} a vlan, or another link",
+    )
+
+
+def unmanaged(name: str, group: MachineGroup, provisioner: str) -> Finding | None:
+    """Return the finding about cabling that is written for machines whose network the site leaves alone."""
+    if provisioner == "ironic" or (provisioner == "existing" and group.manage_network):
+        return None
+    if group.manage_network:
+        return error("network-not-managed", f"machines.{name}.manage_network")(
+            what=f"machines of provisioner {provisioner} get their network where they are made",
+            why="two owners of one network take it from each other",
+            remedy="leave manage_network out",
+        )
+    if group.wiring or any(machine.wiring or machine.nics for machine in group.machines.values()):
+        return warning("wiring-unused", f"machines.{name}")(
+            what="cabling is written for machines whose network the site leaves alone",
+            why="bonds and VLANs stay as they are",
+            remedy=f"write machines.{name}.manage_network: true, or leave the cabling out",
+        )
+    return None
+
+
+def rack_without_subnet(key: str, network: str, racks: Mapping[str, list[str]]) -> Iterator[Finding]:
+    """Yield a finding for each of ``racks`` (with machines) that a network with subnets by rack has none for."""
+    for rack, machines in racks.items():
+        yield error("rack-without-subnet", f"networks.{network}.racks", key)(
+            what=f"{machines[0]} stands in {rack}, and {network} has no subnet there",
+            why="its address would be in another rack's segment",
+            remedy=f"write networks.{network}.racks.{rack}: {{cidr: ...}}",
+        )

@@ -1,0 +1,191 @@
+"""A machine's links: from cabling and addresses to ports, bonds, bridges, VLANs and routes, in order of making."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from ...layers.purposes import PURPOSES
+from ..model.machines import MachineGroup
+from ..model.wiring import Wiring
+from ..part_types import LinkPlan
+from ..types import Finding, InterfacePlan
+from . import wire_notes as notes
+from .addresses import nth_of
+from .context import Layout, Member
+
+ANYWHERE = "0.0.0.0/0"
+CARRIER = "-wire"  # ends the name of a port that carries a tagged network; it is found by its MAC address
+
+
+@dataclass(frozen=True, slots=True)
+class Wired:
+    """A machine's interfaces with the names they have on it, and its links."""
+
+    interfaces: tuple[InterfacePlan, ...]
+    links: tuple[LinkPlan, ...] = ()
+
+
+@dataclass(slots=True, kw_only=True)
+class _Machine:
+    """One machine while its links are put together."""
+
+    layout: Layout
+    member: Member
+    wiring: Wiring
+    key: str  # of the wiring
+    dark: bool  # installed by the site: its ports are named by the plan
+    links: dict[str, LinkPlan] = field(default_factory=dict)
+    carriers: dict[str, str] = field(default_factory=dict)  # network -> link
+    findings: list[Finding] = field(default_factory=list)
+
+    @property
+    def nics(self) -> dict[str, str]:
+        return dict(self.member.own.nics) if self.member.own else {}
+
+    def mac_of(self, name: str) -> str | None:
+        """Return the MAC address of a port, or of a bond's or bridge's first port."""
+        return next((mac for port in self.ports_of(name) if (mac := self.nics.get(port))), None)
+
+    def ports_of(self, name: str) -> Iterator[str]:
+        for member in self.members_of(name):
+            yield from (member,) if not self.members_of(member) else self.members_of(member)
+        if not self.members_of(name):
+            yield name
+
+    def members_of(self, name: str) -> list[str]:
+        if name in self.wiring.bonds:
+            return self.wiring.bonds[name].members
+        return self.wiring.bridges[name].members if name in self.wiring.bridges else []
+
+    def carry(self, interfaces: tuple[InterfacePlan, ...]) -> None:
+        """Find the link each network is on."""
+        own = self.member.own.ports if self.member.own else {}
+        tagged = []
+        for one in interfaces:
+            network, port = self.layout.networks[one.network], own.get(one.network)
+            if one.network in self.wiring.networks:
+                self.carriers[one.network] = self.wiring.networks[one.network]
+            elif one.mac:
+                self.carriers[one.network] = one.name + (CARRIER if network.vlan else "")
+            elif port and port.interface and not network.vlan:
+                self.carriers[one.network] = one.name
+            elif network.vlan:
+                tagged.append(one.network)
+        main = self.carriers.get(self.layout.management.name)
+        if main:
+            self.carriers |= dict.fromkeys(tagged, main)
+        lost = [
+            one.network
+            for one in interfaces
+            if one.network not in self.carriers and not PURPOSES[self.layout.networks[one.network].purpose].later
+        ]
+        self.findings += [notes.no_port(self.member.key, self.member.name, network) for network in lost]
+
+    def physical(self, name: str, mtu: int, *, mac: str | None) -> None:
+        """Add the link ``name`` and what it stands on."""
+        for one in self.members_of(name):
+            if one in self.members_of(name)[: self.members_of(name).index(one)]:
+                continue
+            if one in self.links or one == name:
+                self.findings.append(notes.member_twice(self.key, one))
+                continue
+            self.physical(one, mtu, mac=None)
+        bond = self.wiring.bonds.get(name)
+        mac = mac or self.mac_of(name)
+        if bond:
+            self.links[name] = LinkPlan(
+                name=name, kind="bond", mtu=mtu, mac=mac, members=tuple(bond.members), mode=bond.mode,
+                lacp_rate=(bond.lacp_rate or "slow") if bond.mode == "802.3ad" else None, primary=bond.primary,
+            )  # fmt: skip
+        elif members := self.members_of(name):
+            self.links[name] = LinkPlan(name=name, kind="bridge", mtu=mtu, members=tuple(members))
+        else:
+            if self.nics and not mac and name not in self.nics:
+                self.findings.append(notes.unknown_port(self.member.key, name, self.nics))
+            rename = bool(mac) and not name.endswith(CARRIER) and (self.dark or name in self.nics)
+            self.links[name] = LinkPlan(name=name, kind="port", mtu=mtu, mac=mac, rename=rename)
+
+    def attach(self, one: InterfacePlan) -> InterfacePlan:
+        """Put one network on its link; return the interface with the name and MAC address it has there."""
+        carrier = self.carriers[one.network]
+        network = self.layout.networks[one.network]
+        address = f"{one.address}/{one.prefix}" if one.address else None
+        routes = self.routes(one)
+        below = self.links[carrier]
+        if network.vlan is None:
+            if below.network:
+                self.findings.append(notes.untagged_twice(self.key, carrier, below.network, one.network))
+            elif below.mtu > network.mtu:
+                self.findings.append(notes.smaller_below(carrier, one.network, network.mtu, below.mtu))
+            if owner := self.owner_of(carrier):
+                self.findings.append(notes.network_on_member(self.key, one.network, carrier, owner))
+            self.links[carrier] = replace(below, network=one.network, address=address, routes=routes)
+            return replace(one, name=carrier)
+        self.links[one.name] = LinkPlan(
+            name=one.name, kind="vlan", mtu=one.mtu, vlan=network.vlan, parent=carrier, network=one.network,
+            address=address, routes=routes,
+        )  # fmt: skip
+        return one
+
+    def owner_of(self, name: str) -> str | None:
+        return next((link.name for link in self.links.values() if name in link.members), None)
+
+    def routes(self, one: InterfacePlan) -> tuple[tuple[str, str], ...]:
+        """Return the routes of a network: the way out, or to other racks' subnets."""
+        network = self.layout.networks[one.network]
+        gateway = gateway_of(self.layout, one.network, self.member.rack)
+        if not gateway or not one.address:
+            return ()
+        if network is self.layout.management:
+            return ((ANYWHERE, gateway),)
+        return ((network.cidr, gateway),) if self.layout.written[one.network].racks else ()
+
+
+def gateway_of(layout: Layout, network: str, rack: str) -> str | None:
+    """Return the router of ``network`` for machines in ``rack``."""
+    subnet = layout.written[network].racks.get(rack)
+    return (subnet.gateway or nth_of(subnet.cidr, 1)) if subnet else layout.networks[network].gateway
+
+
+def wire(
+    layout: Layout, member: Member, group: MachineGroup, interfaces: tuple[InterfacePlan, ...], *, hardware: str,
+    provisioner: str,
+) -> Wired:  # fmt: skip
+    """Return the links of ``member`` where the site manages its network; faults become findings of ``layout``."""
+    own, dark = member.own, provisioner == "ironic"
+    if not dark and not (group.manage_network and provisioner == "existing"):
+        return Wired(interfaces)
+    if dark and not (own and (own.nics or own.mac or any(port.mac for port in own.ports.values()))):
+        return Wired(interfaces)  # to be discovered: nothing says which port is which
+    profile = layout.hardware.get(hardware)
+    ways = {
+        f"{member.key}.wiring": own.wiring if own else None,
+        f"machines.{member.group}.wiring": group.wiring,
+        f"hardware.{hardware}.wiring": profile.wiring if profile else None,
+    }
+    key, wiring = next(((key, one) for key, one in ways.items() if one), (f"machines.{member.group}", Wiring()))
+    machine = _Machine(layout=layout, member=member, wiring=wiring, key=key, dark=dark)
+    machine.findings += notes.unknown_networks(key, wiring.networks, layout.networks)
+    machine.carry(interfaces)
+    mtus: dict[str, int] = {}
+    macs = {one.network: one.mac for one in interfaces}
+    for network, carrier in machine.carriers.items():
+        mtus[carrier] = max(mtus.get(carrier, 0), layout.networks[network].mtu)
+    for network, carrier in sorted(machine.carriers.items(), key=lambda pair: not machine.members_of(pair[1])):
+        if carrier not in machine.links:
+            machine.physical(carrier, mtus[carrier], mac=None if network in wiring.networks else macs[network])
+    named = tuple(machine.attach(one) if one.network in machine.carriers else one for one in interfaces)
+    for finding in machine.findings:
+        _note(layout, finding)
+    if not any(one.mac for one in named):
+        boots = machine.carriers.get(layout.management.name, "")
+        named = tuple(
+            replace(one, mac=machine.mac_of(boots)) if one.network == layout.management.name else one for one in named
+        )
+    return Wired(named, tuple(machine.links.values()))
+
+
+def _note(layout: Layout, finding: Finding) -> None:
+    if finding not in layout.findings:
+        layout.findings.append(finding)

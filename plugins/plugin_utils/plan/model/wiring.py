@@ -1,0 +1,52 @@
+"""How a machine is cabled, as the site file writes it: bonds, bridges, and which network is on which link."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from .base import InterfaceName, Model, Name
+
+
+class Bond(Model):
+    """Ports that are one link."""
+
+    members: list[InterfaceName] = Field(min_length=1, description="Its ports, by name.")
+    mode: Literal["802.3ad", "active-backup"] = Field(
+        "802.3ad", description="802.3ad: LACP, which the switch must speak; active-backup: one port at a time."
+    )
+    lacp_rate: Literal["slow", "fast"] | None = Field(
+        None, description="802.3ad: how often partners speak, each 30 s or each second. Default: slow."
+    )
+    primary: InterfaceName | None = Field(
+        None, description="active-backup: the port that is used while it has a link. Default: whichever is up."
+    )
+
+    @model_validator(mode="after")
+    def _options_of_the_mode(self) -> Bond:
+        if self.mode == "802.3ad" and self.primary:
+            raise ValueError("802.3ad has no primary: leave it out, or write mode: active-backup")
+        if self.mode == "active-backup" and self.lacp_rate:
+            raise ValueError("active-backup speaks no LACP: leave lacp_rate out, or write mode: 802.3ad")
+        if self.primary and self.primary not in self.members:
+            raise ValueError(f"primary {self.primary} is none of its members: write one of {', '.join(self.members)}")
+        return self
+
+
+class Bridge(Model):
+    """A bridge of the kernel, for guests and containers that are not the site's."""
+
+    members: list[InterfaceName] = Field(min_length=1, description="Its ports and bonds, by name.")
+
+
+class Wiring(Model):
+    """How machines are cabled."""
+
+    bonds: dict[InterfaceName, Bond] = Field(default_factory=dict, description="Bonds by name.")
+    bridges: dict[InterfaceName, Bridge] = Field(default_factory=dict, description="Bridges by name.")
+    networks: dict[Name, InterfaceName] = Field(
+        default_factory=dict,
+        description="Port, bond or bridge each network is on; one with a `vlan` is tagged there. Default: a port of "
+        "its own (`ports`), else with a `vlan` the link of the management network.",
+    )

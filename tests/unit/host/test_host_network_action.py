@@ -1,0 +1,78 @@
+"""A change of the network is kept over a new connection alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from ansible.errors import AnsibleConnectionFailure
+from ansible_collections.groundup.cloud.plugins.action import host_network
+
+BEGUN = {"changed": True, "pending": True, "changes": ["write a file"], "diff": []}
+
+
+class Clock:
+    """Stands for the time, which passes where it is waited."""
+
+    now = 0.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+
+class Host:
+    """Stands for a host: what it answers, in order, and on which connection."""
+
+    def __init__(self, *answers: dict[str, Any] | Exception) -> None:
+        self.answers: Iterator[dict[str, Any] | Exception] = iter(answers)
+        self.resets = 0
+        self.asked: list[tuple[str, int]] = []  # step, connections before it
+
+    def reset(self) -> None:
+        self.resets += 1
+
+    def execute(self, *, module_args: dict[str, Any] | None = None, **_: object) -> dict[str, Any]:
+        self.asked.append(((module_args or {}).get("step", "apply"), self.resets))
+        answer = next(self.answers, AnsibleConnectionFailure("no route to host"))
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+def converge(host: Host, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    monkeypatch.setattr(host_network, "time", Clock())
+    action = object.__new__(host_network.ActionModule)
+    action._task = SimpleNamespace(args={"seconds": 5})
+    action._connection = host
+    action._execute_module = host.execute
+    result: dict[str, Any] = action._converge({})
+    return result
+
+
+def test_what_is_in_place_needs_no_second_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    host = Host({"changed": False, "pending": False})
+    assert converge(host, monkeypatch) == {"changed": False, "pending": False}
+    assert host.asked == [("apply", 0)]
+
+
+def test_each_confirmation_has_a_connection_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    lost = AnsibleConnectionFailure("timed out")
+    host = Host(BEGUN, {"pending": True}, lost, {"pending": False, "changed": False})
+    found = converge(host, monkeypatch)
+    assert (found["changed"], found["changes"]) == (True, ["write a file"])
+    assert host.asked == [("apply", 0), ("confirm", 1), ("confirm", 2), ("confirm", 3)]
+
+
+def test_a_change_that_was_taken_back_is_no_change_and_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = converge(Host(BEGUN, {"failed": True, "msg": "was taken back"}), monkeypatch)
+    assert (found["failed"], found["changed"], found["msg"]) == (True, False, "was taken back")
+
+
+def test_a_host_that_does_not_come_back_is_unreachable(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(AnsibleConnectionFailure):
+        converge(Host(BEGUN), monkeypatch)
