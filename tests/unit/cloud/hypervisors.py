@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.joining import INVENTORY
+
 from .fake import Entry, FakeCloud
 
 HERE, THERE = "hypervisor-1", "hypervisor-2"
@@ -119,6 +121,8 @@ class Hypervisors(FakeCloud):
         if kind == "resource_providers" and parts == ["allocations"]:
             held = {one["id"]: {"resources": {"VCPU": 1}} for one in self.of("allocations") if one["of"] == identity}
             return 200, {"allocations": held, "resource_provider_generation": 1}
+        if kind == "resource_providers" and parts == ["inventories"]:
+            return 200, {"inventories": dict.fromkeys(INVENTORY, {})}
         return None
 
     def _act(self, identity: str, body: Entry) -> tuple[int, Any] | None:
