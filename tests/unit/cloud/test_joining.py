@@ -88,7 +88,7 @@ def test_a_cloud_is_asked_once_a_question(nova: Hypervisors, ask: connection.Ask
     assert nova.asked.count("POST auth/tokens") == 1
     assert [one for one in nova.asked if one.startswith("GET")] == [
         "GET resource_providers", "GET os-hypervisors/detail", "GET os-services",
-        *(f"GET resource_providers/{one}/inventories" for one in ("provider-1", "provider-2")),
+        *(f"GET resource_providers/{one}/inventories" for one in (f"uuid-{HERE}", f"uuid-{THERE}")),
         "GET agents", "GET os-services", "GET agents",
     ]  # fmt: skip
 
