@@ -9,9 +9,9 @@ from ansible.plugins.action import ActionBase
 from ansible_collections.groundup.cloud.plugins.module_utils._base.wait import wait_until
 from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import finish
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.connection import asker
+from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.joining import Lack, lacking, look
 from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import site_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.joining import Lack, lacking, look
 from ansible_collections.groundup.cloud.plugins.plugin_utils.progress import reminder
 
 ARGUMENTS = {

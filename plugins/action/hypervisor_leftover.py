@@ -8,9 +8,9 @@ from typing import Any
 from ansible.plugins.action import ActionBase
 from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import finish
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.connection import asker
+from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.leftover import look
 from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import site_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.leftover import look
 
 ARGUMENTS = {
     "site_file": {"type": "path", "required": True},

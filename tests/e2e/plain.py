@@ -140,7 +140,9 @@ class PlainRack:
         )  # fmt: skip
         # Guests' packets are carried by a switch in user space there: `module_utils/_container/model`, UNOFFLOADED.
         more = tuple(
-            replace(port, name=MORE_NICS[number], network=_lan(number + 1), address=address, gateway=None, offload=False)
+            replace(
+                port, name=MORE_NICS[number], network=_lan(number + 1), address=address, gateway=None, offload=False
+            )
             for number, address in enumerate(machine.more)
         )
         return LabHost(name=machine.name, fqdn=machine.name, address=machine.address, interfaces=(port, *more))

@@ -1,4 +1,4 @@
-"""Chart and image of two releases (U2): what programs of the image say to a chart of another one, and the card of it."""
+"""Chart and image of two releases (U2): what programs say to the chart of another release, and the card of it."""
 
 from __future__ import annotations
 
@@ -19,11 +19,15 @@ connection = sqlite:////tmp/placement.db
 end
 export OS_PLACEMENT_CONFIG_DIR=/tmp
 placement-manage --config-file /tmp/placement.conf db sync
-python3 -c 'import sqlite3; c = sqlite3.connect("/tmp/placement.db"); c.execute("update alembic_version set version_num = 1"); c.commit()'
+python3 <<end
+import sqlite3
+with sqlite3.connect("/tmp/placement.db") as database:
+    database.execute("update alembic_version set version_num = 'later'")
+end
 placement-manage --config-file /tmp/placement.conf db sync
 """
 CHARTS_OF_ANOTHER_RELEASE = {
-    "an application that is a file of the former release": f"{_SERVES} --wsgi-file /var/lib/openstack/bin/nova-api-wsgi",
+    "an application that was a file": f"{_SERVES} --wsgi-file /var/lib/openstack/bin/nova-api-wsgi",
     "an application of a later one": f"{_SERVES} --module nova.wsgi.later:application",
     "an argument that is gone": "nova-manage cell_v2 simple_cell_setup --local_cell",
     "a command that is gone": "keystone-manage credential_mend",

@@ -64,7 +64,7 @@ class FakeHosts:
                 one |= {"disabled_reason": None, **body}
                 self.written.append(f"{one['status']} {one['host']}")
                 return 200, {"service": one}
-            case ("POST" | "PUT" | "DELETE"), ["os-aggregates", *rest]:
+            case (("POST" | "PUT" | "DELETE"), ["os-aggregates", *rest]):
                 self.written.append(f"{verb} aggregate {' '.join([*rest, *body])}")
                 return self._aggregate(verb, rest, body)
         return None

@@ -114,7 +114,7 @@ class Hypervisors(FakeCloud):
             held = {one["id"]: {"resources": {"VCPU": 1}} for one in self.of("allocations") if one["of"] == identity}
             return 200, {"allocations": held, "resource_provider_generation": 1}
         if kind == "resource_providers" and parts == ["inventories"]:
-            return 200, {"inventories": dict.fromkeys(INVENTORY, {})}
+            return 200, {"inventories": {key: {} for key in INVENTORY}}
         return None
 
     def _act(self, identity: str, body: Entry) -> tuple[int, Any] | None:
