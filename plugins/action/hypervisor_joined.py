@@ -8,10 +8,11 @@ from typing import Any
 from ansible.plugins.action import ActionBase
 from ansible_collections.groundup.cloud.plugins.module_utils._base.wait import wait_until
 from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import finish
-from ansible_collections.groundup.cloud.plugins.plugin_utils.hypervisor.cloud import asker
-from ansible_collections.groundup.cloud.plugins.plugin_utils.hypervisor.joining import Lack, lacking, look
+from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.connection import asker
+from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.joining import Lack, lacking, look
+from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import site_plan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.progress import reminder
-from ansible_collections.groundup.cloud.plugins.plugin_utils.services.verification import UnansweredError
 
 ARGUMENTS = {
     "site_file": {"type": "path", "required": True},
@@ -35,14 +36,14 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
         return finish(result, lambda: self._wait(given["site_file"], given["hosts"], given["timeout"]))
 
     def _wait(self, site_file: str, hosts: list[str], timeout: int) -> dict[str, Any]:
-        ask = asker(site_file)
+        ask = asker(site_plan(site_file))
 
         def pending() -> list[Lack]:
             try:
                 return lacking(look(ask, hosts), hosts)
-            except UnansweredError as error:
-                why, remedy = f"{error.what} ({error.where})", "run the playbook groundup.cloud.openstack, tag verify"
-                return [Lack(host=host, layer="service", reason=why, remedy=remedy) for host in hosts]
+            except GroundupError as error:
+                why = f"{error.what} ({error.where})"
+                return [Lack(host=host, layer="service", reason=why, remedy=error.remedy) for host in hosts]
 
         with reminder(self._display.display, "[hypervisor] joining"):
             left = wait_until(pending, timeout=timeout, pause=PAUSE)

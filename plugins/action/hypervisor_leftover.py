@@ -7,9 +7,10 @@ from typing import Any
 
 from ansible.plugins.action import ActionBase
 from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import finish
+from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.connection import asker
+from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.leftover import look
+from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import site_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.hypervisor.cloud import asker
-from ansible_collections.groundup.cloud.plugins.plugin_utils.hypervisor.leftover import look
 
 ARGUMENTS = {
     "site_file": {"type": "path", "required": True},
@@ -31,7 +32,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
 
     def _ask(self, given: dict[str, Any]) -> dict[str, Any]:
         try:
-            ask = asker(given["site_file"])
+            ask = asker(site_plan(given["site_file"]))
             found = look(ask, hypervisors=given["hypervisors"], machines=given["machines"])
         except (GroundupError, OSError) as error:
             if not self._task.check_mode:

@@ -7,12 +7,14 @@ import configparser
 import json
 import re
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.services.parts import merge
 
 from .conftest import BUILT_IN, CHARTS, Render, chart_values, objects
 from .test_values import violations
@@ -198,6 +200,16 @@ def configuration(items: list[dict[str, Any]], release: str, file: str) -> confi
     config = configparser.RawConfigParser(default_section="none")
     config.read_string(base64.b64decode(secret["data"][file]).decode())
     return config
+
+
+def test_another_pipeline_of_nova_is_what_its_apis_load(plan: Plan, render: Render) -> None:
+    release = next(one for one in plan.openstack.releases if one.name == "nova")
+    wanted = merge(dict(release.values), {"conf": {"nova": {"wsgi": {"api_paste_config": "/etc/nova/own.ini"}}}})
+    text = render(replace(release, values=wanted), CHARTS / "nova")
+    specs = dict(pods(objects(text)))
+    for name in ("nova-api-osapi", "nova-api-metadata"):
+        env = {one["name"]: one.get("value") for one in specs[f"Deployment/{name}"]["containers"][0]["env"]}
+        assert env["OS_NOVA_CONFIG_FILES"] == "/etc/nova/own.ini;nova.conf"
 
 
 def test_nova_has_three_schemas_and_hypervisors_a_way_to_none(plan: Plan, rendered: dict[str, Any]) -> None:

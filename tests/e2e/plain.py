@@ -11,7 +11,7 @@ import re
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ansible_collections.groundup.cloud.plugins.module_utils._base.files import write_file
@@ -27,8 +27,8 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import unpacked
 
 USER = "ops"
-NIC = "enp1s0"  # a name that no plan gives
 LAN = "lan"
+NIC, *MORE_NICS = "enp1s0", "enp2s0", "enp3s0"  # names that no plan gives
 # Debian's own mirror, which they do not reach: `.invalid` is nobody's (RFC 2606).
 SOURCES = "deb http://mirror.invalid/debian {suite} main\n"
 SUITES = {"13": "trixie", "12": "bookworm"}
@@ -38,6 +38,10 @@ VOLUMES = ("/var", "/opt", "/srv")
 PASSING = re.compile(r"/var/(log|tmp|lib/(systemd|lastlog|private))(/|$)|/\.ansible(/|$)|^upper/(tmp|root|home/[^/]+)$")
 
 
+def _lan(number: int) -> str:
+    return f"{LAN}{number or ''}"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlainMachine:
     """One machine."""
@@ -45,15 +49,17 @@ class PlainMachine:
     name: str  # the installer's, not the plan's
     address: str
     release: str = "13"
+    more: tuple[str | None, ...] = ()  # its address on each further network of its rack; None: a port without one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlainRack:
-    """Machines that share a network with this machine."""
+    """Machines that share networks with this machine."""
 
     name: str  # what everything of it on this machine is called by
     gateway: str  # this machine's address on the network, a /24
     machines: tuple[PlainMachine, ...]
+    more: tuple[str, ...] = ()  # this machine's address on further ones
 
     @property
     def home(self) -> Path:
@@ -77,9 +83,10 @@ class PlainRack:
         subprocess.run(
             ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "operator", "-f", str(self.operator_key)], check=True
         )
-        cidr = f"{self.gateway.rpartition('.')[0]}.0/24"
-        lan = LabNetwork(name=LAN, purpose="management", cidr=cidr, gateway=self.gateway, mtu=1500)
-        network.make_bridge(self.name, lan, network.links())
+        for number, gateway in enumerate((self.gateway, *self.more)):
+            cidr = f"{gateway.rpartition('.')[0]}.0/24"
+            lan = LabNetwork(name=_lan(number), purpose="management", cidr=cidr, gateway=gateway, mtu=1500)
+            network.make_bridge(self.name, lan, network.links())
         for release, suite in SUITES.items():
             chosen = [machine for machine in self.machines if machine.release == release]
             converge.start(self.lab, [self._host(machine) for machine in chosen], self._spec(release))
@@ -128,10 +135,17 @@ class PlainRack:
 
     def _host(self, machine: PlainMachine) -> LabHost:
         port = Interface(
-            name=NIC, network=LAN, address=machine.address, prefix=24, mtu=1500, mac=None, gateway=self.gateway,
+            name=NIC, network=_lan(0), address=machine.address, prefix=24, mtu=1500, mac=None, gateway=self.gateway,
             offload=True,
         )  # fmt: skip
-        return LabHost(name=machine.name, fqdn=machine.name, address=machine.address, interfaces=(port,))
+        # Guests' packets are carried by a switch in user space there: `module_utils/_container/model`, UNOFFLOADED.
+        more = tuple(
+            replace(
+                port, name=MORE_NICS[number], network=_lan(number + 1), address=address, gateway=None, offload=False
+            )
+            for number, address in enumerate(machine.more)
+        )
+        return LabHost(name=machine.name, fqdn=machine.name, address=machine.address, interfaces=(port, *more))
 
     def personalize(self, root: Path, machine: PlainMachine) -> None:
         """Make ``root``, which is an image's, that of ``machine``: its names, its keys, the account of the operator."""
@@ -169,6 +183,17 @@ ONE = PlainRack(
     gateway="10.95.0.1",
     machines=(PlainMachine(name="debian-e", address="10.95.0.10", release="12"),),
 )
+# A cloud: its hypervisors have ports for tunnels and for the provider network, and are of both releases.
+CLOUD = PlainRack(
+    name="hypervisor-machines",
+    gateway="10.87.15.1",
+    more=("10.87.16.1", "10.87.17.1"),
+    machines=(
+        PlainMachine(name="debian-f", address="10.87.15.11", more=("10.87.16.11",)),
+        PlainMachine(name="debian-g", address="10.87.15.31", release="12", more=("10.87.16.31", None)),
+        PlainMachine(name="debian-h", address="10.87.15.32", more=("10.87.16.32", None)),
+    ),
+)
 
 # Of the molecule scenario `existing`, whose site has its name.
 MOLECULE = PlainRack(
@@ -182,7 +207,7 @@ NETWORK = PlainRack(
     gateway="10.87.15.1",
     machines=(PlainMachine(name="debian-n", address="10.87.15.11"),),
 )
-RACKS = {rack.name: rack for rack in (THREE, ONE, MOLECULE, NETWORK)}
+RACKS = {rack.name: rack for rack in (THREE, ONE, CLOUD, MOLECULE, NETWORK)}
 
 
 def main() -> None:

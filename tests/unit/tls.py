@@ -37,9 +37,16 @@ class Pair:
 
 
 def pair(
-    *, days: float = 365, address: str = "127.0.0.1", names: Iterable[str] = (), signed_by: Pair | None = None
+    *,
+    days: float = 365,
+    begins: float = -1,
+    address: str = "127.0.0.1",
+    names: Iterable[str] = (),
+    signed_by: Pair | None = None,
 ) -> Pair:
     """Return a new certificate that ends in ``days`` days: its own authority, or ``signed_by`` another.
+
+    It ``begins`` in so many days; later than now, whoever made it lives in another time.
 
     With ``names`` it is theirs, and not the address's.
     """
@@ -56,7 +63,7 @@ def pair(
         .issuer_name(name)
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
-        .not_valid_before(now - datetime.timedelta(days=1))
+        .not_valid_before(now + datetime.timedelta(days=begins))
         .not_valid_after(now + datetime.timedelta(days=days))
         .add_extension(x509.SubjectAlternativeName(subjects), critical=False)
         .add_extension(x509.BasicConstraints(ca=not signed_by, path_length=None), critical=True)

@@ -11,11 +11,17 @@ from .probe import SMALL
 
 
 def addresses(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
-    """Yield planned addresses that no interface has, and interfaces that differ from their network's plan."""
+    """Yield planned addresses and names that no interface has, and interfaces that differ from their network's plan."""
     found = machine.links()
     for planned in wanted.interfaces:
         network, address = planned["network"], planned["address"]
         if not address:
+            if planned["name"] not in found and network not in wanted.unused_networks:
+                yield Fault(
+                    "address", "error", f"there is no interface {planned['name']}, the plan's on {network}",
+                    f"it has {', '.join(sorted(found))}",
+                    f"write its name into networks.{network}.interface of the site file, or into ports of the machine",
+                )  # fmt: skip
             continue
         severity = "warning" if network in wanted.unused_networks else "error"
         name = holder(found, address)

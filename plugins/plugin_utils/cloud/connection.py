@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlsplit
@@ -22,6 +22,9 @@ from ..plan.types import Plan
 from ..secrets import open_store
 from ..services import keystone
 
+Ask = Callable[[str, str], Mapping[str, Any]]  # type in the catalog, path -> answer
+# Versions that name hosts as they are, and show inventories by class.
+_VERSIONS = {"compute": "2.53", "placement": "1.10"}
 _TIMEOUT = 120  # seconds without a byte of an answer
 _UNREACHED = (
     keystone_errors.ConnectFailure,
@@ -31,8 +34,6 @@ _UNREACHED = (
     requests.ConnectionError,
 )
 ERRORS = (SDKException, keystone_errors.ClientException, requests.RequestException)  # of anything asked here
-
-
 GATEWAY = (502, 503, 504)  # said by the edge while nothing is behind it
 
 
@@ -96,6 +97,20 @@ def of_site(plan: Plan) -> Connection:
     auth = Password(auth_url=identity.url, password=password, **keystone.ADMIN)
     session = Session(auth=auth, session=pinned(names), verify=str(authority), timeout=_TIMEOUT)
     return Connection(session=session, region_name=plan.openstack.region)
+
+
+def asker(plan: Plan) -> Ask:
+    """Return what reads a path of a site's own cloud: one request a question. Raises GroundupError."""
+    cloud = of_site(plan)
+    public = {"interface": "public", "region_name": plan.openstack.region}
+
+    def ask(kind: str, path: str) -> Mapping[str, Any]:
+        filters = {"service_type": kind, **public}
+        with answered(f"{kind} {path}", remedy="run the playbook groundup.cloud.openstack, tag verify"):
+            answer = cloud.session.get(path, endpoint_filter=filters, microversion=_VERSIONS.get(kind))
+            return dict(answer.json())
+
+    return ask
 
 
 def named(cloud: str) -> Connection:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import http.server
+from pathlib import Path
 from typing import Any
 
+import pytest
+import requests
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.types import resource_path
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import Card
+from ansible_collections.groundup.cloud.tests.unit import tls
 
 from .conftest import SECRET, Site
-from .puppet import NODE, fails, is_left_alone, waits
+from .puppet import NODE, Object, fails, is_left_alone, runs, waits
 
 IMAGE = "registry.test:5000/probe:1"
 
@@ -65,6 +71,38 @@ def test_a_job_that_fails_with_a_traceback_even_when_its_pods_are_gone(site: Sit
     assert (made.layer, made.object) == ("service", "Job/probe-sync")
     assert "ValueError: no such region" in made.what
     assert made.container == "sync"
+
+
+def test_a_migration_that_fails_while_pods_of_the_former_version_serve(site: Site) -> None:
+    assert not site.rollout(site.release("probe")).apply().failed
+
+    def api(pod: Object) -> Object | None:
+        former = pod["metadata"]["annotations"]["greeting"] == "hello"
+        return (runs if former else waits("PodInitializing", ""))(pod)
+
+    site.puppet.rules |= {"api": api, "sync": fails()}
+    site.puppet.logs["sync"] = "Traceback (most recent call last):\nsqlalchemy.exc.OperationalError: (1060, 'twice')\n"
+    made = card(site, greeting="good evening", job="db-sync")
+    assert (made.layer, made.rule, made.object) == ("database", "migration-failed", "Job/probe-db-sync")
+    assert "(1060, 'twice')" in made.what
+    assert "Deployment/probe-api: pods of the former version still serve; nothing is rolled back" in made.what
+    pods = site.api.get(resource_path("v1", "pods", namespace=site.namespace), labelSelector="component=api")["items"]
+    ready = [one["metadata"]["annotations"]["greeting"] for one in pods if one["status"]["phase"] == "Running"]
+    assert ready == ["hello"]
+
+
+def test_a_clock_that_is_behind(site: Site, tmp_path: Path) -> None:
+    ahead = tls.pair(begins=0.1)
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), http.server.BaseHTTPRequestHandler)
+    ahead.shown_by(server, tmp_path)
+    (tmp_path / "ca.crt").write_text(ahead.certificate)
+    with tls.serving(server) as port, pytest.raises(requests.exceptions.SSLError) as said:
+        requests.get(f"https://127.0.0.1:{port}/v3", verify=str(tmp_path / "ca.crt"), timeout=10)
+    site.puppet.rules["api"] = fails()
+    site.puppet.logs["api"] = f"{said.value}\n"
+    made = card(site)
+    assert (made.layer, made.rule) == ("node", "clock-skew")
+    assert "groundup.cloud.host --tags verify" in made.next
 
 
 def test_a_node_that_is_not_ready(site: Site) -> None:

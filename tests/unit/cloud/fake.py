@@ -35,9 +35,10 @@ class FakeCloud:
     fault: str = ""
     console: str = "guest: sshd is up"
     proxy: int = 200  # what the console's proxy answers
-    hosts: FakeHosts = field(default_factory=FakeHosts)
+    hosts: FakeHosts = field(init=False)
 
     def __post_init__(self) -> None:
+        self.hosts = FakeHosts(self)
         self.add("projects", {"id": ADMIN, "name": "admin", "domain_id": "default"}, ADMIN)
         for name in ("admin", "member"):
             self.add("roles", {"name": name}, ADMIN)
@@ -67,7 +68,7 @@ class FakeCloud:
             made = {"mtu": 1442, "router:external": False, **made}
         if kind == "servers":
             host = str(entry.get("availability_zone", "")).removeprefix(":")
-            status, fault = self.hosts.boot(host) if host in self.hosts.services else (self.status, self.fault)
+            status, fault = self.hosts.boot(host) if self.hosts.service(host) else (self.status, self.fault)
             made |= {"status": status, "fault": {"message": fault}, "OS-EXT-SRV-ATTR:host": host or "hypervisor-2"}
             port = {"device_id": made["id"], "device_owner": "compute:nova", "binding:vif_type": self.binding}
             self.add("ports", port, project)
@@ -210,8 +211,6 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             self._answer(self.fake.delete(kind, identity))
         elif one is None:
             self._answer(404, {"error": {"message": f"no {single} {identity}"}})
-        elif kind == "services" and not {"status", "forced_down"} & body.keys():
-            self._answer(400, {"badRequest": {"message": "No updates were requested."}})
         else:
             one |= body.get(single, body)
             self._answer(200, one if service == "image" else {single: one})

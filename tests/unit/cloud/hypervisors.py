@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.joining import INVENTORY
+
 from .fake import Entry, FakeCloud
 
 HERE, THERE = "hypervisor-1", "hypervisor-2"
 HOST, TASK = "OS-EXT-SRV-ATTR:host", "OS-EXT-STS:task_state"
-PROVIDER = "provider-1"
+PROVIDER = f"uuid-{HERE}"
 
 
 @dataclass
@@ -26,18 +28,12 @@ class Hypervisors(FakeCloud):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.hosts.known = False  # they are entries here
         for name in (HERE, THERE):
-            service = {"id": f"service-{name}", "binary": "nova-compute", "host": name}
-            self.add("services", {**service, "state": "up", "status": "enabled", "disabled_reason": None}, "")
-            uuid = PROVIDER if name == HERE else "provider-2"
-            known = {"id": uuid, "hypervisor_hostname": f"{name}.test", "host_ip": "192.0.2.1"}
-            self.add("hypervisors", {**known, "service": {"host": name, "id": f"service-{name}"}}, "")
-            self.add("resource_providers", {"id": uuid, "uuid": uuid, "name": f"{name}.test"}, "")
+            self.hosts.join(name)
             for kind in ("OVN Controller Gateway agent", "OVN Neutron agent"):
                 self.add("agents", {"host": name, "agent_type": kind, "alive": True}, "")
-        self.add("aggregates", {"name": "rack-a", "hosts": [HERE, THERE]}, "")
-        self.add("aggregates", {"name": "rack-b", "hosts": [THERE]}, "")
+        for name, hosts in (("rack-a", [HERE, THERE]), ("rack-b", [THERE])):
+            self.add("aggregates", {"name": name, "hosts": hosts, "metadata": {}}, "")
 
     def add(self, kind: str, entry: Entry, project: str) -> Entry:
         """Make an entry; a server has no task."""
@@ -47,7 +43,9 @@ class Hypervisors(FakeCloud):
         return made
 
     def service(self, name: str = HERE) -> Entry:
-        return next(one for one in self.of("services") if one["host"] == name)
+        found = self.hosts.service(name)
+        assert found
+        return found
 
     def server(self, name: str, *, status: str = "ACTIVE", host: str = HERE, task: str | None = None) -> Entry:
         made = self.add("servers", {"name": name}, "a-project")
@@ -112,13 +110,11 @@ class Hypervisors(FakeCloud):
             return self._actions(identity, parts[1:])
         if kind == "servers" and parts == ["action"]:
             return self._act(identity, body)
-        if kind == "aggregates" and parts == ["action"]:
-            (found,) = (one for one in self.of(kind) if one["id"] == identity)
-            found["hosts"].remove(body["remove_host"]["host"])
-            return 200, {"aggregate": found}
         if kind == "resource_providers" and parts == ["allocations"]:
             held = {one["id"]: {"resources": {"VCPU": 1}} for one in self.of("allocations") if one["of"] == identity}
             return 200, {"allocations": held, "resource_provider_generation": 1}
+        if kind == "resource_providers" and parts == ["inventories"]:
+            return 200, {"inventories": {key: {} for key in INVENTORY}}
         return None
 
     def _act(self, identity: str, body: Entry) -> tuple[int, Any] | None:

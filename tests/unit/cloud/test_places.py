@@ -60,8 +60,12 @@ def join(fake: FakeCloud, *hosts: str) -> None:
         fake.hosts.join(host)
 
 
+def named(fake: FakeCloud) -> dict[str, dict[str, Any]]:
+    return {one["name"]: {"metadata": one["metadata"], "hosts": one["hosts"]} for one in fake.of("aggregates")}
+
+
 def members(fake: FakeCloud) -> dict[str, list[str]]:
-    return {name: sorted(one["hosts"]) for name, one in fake.hosts.named().items()}
+    return {name: sorted(one["hosts"]) for name, one in named(fake).items()}
 
 
 def test_the_plans_zones_and_aggregates(plan: Plan) -> None:
@@ -140,15 +144,15 @@ def test_aggregates_and_traits_of_others_stay(admin: Any, fake: FakeCloud, plan:
     fake.hosts.defined.add("CUSTOM_GOLD")
     fake.hosts.traits["uuid-big-1"].add("CUSTOM_GOLD")
     theirs = {"id": 1, "name": "gold", "hosts": ["big-1"], "metadata": {"gold": "yes"}}
-    fake.hosts.aggregates[1] = {**theirs, "hosts": ["big-1"]}
+    there = fake.add("aggregates", {**theirs, "hosts": ["big-1"]}, "")
     run(admin, plan)
-    assert fake.hosts.aggregates[1] == theirs
+    assert theirs.items() <= there.items()
     assert "CUSTOM_GOLD" in fake.hosts.traits["uuid-big-1"] & fake.hosts.defined
 
 
 def test_somebody_elses_aggregate_of_our_name_is_refused(admin: Any, fake: FakeCloud, plan: Plan) -> None:
     join(fake, *ALL)
-    fake.hosts.aggregates[1] = {"id": 1, "name": "rack=r1", "hosts": ["other"], "metadata": {}}
+    fake.add("aggregates", {"id": 1, "name": "rack=r1", "hosts": ["other"], "metadata": {}}, "")
     with pytest.raises(GroundupError, match="rack=r1 that is not the site's") as caught:
         run(admin, plan)
     assert "openstack aggregate set --property groundup_site=here 1" in caught.value.remedy
@@ -157,16 +161,16 @@ def test_somebody_elses_aggregate_of_our_name_is_refused(admin: Any, fake: FakeC
 
 def test_one_without_metadata_of_a_killed_run_is_taken_up(admin: Any, fake: FakeCloud, plan: Plan) -> None:
     join(fake, *ALL)
-    fake.hosts.aggregates[1] = {"id": 1, "name": "rack=r1", "hosts": [], "metadata": {}}
+    there = fake.add("aggregates", {"id": 1, "name": "rack=r1", "hosts": [], "metadata": {}}, "")
     run(admin, plan)
     assert members(fake) == HOSTS
-    assert fake.hosts.aggregates[1]["metadata"] == {"rack": "r1", "groundup_site": "here"}
+    assert there["metadata"] == {"rack": "r1", "groundup_site": "here"}
 
 
 def test_metadata_that_an_operator_changed_are_corrected_and_more_stay(admin: Any, fake: FakeCloud, plan: Plan) -> None:
     join(fake, *ALL)
     run(admin, plan)
-    (one,) = (one for one in fake.hosts.aggregates.values() if one["name"] == "rack=r1")
+    (one,) = (one for one in fake.of("aggregates") if one["name"] == "rack=r1")
     one["metadata"] |= {"rack": "r9", "more": "yes"}
     assert run(admin, plan) == ["change metadata of aggregate rack=r1"]
     assert one["metadata"] == {"rack": "r1", "groundup_site": "here", "more": "yes"}
@@ -187,7 +191,7 @@ def test_verify_says_what_is_not_as_the_plan_has_it(
     run(admin, plan)
     site = str(tmp_path / "site.yml")
     assert action._verify(site, list(ALL)) == {}
-    (one,) = (one for one in fake.hosts.aggregates.values() if one["name"] == "zone=far")
+    (one,) = (one for one in fake.of("aggregates") if one["name"] == "zone=far")
     one["hosts"].clear()
     fake.hosts.written.clear()
     with pytest.raises(GroundupError, match="add big-1 to aggregate zone=far"):

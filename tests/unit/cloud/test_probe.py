@@ -127,7 +127,7 @@ def test_who_is_disabled_by_somebody_during_the_probe_stays_so(
     fake.hosts.join("a", reason=probe.NEW)
 
     def ask(*_: Any, **_more: Any) -> Said:
-        fake.hosts.services["a"]["disabled_reason"] = "do not touch"
+        fake.of("services")[0]["disabled_reason"] = "do not touch"
         return Said(data=b"guest\n")
 
     monkeypatch.setattr(Guest, "ask", ask)

@@ -60,7 +60,7 @@ def test_all_that_the_cloud_keeps_of_it_goes(nova: Hypervisors, step: Any) -> No
     assert [one["host"] for one in nova.of("services")] == [THERE]
     assert [one["hosts"] for one in nova.of("aggregates")] == [[THERE], [THERE]]
     assert {one["host"] for one in nova.of("agents")} == {THERE}
-    assert [one["id"] for one in nova.of("resource_providers")] == ["provider-2"]
+    assert [one["id"] for one in nova.of("resource_providers")] == [f"uuid-{THERE}"]
     before = writes(nova)
     assert step("check")["changes"] == []
     assert step("remove", stopped=True)["changes"] == []

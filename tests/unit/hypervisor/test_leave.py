@@ -13,7 +13,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._base.changes impor
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.module_utils._host import ownership, units
 from ansible_collections.groundup.cloud.plugins.module_utils._hypervisor import leave
-from ansible_collections.groundup.cloud.plugins.plugin_utils.hypervisor.leftover import look
+from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.leftover import look
 
 NAME = "hypervisor-1"
 
@@ -139,6 +139,7 @@ def test_a_cloud_that_does_not_answer_is_an_error_but_in_a_dry_run(
         raise GroundupError("there is none", where="here", why="so", remedy="make one")
 
     monkeypatch.setattr(hypervisor_leftover, "asker", silent)
+    monkeypatch.setattr(hypervisor_leftover, "site_plan", str)
     action = hypervisor_leftover.ActionModule.__new__(hypervisor_leftover.ActionModule)
     action._task = type("Task", (), {"check_mode": check})()
     given = {"site_file": "site.yml", "hypervisors": [], "machines": []}

@@ -61,6 +61,15 @@ def test_another_authority_is_an_error_of_tls_and_our_own_is_taken(tmp_path: Pat
         assert ("self-signed" in answer.fault or "local issuer" in answer.fault) == (kind == "tls")
 
 
+def test_a_database_whose_certificate_begins_later_is_a_matter_of_clocks(tmp_path: Path) -> None:
+    ahead = tls.pair(begins=0.1)
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), http.server.BaseHTTPRequestHandler)
+    ahead.shown_by(server, tmp_path)
+    with tls.serving(server):
+        answer = ask(one := f"ssl:127.0.0.1:{server.server_port}", keep(tmp_path, tls.pair(), ahead))
+    assert "clocks differ: timedatectl, here and on the control hosts" in judge(STATE, {one: answer})
+
+
 def test_a_database_that_does_not_take_our_certificate_is_an_error_of_tls(tmp_path: Path) -> None:
     ours, authority = tls.pair(), tls.pair()
     (tmp_path / "server.pem").write_text(authority.certificate + authority.key)

@@ -107,6 +107,17 @@ def test_a_missing_address_is_an_error_and_on_an_unused_network_a_warning(host: 
     assert [one[1] for one in faults(host, wanted(unused_networks=["management"]))] == ["warning"]
 
 
+def test_an_interface_without_an_address_is_looked_for_by_its_name(host: Host) -> None:
+    provider = {"network": "provider", "address": None, "prefix": 24, "mtu": 1500, "name": "ext0"}
+    both = [*wanted().interfaces, provider]
+    (fault,) = run(host, wanted(interfaces=both))["faults"]
+    assert fault["what"] == "there is no interface ext0, the plan's on provider"
+    assert "networks.provider.interface" in fault["remedy"]
+    assert faults(host, wanted(interfaces=both, unused_networks=["provider"])) == []
+    provider["name"] = "ens3"
+    assert faults(host, wanted(interfaces=both)) == []
+
+
 def test_an_interface_that_is_down_is_named(host: Host) -> None:
     host.found["ens3"].up = False
     assert faults(host) == [("address", "error", "the interface of management is down")]

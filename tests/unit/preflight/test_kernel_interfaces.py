@@ -5,8 +5,6 @@ from __future__ import annotations
 import ast
 import json
 import socket
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,22 +12,10 @@ import pytest
 from ansible_collections.groundup.cloud.plugins import module_utils
 from ansible_collections.groundup.cloud.plugins.module_utils._preflight.links import holder, links
 from ansible_collections.groundup.cloud.plugins.module_utils._preflight.probe import connects
+from ansible_collections.groundup.cloud.tests.unit.wire import said_on_a_wire
 
 ROOT = Path(__file__).resolve().parents[3]
 HOME = ROOT / "plugins/module_utils/_preflight"
-# Two machines on a wire of 1400 bytes: this side believes in 1500, as behind a switch that was forgotten.
-WIRE = """
-set -eu
-ip link set lo up
-ip link add near type veth peer name far
-unshare --net sleep 60 & other=$!
-while [ "$(readlink /proc/$other/ns/net)" = "$(readlink /proc/self/ns/net)" ]; do :; done
-trap 'kill $other' EXIT
-ip link set far netns $other
-ip addr add 192.0.2.1/24 dev near; ip link set near mtu 1500 up
-nsenter --net=/proc/$other/ns/net sh -euc 'ip addr add 192.0.2.2/24 dev far; ip link set far mtu 1400 up'
-"$1" -c "$2"
-"""
 ASK = """
 import json
 from ansible_collections.groundup.cloud.plugins.module_utils._preflight.links import links
@@ -65,10 +51,7 @@ def test_a_closed_port_is_told_from_an_open_one(listening: int) -> None:
 
 @pytest.mark.root
 def test_a_wire_that_carries_less_than_both_ends_believe_is_found_out() -> None:
-    done = subprocess.run(
-        ["unshare", "--net", "sh", "-c", WIRE, "sh", sys.executable, ASK], capture_output=True, text=True, check=True
-    )
-    assert json.loads(done.stdout) == {
+    assert json.loads(said_on_a_wire(ASK)) == {
         "large": {"192.0.2.2": "no answer", "192.0.2.3": "no answer"},
         "fits": {"192.0.2.3": "no answer"},
         "small": {"192.0.2.3": "no answer"},

@@ -16,7 +16,7 @@ from .matching import NAMES, SITE, Rule, describe, logs, said, shortened, text_r
 _MISMATCH = (
     r"modulenotfounderror|importerror|no module named|nosuchopt|executable file not found|exec format error|"
     r"no such file or directory: unknown|can't locate revision identified|unrecognized arguments:|"
-    r"error: (argument \S+: )?invalid choice|no such option:"
+    r"error: (argument \S+: )?invalid choice|no such option:|failed to open python file"
 )
 _ENDED = ("BackoffLimitExceeded", "DeadlineExceeded", "PodFailurePolicy")
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-INVENTORY = frozenset(("VCPU", "MEMORY_MB", "DISK_GB"))
+from .connection import Ask
 
-Ask = Callable[[str, str], Mapping[str, Any]]  # type in the catalog, path -> answer
+INVENTORY = frozenset(("VCPU", "MEMORY_MB", "DISK_GB"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..verbs import DRAIN, RETIRE
-from .joining import Ask, Lack
+from .connection import Ask
+from .joining import Lack
 
 _LAYER = "hypervisor"
 _PLAYBOOK = "ansible-playbook groundup.cloud."
@@ -24,7 +25,7 @@ class Seen:
 def look(ask: Ask, *, hypervisors: Collection[str], machines: Collection[str]) -> Seen:
     """Return who is in the cloud without being in the site file, and who of it was drained; each with its verb.
 
-    ``hypervisors``: the site file's, ``machines``: all of it. Raises UnansweredError.
+    ``hypervisors``: the site file's, ``machines``: all of it. Raises what ``ask`` does.
     """
     services = ask("compute", "/os-services?binary=nova-compute")["services"]
     agents = ask("network", "/v2.0/agents")["agents"]

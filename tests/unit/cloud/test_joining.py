@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.plugin_utils.hypervisor.joining import INVENTORY, Cloud, lacking, look
+from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import connection
+from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.joining import INVENTORY, Cloud, lacking, look
+from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.leftover import look as look_around
+from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import site_plan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 
+from .hypervisors import HERE, THERE, Hypervisors
+
+ROOT = Path(__file__).resolve().parents[3]
 HOST = "hypervisor-1"
 CONTROLLER = {"agent_type": "OVN Controller Gateway agent", "host": HOST, "alive": True}
 AGENT = {"agent_type": "OVN Neutron agent", "host": HOST, "alive": True}
@@ -64,3 +72,32 @@ def test_inventories_are_asked_for_the_hosts_alone() -> None:
 
     assert look(ask, [HOST]).inventories == {"u": frozenset(("VCPU",))}
     assert not any("/o/" in one for one in asked)
+
+
+@pytest.fixture
+def ask(operator: Any, monkeypatch: pytest.MonkeyPatch) -> connection.Ask:
+    """What asks the cloud with two hypervisors."""
+    monkeypatch.setattr(connection, "of_site", lambda _: operator)
+    return connection.asker(site_plan(ROOT / "inventories/cloud/site.yml"))
+
+
+def test_a_cloud_is_asked_once_a_question(nova: Hypervisors, ask: connection.Ask) -> None:
+    assert lacking(look(ask, [HERE, THERE]), [HERE, THERE]) == []
+    seen = look_around(ask, hypervisors=[HERE], machines=[HERE])
+    assert [one.host for one in seen.leftover] == [THERE]
+    assert nova.asked.count("POST auth/tokens") == 1
+    assert [one for one in nova.asked if one.startswith("GET")] == [
+        "GET resource_providers", "GET os-hypervisors/detail", "GET os-services",
+        *(f"GET resource_providers/{one}/inventories" for one in (f"uuid-{HERE}", f"uuid-{THERE}")),
+        "GET agents", "GET os-services", "GET agents",
+    ]  # fmt: skip
+
+
+def test_a_question_that_gets_no_answer_names_the_service(nova: Hypervisors, ask: connection.Ask) -> None:
+    nova.refuses["GET hypervisors"] = (500, "an unexpected error")
+    with pytest.raises(GroundupError, match="an unexpected error") as caught:
+        look(ask, [HERE])
+    assert caught.value.where == "compute /os-hypervisors/detail"
+    nova.refuses["GET agents"] = (503, "no server is available")
+    with pytest.raises(connection.UnreachedError):
+        look_around(ask, hypervisors=[], machines=[])
