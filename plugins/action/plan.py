@@ -18,13 +18,13 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import (
     make_plan,
     to_json,
 )
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.output.packets import packets_svg
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.output.report import (
     count,
     defaults_text,
     summary,
     table,
 )
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.output.packets import packets_svg
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.output.topology import topology_svg
 
 ARGUMENTS = {
