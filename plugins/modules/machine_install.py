@@ -33,9 +33,21 @@ options:
     elements: str
     default: []
   at_once:
-    description: Machines that are on their way at the same time. Others wait.
+    description:
+      - Machines that are on their way at the same time, those of other runs included. Others wait - racks take turns,
+        and machines of groups of which none may be unavailable are first.
     type: int
     default: 20
+  per_rack:
+    description: The same of one rack. Default is no limit of its own.
+    type: int
+  again:
+    description:
+      - Machines that failed, whose fault somebody has mended - their attempts are counted anew, and they leave
+        maintenance.
+    type: list
+    elements: str
+    default: []
   timeout:
     description: Seconds a machine may stay at one step of its way.
     type: int
@@ -62,5 +74,10 @@ changes:
   description: What was done, or in check mode would be, a line each.
   type: list
   elements: str
+  returned: success
+aside:
+  description: Machines that failed, each with C(host), C(layer), C(reason) and C(remedy). The others are not concerned.
+  type: list
+  elements: dict
   returned: success
 """

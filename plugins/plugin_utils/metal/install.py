@@ -1,9 +1,9 @@
-"""Bring machines of a site to installed: many at once, each on its own way; one that fails stops no other."""
+"""Bring machines of a site to installed: many at once, each on its own way."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,17 +18,30 @@ from ..secrets import open_store
 from ..secrets.names import IRONIC
 from ..supply.publish import digests
 from . import documents
-from .api import Ironic
+from .api import Watched
+from .batch import Batch, Failed
 from .journal import Journal, file_of, home_of
 from .provision import Wanted, as_error, provision
+from .queue import Limits, Waiting
 from .way import next_step
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """How a run installs."""
+
+    at_once: int = 20
+    per_rack: int | None = None
+    timeout: float = 3600.0
+    pause: float = 5.0
+    again: Sequence[str] = ()  # machines that failed and begin anew
+
+
 def install(
-    changes: Changes, plan: Plan, names: Sequence[str], say: Callable[[str], None], *, at_once: int, timeout: float,
+    changes: Changes, plan: Plan, names: Sequence[str], say: Callable[[str], None], options: Options, *,
     then: Callable[[str], None] | None = None,
-) -> None:  # fmt: skip
-    """Install ``names``; those that are installed stay as they are. Raises GroundupError with every failure.
+) -> Failed:  # fmt: skip
+    """Install ``names``; those that are installed stay as they are. Return who failed, and why. Raises GroundupError.
 
     ``then`` is called with each machine that this run installed, as soon as it has called home.
     """
@@ -45,54 +58,55 @@ def install(
     if changes.check:
         store.ensure([IRONIC])  # kept nowhere
     ca = state / "ca.crt"
-    ironic = Ironic(api=metal.api_url, media=metal.media_url, password=store.get(IRONIC), ca=ca)
+    ironic = Watched(
+        api=metal.api_url, media=metal.media_url, password=store.get(IRONIC), ca=ca, age=0.8 * options.pause
+    )
     if changes.check:
-        _predict(changes, ironic, plan, names)
-        return
+        return _predict(changes, ironic, plan, names)
     keys = ((state / "ssh/id_ed25519.pub").read_text(encoding="utf-8").strip(), *plan.access.authorized_keys)
     certificate = ca.read_text(encoding="utf-8")
     image = {"url": f"{metal.files_url}/{metal.image}", "sha256": _digest(plan, metal)}
 
-    def one(name: str) -> GroundupError | None:
-        try:
-            host = plan.hosts[name]
-            node = documents.node(plan, host, password=store.get(str((host.bmc or {}).get("credentials"))))
-            wanted = Wanted(
-                name=name,
-                node=node,
-                mac=str(documents.boot_port(host).mac),
-                image=image,
-                configdrive=lambda token: documents.configdrive(
-                    plan, host, ca=certificate, keys=keys, home=f"{metal.media_url}/v1/phone-home", token=token
-                ),
-            )
-            before = (ironic.node(node["uuid"]) or {}).get("provision_state")
-            journal = Journal(file_of(home_of(plan.site), name))
-            call = provision(ironic, wanted, journal, say, timeout=timeout)
-            if before != "active":
-                changes.add(f"install {name}")
-            _known(changes, state / "ssh/known_hosts", plan, host, call["host_keys"])
-            if then and (before != "active" or journal.lines()[-1].get("state") != "serving"):
-                then(name)
-        except GroundupError as error:
-            return error
-        return None
-
-    with ThreadPoolExecutor(max_workers=at_once) as pool:
-        failed = {name: error for name, error in zip(names, pool.map(one, names), strict=True) if error}
-    if failed:
-        first = next(iter(failed.values()))
-        raise GroundupError(
-            "; ".join(f"{name}: {error.what}" for name, error in failed.items()),
-            where=first.where,
-            why=first.why,
-            remedy=first.remedy,
+    def way(name: str) -> bool:
+        host = plan.hosts[name]
+        node = documents.node(plan, host, password=store.get(str((host.bmc or {}).get("credentials"))))
+        wanted = Wanted(
+            name=name,
+            node=node,
+            mac=str(documents.boot_port(host).mac),
+            image=image,
+            configdrive=lambda token: documents.configdrive(
+                plan, host, ca=certificate, keys=keys, home=f"{metal.media_url}/v1/phone-home", token=token
+            ),
+            again=name in options.again,
         )
+        journal = Journal(file_of(home_of(plan.site), name))
+        call, is_new = provision(ironic, wanted, journal, say, timeout=options.timeout, pause=options.pause)
+        if is_new:
+            changes.add(f"install {name}")
+        _known(changes, state / "ssh/known_hosts", plan, host, call["host_keys"])
+        return is_new or journal.lines()[-1].get("state") != "serving"
+
+    hosts = [plan.hosts[name] for name in names]
+    groups = {host.name: host.group for host in hosts}
+    batch = Batch(
+        ironic=ironic,
+        way=way,
+        then=then,
+        limits=Limits(at_once=options.at_once, per_rack=options.per_rack),
+        groups=groups,
+        spare=plan.max_unavailable,
+        say=say,
+        pause=options.pause,
+    )
+    critical = {name for name, group in groups.items() if not plan.max_unavailable.get(group)}
+    return batch.run([Waiting(name=host.name, rack=host.rack, critical=host.name in critical) for host in hosts])
 
 
-def _predict(changes: Changes, ironic: Ironic, plan: Plan, names: Sequence[str]) -> None:
+def _predict(changes: Changes, ironic: Watched, plan: Plan, names: Sequence[str]) -> Failed:
+    failed: Failed = {}
     for name in names:
-        journal = Journal(home_of(plan.site) / f"{name}.jsonl")
+        journal = Journal(file_of(home_of(plan.site), name))
         try:
             node = ironic.node(documents.node_id(plan.site, name))
         except (GroundupError, OSError):
@@ -101,9 +115,10 @@ def _predict(changes: Changes, ironic: Ironic, plan: Plan, names: Sequence[str])
             node = None  # the seed is still to be made
         step = next_step(node, installed=journal.installed)
         if step.card:
-            raise as_error(name, step.card)
-        if step.verb != "done":
+            failed[name] = as_error(name, step.card)
+        elif step.verb != "done":
             changes.add(f"install {name}", name=name, before=f"{step.state}\n", after="installed\n")
+    return failed
 
 
 def _digest(plan: Plan, metal: MetalPlan) -> str:

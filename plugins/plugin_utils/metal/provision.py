@@ -13,7 +13,7 @@ from typing import Any
 from ..errors import GroundupError
 from .api import BusyError, Ironic
 from .journal import Journal
-from .way import RETRIES, Card, Step, attempts, next_step
+from .way import RETRIES, Card, Step, Verb, next_attempt, next_step
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,26 +25,39 @@ class Wanted:
     mac: str
     image: dict[str, str]  # url, sha256
     configdrive: Callable[[str], dict[str, Any]]  # from the token of its call
+    again: bool = False  # somebody has looked at its failure: its attempts are counted anew
 
 
 def provision(
     ironic: Ironic, wanted: Wanted, journal: Journal, say: Callable[[str], None], *, timeout: float, pause: float = 5.0
-) -> dict[str, Any]:
-    """Return the machine's call, with its host keys, when it is installed and has called. Raises GroundupError.
+) -> tuple[dict[str, Any], bool]:
+    """Return the machine's call, with its host keys, once it is installed and has called; and whether that is new.
 
     ``timeout`` is in seconds without any step of its way: a machine that is slow goes on, one that hangs does not.
+    Raises GroundupError.
     """
     deadline, identity = time.monotonic() + timeout, str(wanted.node["uuid"])
-    asked = False
+    asked, again = False, wanted.again
     while True:
-        node = ironic.node(identity)
+        try:
+            node = ironic.node(identity)
+            call = ironic.call_of(wanted.name) or {} if node else {}
+            if again and node:
+                again = _again(ironic, wanted, journal, node)
+                time.sleep(pause)
+                continue
+        except BusyError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(pause)
+            continue
         step = next_step(node, asked=asked, installed=journal.installed)
         if step.verb == "done":
-            call = ironic.call_of(wanted.name) or {}
             if call.get("called"):
-                if not journal.beyond("installed"):
+                is_new = not journal.reached("installed")
+                if is_new:
                     journal.note(Step(state="installed", verb="done", doing="it called home"))
-                return call
+                return call, is_new
             step = Step(state="provisioning", verb="wait", doing="its system boots for the first time")
         if journal.note(step):
             say(f"{wanted.name}: {step.state}, {step.doing or (step.card.what if step.card else '')}")
@@ -53,16 +66,27 @@ def provision(
             raise as_error(wanted.name, step.card)
         if step.verb != "wait":
             with suppress(BusyError):  # looked at again after a pause
-                _carry_out(ironic, wanted, step, node or {})
+                _carry_out(ironic, wanted, step.verb, node or {})
                 asked |= step.verb == "manage"
         elif time.monotonic() > deadline:
             raise as_error(wanted.name, _hangs(step, timeout))
         time.sleep(pause)
 
 
-def _carry_out(ironic: Ironic, wanted: Wanted, step: Step, node: dict[str, Any]) -> None:
+def _again(ironic: Ironic, wanted: Wanted, journal: Journal, node: dict[str, Any]) -> bool:
+    """Have a machine that failed begin anew; return whether there is more to do."""
+    if node.get("maintenance"):
+        ironic.hold(str(node["uuid"]), on=False)
+        return True
+    if node["provision_state"] == "deploy failed":
+        journal.note(Step(state="provisioning", verb="deploy", doing="begun again: somebody looked at it"))
+        _carry_out(ironic, wanted, "deploy", {"provision_state": "available"})
+    return False
+
+
+def _carry_out(ironic: Ironic, wanted: Wanted, verb: Verb, node: dict[str, Any]) -> None:
     identity = str(wanted.node["uuid"])
-    match step.verb:
+    match verb:
         case "create":
             ironic.create(wanted.node, mac=wanted.mac)
         case "manage":
@@ -79,8 +103,8 @@ def _carry_out(ironic: Ironic, wanted: Wanted, step: Step, node: dict[str, Any])
                 "image_source": wanted.image["url"], "image_os_hash_algo": "sha256",
                 "image_os_hash_value": wanted.image["sha256"], "image_disk_format": "qcow2",
             }  # fmt: skip
-            counted = {f"/extra/{RETRIES}": attempts(node) + 1}
-            ironic.change(identity, {"/instance_info": image, "/network_data": wanted.node["network_data"], **counted})
+            fields = {f"/{field}": wanted.node[field] for field in ("network_data", "driver_info")}
+            ironic.change(identity, {"/instance_info": image, f"/extra/{RETRIES}": next_attempt(node), **fields})
             ironic.provision(identity, "active", configdrive=wanted.configdrive(token))
 
 

@@ -68,6 +68,9 @@ _CARDS: tuple[tuple[str, str, str, str], ...] = (
 )  # fmt: skip
 
 
+# Ironic was killed meanwhile: nothing is wrong with the machine, and no attempt of it is spent.
+_INTERRUPTED = re.compile(r"can't be resumed by conductor|conductor take over")
+
 # Nobody is asked before a disk is written: what may be in use is left alone by the steps towards a deployment.
 _TOWARDS = ("create", "manage", "provide", "deploy")
 _IN_USE = Card(
@@ -102,9 +105,11 @@ def _next_step(node: Mapping[str, Any] | None, *, asked: bool) -> Step:
     if node is None:
         return Step(state="expected", verb="create", doing="enrolled")
     provision, error = str(node["provision_state"]), str(node.get("last_error") or "")
-    held = (node.get("maintenance") and provision != "active") or (asked and provision == "enroll" and error)
-    if provision == "deploy failed" and not held and attempts(node) < ATTEMPTS and not _lasting(error):
-        return Step(state="provisioning", verb="deploy", doing=f"attempt {attempts(node) + 1} of {ATTEMPTS}: {error}")
+    cut = bool(_INTERRUPTED.search(error))
+    held = node.get("maintenance") and provision != "active"
+    held = held or (asked and provision == "enroll" and error and not cut)
+    if provision == "deploy failed" and not held and (cut or (attempts(node) < ATTEMPTS and not _lasting(error))):
+        return Step(state="provisioning", verb="deploy", doing=f"attempt {next_attempt(node)} of {ATTEMPTS}: {error}")
     if held or provision not in _STEPS:
         return _failed(error or str(node.get("maintenance_reason") or f"it is {provision}, no step of its way"))
     state, verb, doing = _STEPS[provision]
@@ -114,6 +119,12 @@ def _next_step(node: Mapping[str, Any] | None, *, asked: bool) -> Step:
 def attempts(node: Mapping[str, Any]) -> int:
     """Return how often a deployment of ``node`` was begun, over all runs."""
     return int((node.get("extra") or {}).get(RETRIES, 0))
+
+
+def next_attempt(node: Mapping[str, Any]) -> int:
+    """Return the number of the deployment that begins now: one more when the last one failed by itself."""
+    failed = node["provision_state"] == "deploy failed" and not _INTERRUPTED.search(str(node.get("last_error") or ""))
+    return max(attempts(node) + failed, 1)
 
 
 def _lasting(error: str) -> bool:

@@ -116,7 +116,7 @@ def test_a_machine_is_installed_and_calls_home(seed: Loopback) -> None:
         done = ("available", "deploy failed")
         wait_until(lambda: (seed.inside(lambda: ironic.node(UUID)) or {})["provision_state"] not in done, timeout=300)
     work = wanted(seed, key=Path(f"{key}.pub").read_text().strip())
-    call = seed.inside(lambda: provision(ironic, work, journal, print, timeout=1800))
+    call, _ = seed.inside(lambda: provision(ironic, work, journal, print, timeout=1800))
     known = seed.home / "known_hosts"
     known.write_text("".join(f"{GUEST} {one}\n" for one in call["host_keys"]))
     login = ["ssh", "-i", str(key), "-o", f"UserKnownHostsFile={known}", f"ops@{GUEST}"]

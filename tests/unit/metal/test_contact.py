@@ -59,6 +59,16 @@ def test_a_machine_is_heard_once_and_its_keys_are_known_then(seed: Seed) -> None
     assert seed.ask("GET", "/v1/machines/worker-1")[1] == known
 
 
+def test_the_calls_of_all_machines_are_one_answer_without_any_digest(seed: Seed) -> None:
+    seed.ask("PUT", "/v1/machines/worker-2", {"sha256": "0" * 64})
+    call(seed)
+    status, known = seed.ask("GET", "/v1/machines")
+    assert (status, sorted(known)) == (200, ["worker-1", "worker-2"])
+    assert known["worker-1"]["host_keys"] == [KEY]
+    assert "sha256" not in json.dumps(known)
+    assert seed.ask("GET", "/v1/machines", login="")[0] == 401
+
+
 @pytest.mark.parametrize(
     ("changed", "status"),
     [
