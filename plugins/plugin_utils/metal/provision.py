@@ -103,8 +103,8 @@ def _carry_out(ironic: Ironic, wanted: Wanted, verb: Verb, node: dict[str, Any])
                 "image_source": wanted.image["url"], "image_os_hash_algo": "sha256",
                 "image_os_hash_value": wanted.image["sha256"], "image_disk_format": "qcow2",
             }  # fmt: skip
-            fields = {f"/{field}": wanted.node[field] for field in ("network_data", "driver_info")}
-            ironic.change(identity, {"/instance_info": image, f"/extra/{RETRIES}": next_attempt(node), **fields})
+            now = {f"/{field}": wanted.node[field] for field in ("network_data", "driver_info")}
+            ironic.change(identity, {"/instance_info": image, f"/extra/{RETRIES}": next_attempt(node), **now})
             ironic.provision(identity, "active", configdrive=wanted.configdrive(token))
 
 

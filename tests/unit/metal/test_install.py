@@ -10,7 +10,8 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal import install as module
-from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.install import Failed, Options, install
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.batch import Failed
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.install import Options, install
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import Journal, home_of
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.provision import Wanted
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import Step

@@ -41,8 +41,8 @@ def web(monkeypatch: pytest.MonkeyPatch) -> Web:
 
 
 def watched(**more: float) -> Watched:
-    given = {"api": "https://seed", "media": "https://seed:1", "password": "p", "ca": Path("/ca")}
-    return Watched(**{"age": 60.0, **given, **more})
+    given: dict[str, Any] = {"api": "https://seed", "media": "https://seed:1", "password": "p", "ca": Path("/ca")}
+    return Watched(**{"age": 60.0} | given | more)
 
 
 def test_a_hundred_looks_are_one_listing_of_every_page(web: Web) -> None:

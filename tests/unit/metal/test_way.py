@@ -229,7 +229,7 @@ def test_a_seed_that_starts_again_is_waited_for_and_one_that_stays_silent_is_not
     def node(identity: str) -> Any:
         return answers.pop(0)(identity)
 
-    seed.node = node  # type: ignore[method-assign]
+    seed.node = node  # type: ignore[method-assign,assignment]
     assert go(seed, tmp_path / "journal")["host_keys"]
     seed.node = silent  # type: ignore[method-assign]
     with pytest.raises(GroundupError, match="does not answer"):
