@@ -45,18 +45,10 @@ def install(
 
     ``then`` is called with each machine that this run installed, as soon as it has called home.
     """
-    metal = plan.metal
-    if metal is None:
-        raise GroundupError(
-            "the site has no seed that could install machines",
-            where="machines",
-            why=f"{', '.join(names)} start powered off",
-            remedy="write a machine of the role seed, and no supply.registry",
-        )
-    state = state_dir(plan.site)
     store = open_store(plan.site, write=False)
     if changes.check:
         store.ensure([IRONIC])  # kept nowhere
+    state, metal = state_dir(plan.site), metal_of(plan, names)
     ca = state / "ca.crt"
     ironic = Watched(
         api=metal.api_url, media=metal.media_url, password=store.get(IRONIC), ca=ca, age=0.8 * options.pause
@@ -84,7 +76,7 @@ def install(
         call, is_new = provision(ironic, wanted, journal, say, timeout=options.timeout, pause=options.pause)
         if is_new:
             changes.add(f"install {name}")
-        _known(changes, state / "ssh/known_hosts", plan, host, call["host_keys"])
+        remember(changes, state / "ssh/known_hosts", plan, host, call["host_keys"])
         return is_new or journal.lines()[-1].get("state") != "serving"
 
     hosts = [plan.hosts[name] for name in names]
@@ -101,6 +93,18 @@ def install(
     )
     critical = {name for name, group in groups.items() if not plan.max_unavailable.get(group)}
     return batch.run([Waiting(name=host.name, rack=host.rack, critical=host.name in critical) for host in hosts])
+
+
+def metal_of(plan: Plan, names: Sequence[str]) -> MetalPlan:
+    """Return what the plan says of machines from power-off. Raises GroundupError for a site that has none."""
+    if plan.metal is None:
+        raise GroundupError(
+            "the site has no seed that could install machines",
+            where="machines",
+            why=f"{', '.join(names)} start powered off",
+            remedy="write a machine of the role seed, and no supply.registry",
+        )
+    return plan.metal
 
 
 def _predict(changes: Changes, ironic: Watched, plan: Plan, names: Sequence[str]) -> Failed:
@@ -134,8 +138,8 @@ def _digest(plan: Plan, metal: MetalPlan) -> str:
     return found
 
 
-def _known(changes: Changes, path: Path, plan: Plan, host: HostPlan, keys: Sequence[str]) -> None:
-    """Have ``path`` know ``host`` by the keys of its call and by no others."""
+def remember(changes: Changes, path: Path, plan: Plan, host: HostPlan, keys: Sequence[str]) -> None:
+    """Have ``path`` know ``host`` by the keys of its call and by no others; without keys by none."""
     names: list[str] = [host.address, host.name, host.fqdn]
     if plan.access.port != 22:
         names = [f"[{name}]:{plan.access.port}" for name in names]

@@ -55,9 +55,21 @@ class Journal:
     @property
     def installed(self) -> bool:
         """Say whether the machine called home, and was not retired since."""
+        return self._end(("installed", "retired")) == "installed"
+
+    @property
+    def leaving(self) -> bool:
+        """Say whether its way out has begun and not ended."""
+        return self._end(("installed", "retiring", "retired")) == "retiring"
+
+    @property
+    def doing(self) -> str:
+        """What goes on by the last line."""
+        return str(self._last.get("doing") or "")
+
+    def _end(self, states: tuple[State, ...]) -> str:
         lines = self.lines() if self._path.exists() else []
-        ends = [line["state"] for line in lines if line.get("state") in ("installed", "retired")]
-        return ends[-1:] == ["installed"]
+        return next((str(line["state"]) for line in reversed(lines) if line.get("state") in states), "")
 
     def reached(self, state: State) -> bool:
         """Say whether the machine is at ``state`` or further on its way, or has failed there."""

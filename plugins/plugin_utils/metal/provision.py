@@ -16,6 +16,13 @@ from .journal import Journal
 from .way import RETRIES, Card, Step, Verb, next_attempt, next_step
 
 
+_LEAVES = Card(
+    what="it is being retired",
+    why="its disks may be half erased",
+    remedy="end that first: ansible-playbook groundup.cloud.erase, or groundup.cloud.reprovision, with its name",
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
     """What a machine is to be."""
@@ -37,6 +44,8 @@ def provision(
     Raises GroundupError.
     """
     deadline, identity = time.monotonic() + timeout, str(wanted.node["uuid"])
+    if journal.leaving:
+        raise as_error(wanted.name, _LEAVES)
     asked, again = False, wanted.again
     while True:
         try:

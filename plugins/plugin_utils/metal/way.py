@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 Verb = Literal["create", "manage", "provide", "deploy", "wait", "done", "fail"]
-State = Literal["expected", "matched", "approved", "provisioning", "installed", "configuring", "serving", "failed"]
+State = Literal["expected", "matched", "approved", "provisioning", "installed", "configuring", "serving", "retiring", "retired", "failed"]
 ATTEMPTS = 3  # deployments of one machine, over all runs, until somebody looks
 RETRIES = "groundup_attempts"  # in a node's `extra`
 
