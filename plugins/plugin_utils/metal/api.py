@@ -41,12 +41,33 @@ class Ironic:
 
     def create(self, node: Mapping[str, Any], *, mac: str) -> None:
         """Make a node and its port; what a killed run made of the two stays. Raises GroundupError."""
-        if self.node(node["uuid"]) is None:
+        known = self.node(node["name"])
+        if known is None:
             self._request("POST", f"{self._api}/v1/nodes", body=dict(node))
-        found = self._request("GET", f"{self._api}/v1/ports?node_uuid={node['uuid']}") or {}
+        identity = (known or node)["uuid"]
+        found = self._request("GET", f"{self._api}/v1/ports?node_uuid={identity}") or {}
         if mac not in {port["address"] for port in found.get("ports", ())}:
-            body = {"node_uuid": node["uuid"], "address": mac, "pxe_enabled": True}
+            body = {"node_uuid": identity, "address": mac, "pxe_enabled": True}
             self._request("POST", f"{self._api}/v1/ports", body=body)
+
+    def discovered(self) -> list[dict[str, Any]]:
+        """Return the nodes of machines that told the seed of themselves and are nobody's yet. Raises GroundupError."""
+        url = f"{self._api}/v1/nodes?provision_state=enroll&fields=uuid,name,extra,driver_internal_info"
+        return [node for node in self._all(url, "nodes") if not node["name"]]
+
+    def inventory(self, identity: str) -> dict[str, Any] | None:
+        """Return what a machine's ramdisk told of it, None when it has not, or not all. Raises GroundupError."""
+        return self._request("GET", f"{self._api}/v1/nodes/{identity}/inventory", missing=True)
+
+    def _all(self, url: str, kind: str) -> list[dict[str, Any]]:
+        """Return every page of a list."""
+        found: list[dict[str, Any]] = []
+        following: str | None = url
+        while following:
+            page = self._request("GET", following) or {}
+            found += page.get(kind, ())
+            following = page.get("next")
+        return found
 
     def change(self, identity: str, fields: Mapping[str, Any]) -> None:
         """Set fields of a node, by their paths. Raises GroundupError."""
