@@ -19,6 +19,7 @@ ARGUMENTS = {
     "layers": {"type": "list", "elements": "str", "default": []},
     "at_once": {"type": "int", "default": 20},
     "timeout": {"type": "int", "default": 3600},
+    "discovery": {"type": "int", "default": 600},
 }
 
 
@@ -40,8 +41,8 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
                 site_file=Path(given["site_file"]), home=home_of(plan.site), layers=given["layers"], say=say
             )
             then = runner.configure if given["layers"] else None
-            at_once, timeout = given["at_once"], given["timeout"]
-            install(changes, plan, given["hosts"], say, at_once=at_once, timeout=timeout, then=then)
+            limits = {name: given[name] for name in ("at_once", "timeout", "discovery")}
+            install(changes, plan, given["hosts"], say, then=then, **limits)
             return changes.result()
 
         return finish(result, work, changes=changes)

@@ -25,21 +25,22 @@ from . import netboot
 def converge(changes: Changes, wanted: Mapping[str, Any]) -> None:
     """Have machines boot from the network as ``wanted`` says, or not at all. Raises GroundupError, OSError."""
     web = Unit(changes, "nginx.service", on_change="reload")
-    if not wanted["enabled"]:
+    network = wanted["network"]
+    if not network:
         off(changes, [netboot.UNIT.name])
         web.generate(netboot.WEB, "")
         web.refreshed()
         return
     accounts.ensure(changes, netboot.ACCOUNT, home=str(netboot.STATE), login="/usr/sbin/nologin")
     unit = Unit(changes, netboot.UNIT.name)
-    _programs(changes, unit, Path(wanted["programs"]))
+    _programs(changes, unit, Path(wanted["files_root"]) / network["programs"])
     try:
-        interface = netboot.interface_of(wanted["address"])
+        interface = netboot.interface_of(network["address"])
     except GroundupError:
         if not changes.check:
             raise
         interface = "?"  # of a seed that is still to be made
-    found = netboot.values(wanted, interface=interface)
+    found = netboot.values(network, interface=interface, api_url=wanted["api_url"], addresses=wanted["addresses"])
     for path, text in netboot.texts(found).items():
         unit.place(path, text, **({"valid": _takes} if path == netboot.CONF and not changes.check else {}))
     for path, text in netboot.scripts(found).items():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from ipaddress import IPv4Network
 from pathlib import Path
 from typing import Any
@@ -123,8 +123,10 @@ server {
 """
 
 
-def values(wanted: Mapping[str, Any], *, interface: str) -> dict[str, Any]:
-    """Return what the texts above name, from the module's options and the interface of the network."""
+def values(
+    wanted: Mapping[str, Any], *, interface: str, api_url: str, addresses: Sequence[Mapping[str, str]]
+) -> dict[str, Any]:
+    """Return what the texts below are made from: the plan of the network, its interface here, who has an address."""
     network = IPv4Network(wanted["cidr"])
     pool = wanted.get("pool")
     lent = f"dhcp-range=tag:!known,{pool[0]},{pool[1]},{network.netmask},10m" if pool else "dhcp-ignore=tag:!known"
@@ -133,7 +135,7 @@ def values(wanted: Mapping[str, Any], *, interface: str) -> dict[str, Any]:
     gateway = wanted.get("gateway")
     routes += [f"0.0.0.0/0,{gateway}"] if gateway else []
     return {
-        **wanted, "interface": interface, "network": network.network_address, "netmask": network.netmask,
+        **wanted, "interface": interface, "api_url": api_url, "addresses": addresses, "network": network.network_address, "netmask": network.netmask,
         "unknown": lent, "routes": f"dhcp-option=option:classless-static-route,{','.join(routes)}\n" if routes else "", "router": f",{gateway}" if gateway else "",
         "programs": PROGRAMS, "conf": CONF, "hosts": HOSTS, "leases": STATE / "leases", "account": ACCOUNT,
         "ironic": own.STATE, "media": own.MEDIA, "options": own.KERNEL_OPTIONS,
@@ -142,7 +144,7 @@ def values(wanted: Mapping[str, Any], *, interface: str) -> dict[str, Any]:
 
 def texts(found: Mapping[str, Any]) -> dict[Path, str]:
     """Return the files of the service, by place."""
-    entries = [f"{one['mac']},{one['address']},{one['name']},1h\n" for one in found["hosts_known"]]
+    entries = [f"{one['mac']},{one['address']},{one['name']},1h\n" for one in found["addresses"]]
     return {
         CONF: files.HEADER + CONF_TEXT % found,
         HOSTS: files.HEADER + "".join(sorted(entries)),

@@ -13,24 +13,28 @@ from ...module_utils._base.locks import locked
 from ..errors import GroundupError
 from ..paths import state_dir
 from ..plan.part_types import MetalPlan
+from ..plan.platform.metal import to_discover
 from ..plan.types import HostPlan, Plan
 from ..secrets import open_store
 from ..secrets.names import IRONIC
 from ..supply.publish import digests
 from . import documents
 from .api import Ironic
+from .discovery import Discovery
 from .journal import Journal, file_of, home_of
+from .match import judge
 from .provision import Wanted, as_error, provision
-from .way import next_step
+from .sighting import read
+from .way import Card, next_step
 
 
 def install(
     changes: Changes, plan: Plan, names: Sequence[str], say: Callable[[str], None], *, at_once: int, timeout: float,
-    then: Callable[[str], None] | None = None,
+    then: Callable[[str], None] | None = None, discovery: float = 600.0,
 ) -> None:  # fmt: skip
     """Install ``names``; those that are installed stay as they are. Raises GroundupError with every failure.
 
-    ``then`` is called with each machine that this run installed, as soon as it has called home.
+    ``discovery`` is in seconds: what a machine that nobody knows may take to show itself. ``then`` is called with each machine that this run installed, as soon as it has called home.
     """
     metal = plan.metal
     if metal is None:
@@ -53,20 +57,25 @@ def install(
     certificate = ca.read_text(encoding="utf-8")
     image = {"url": f"{metal.files_url}/{metal.image}", "sha256": _digest(plan, metal)}
 
+    discovered = Discovery(ironic=ironic, plan=plan, home=home_of(plan.site), say=say, seconds=discovery)
+    # Those that are waited for do not hold up others.
+    names = sorted(names, key=lambda name: to_discover(plan.hosts[name], plan.networks))
+
     def one(name: str) -> GroundupError | None:
         try:
-            host = plan.hosts[name]
+            host = discovered.identified(plan.hosts[name])
             node = documents.node(plan, host, password=store.get(str((host.bmc or {}).get("credentials"))))
             wanted = Wanted(
                 name=name,
                 node=node,
-                mac=str(documents.boot_port(host).mac),
+                mac=str(documents.boot_port(host, plan.networks).mac),
                 image=image,
                 configdrive=lambda token: documents.configdrive(
                     plan, host, ca=certificate, keys=keys, home=f"{metal.media_url}/v1/phone-home", token=token
                 ),
+                judge=lambda told: _judged(ironic, plan, host, told),
             )
-            before = (ironic.node(node["uuid"]) or {}).get("provision_state")
+            before = (ironic.node(name) or {}).get("provision_state")
             journal = Journal(file_of(home_of(plan.site), name))
             call = provision(ironic, wanted, journal, say, timeout=timeout)
             if before != "active":
@@ -90,11 +99,29 @@ def install(
         )
 
 
+def approve(changes: Changes, plan: Plan, name: str, say: Callable[[str], None]) -> None:
+    """Let the machine go on that waits to become ``name``. Raises GroundupError when there is none."""
+    metal, state = plan.metal, state_dir(plan.site)
+    if metal is None or name not in plan.hosts:
+        raise GroundupError(
+            f"the site has no machine {name!a}" if metal else "the site has no machines from power-off",
+            where="approve_machine",
+            why="a machine is approved as one of the site file",
+            remedy="give the name of the machine that it is to become: -e approve_machine=NAME",
+        )
+    store = open_store(plan.site, write=False)
+    ironic = Ironic(api=metal.api_url, media=metal.media_url, password=store.get(IRONIC), ca=state / "ca.crt")
+    discovered = Discovery(ironic=ironic, plan=plan, home=home_of(plan.site), say=say, seconds=0)
+    node, found = discovered.waiting(name)
+    if changes.add(f"approve {name}: {found}"):
+        ironic.change(node, {"/extra/groundup_approved": name})
+
+
 def _predict(changes: Changes, ironic: Ironic, plan: Plan, names: Sequence[str]) -> None:
     for name in names:
         journal = Journal(home_of(plan.site) / f"{name}.jsonl")
         try:
-            node = ironic.node(documents.node_id(plan.site, name))
+            node = ironic.node(name)
         except (GroundupError, OSError):
             if journal.installed:
                 raise
@@ -104,6 +131,15 @@ def _predict(changes: Changes, ironic: Ironic, plan: Plan, names: Sequence[str])
             raise as_error(name, step.card)
         if step.verb != "done":
             changes.add(f"install {name}", name=name, before=f"{step.state}\n", after="installed\n")
+
+
+def _judged(ironic: Ironic, plan: Plan, host: HostPlan, told: dict[str, Any] | None) -> Card | None:
+    """Return why a machine must not be written to, by what its ramdisk told of it."""
+    try:
+        return judge(plan, host, read(ironic.node(host.name) or {}, told or {}))
+    except ValueError as error:
+        remedy = "see journalctl -u ironic on the seed, then run this again"
+        return Card(what=str(error), why="what is there is compared with the plan before it is written over", remedy=remedy)
 
 
 def _digest(plan: Plan, metal: MetalPlan) -> str:

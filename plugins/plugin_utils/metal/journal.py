@@ -44,7 +44,11 @@ class Journal:
     @property
     def installed(self) -> bool:
         """Say whether the machine ever called home."""
-        return self._path.exists() and any(line.get("state") == "installed" for line in self.lines())
+        return self.reached("installed")
+
+    def reached(self, state: State) -> bool:
+        """Say whether the machine ever was in ``state``."""
+        return self._path.exists() and any(line.get("state") == state for line in self.lines())
 
     def beyond(self, state: State) -> bool:
         """Say whether the machine is further on its way than ``state``, or has failed there."""

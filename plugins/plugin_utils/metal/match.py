@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from ..plan.platform.metal import from_network
 from ..plan.types import HostPlan, Plan
 from .sighting import Sighting
 from .way import Card, State
@@ -85,7 +86,9 @@ def lacks(plan: Plan, host: HostPlan, one: Sighting, *, size: bool = True) -> li
     """Return what ``one`` lacks to be ``host``; without ``size``, of what it cannot do without."""
     found = []
     needs = plan.preflight.hardware.get(host.hardware)
-    wired = [port for port in host.interfaces if plan.networks[port.network].vlan is None]
+    # Of a machine on virtual media the site file says which ports it has.
+    ports = [port for port in host.interfaces if port.mac or from_network(host)]
+    wired = [port for port in ports if plan.networks[port.network].vlan is None or port.mac]
     if needs and size:
         if one.cores < needs["cores"]:
             found.append(f"{one.cores} of {needs['cores']} cores")

@@ -13,7 +13,10 @@ from typing import Any
 from ..errors import GroundupError
 from .api import BusyError, Ironic
 from .journal import Journal
-from .way import RETRIES, Card, Step, attempts, next_step
+from .way import RETRIES, Card, Step, attempts, next_step, ramdisk_silent
+
+# Seconds that an inspecting ramdisk is waited for: Ironic goes on with it by its last call alone, which grows old then.
+SILENT = 330.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +28,7 @@ class Wanted:
     mac: str
     image: dict[str, str]  # url, sha256
     configdrive: Callable[[str], dict[str, Any]]  # from the token of its call
+    judge: Callable[[dict[str, Any] | None], Card | None] = lambda _told: None  # from what its ramdisk told
 
 
 def provision(
@@ -34,10 +38,9 @@ def provision(
 
     ``timeout`` is in seconds without any step of its way: a machine that is slow goes on, one that hangs does not.
     """
-    deadline, identity = time.monotonic() + timeout, str(wanted.node["uuid"])
-    asked = False
+    deadline, asked, silent = time.monotonic() + timeout, False, time.monotonic() + SILENT
     while True:
-        node = ironic.node(identity)
+        node = ironic.node(wanted.name)
         step = next_step(node, asked=asked, installed=journal.installed)
         if step.verb == "done":
             call = ironic.call_of(wanted.name) or {}
@@ -46,6 +49,10 @@ def provision(
                     journal.note(Step(state="installed", verb="done", doing="it called home"))
                 return call
             step = Step(state="provisioning", verb="wait", doing="its system boots for the first time")
+        elif step.verb == "deploy" and ramdisk_silent(node or {}) and time.monotonic() < silent:
+            step = Step(state="inspected", verb="wait", doing="its ramdisk says where it is reached")
+        elif step.verb == "provide" and not attempts(node or {}) and (card := wanted.judge(ironic.inventory(wanted.name))):
+            step = Step(state="failed", verb="fail", card=card)
         if journal.note(step):
             say(f"{wanted.name}: {step.state}, {step.doing or (step.card.what if step.card else '')}")
             deadline = time.monotonic() + timeout
@@ -54,14 +61,14 @@ def provision(
         if step.verb != "wait":
             with suppress(BusyError):  # looked at again after a pause
                 _carry_out(ironic, wanted, step, node or {})
-                asked |= step.verb == "manage"
+                asked |= step.verb in ("manage", "inspect")
         elif time.monotonic() > deadline:
             raise as_error(wanted.name, _hangs(step, timeout))
         time.sleep(pause)
 
 
 def _carry_out(ironic: Ironic, wanted: Wanted, step: Step, node: dict[str, Any]) -> None:
-    identity = str(wanted.node["uuid"])
+    identity = wanted.name
     match step.verb:
         case "create":
             ironic.create(wanted.node, mac=wanted.mac)
@@ -70,8 +77,8 @@ def _carry_out(ironic: Ironic, wanted: Wanted, step: Step, node: dict[str, Any])
             fields = ("driver_info", "network_data", "properties", "boot_interface")
             ironic.change(identity, {f"/{field}": wanted.node[field] for field in fields})
             ironic.provision(identity, "manage")
-        case "provide":
-            ironic.provision(identity, "provide")
+        case "inspect" | "provide":
+            ironic.provision(identity, step.verb)
         case "deploy":
             token = secrets.token_urlsafe(32)
             ironic.expect(wanted.name, sha256=hashlib.sha256(token.encode()).hexdigest())

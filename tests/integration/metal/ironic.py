@@ -38,7 +38,7 @@ WANTED: dict[str, Any] = {
 }  # fmt: skip
 NETBOOT: dict[str, Any] = {
     "address": SEED, "seed_address": SEED, "cidr": "10.0.2.0/24", "gateway": None, "pool": ["10.0.2.100", "10.0.2.110"],
-    "hosts_known": [], "url": WANTED["boot_url"], "port": 6387, "api_url": WANTED["api_url"],
+    "url": WANTED["boot_url"], "port": 6387,
 }  # fmt: skip
 _CLONE_NEWNET = 0x40000000
 Found = TypeVar("Found")
@@ -153,7 +153,7 @@ def _netboot(host: HostRoot, artifacts: dict[str, Path], own: tls.Pair) -> None:
         host.at(path).mkdir(parents=True)
     archive = artifacts["netboot-13"] / "netboot.tar.gz"
     subprocess.run(["tar", "-xzf", archive, "--no-same-owner", "-C", host.at(netboot.PROGRAMS)], check=True)
-    found = netboot.values(NETBOOT, interface=CABLE)
+    found = netboot.values(NETBOOT, interface=CABLE, api_url=WANTED["api_url"], addresses=())
     texts = {**netboot.texts(found), **netboot.scripts(found), netboot.WEB: netboot.web(found)}
     for path, text in texts.items():
         host.at(path).parent.mkdir(parents=True, exist_ok=True)

@@ -72,7 +72,7 @@ def provided(monkeypatch: pytest.MonkeyPatch, *, failing: str = "") -> list[Want
 
 def go(plan: Plan, *, check: bool = False, **more: Any) -> Changes:
     changes = Changes(check=check)
-    names = [name for name, host in plan.hosts.items() if host.provisioner == "ironic"]
+    names = [name for name, host in plan.hosts.items() if host.group == "worker"]
     install(changes, plan, names, lambda _line: None, at_once=2, timeout=1, **more)
     return changes
 
