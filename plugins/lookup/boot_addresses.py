@@ -7,8 +7,8 @@ name: boot_addresses
 short_description: Machines with a planned address on the network provisioning
 version_added: 0.1.0
 description:
-  - Returns MAC address, address and name of each machine whose port on the network provisioning is known. The site file says
-    it, or it was discovered.
+  - Returns MAC address, address and name of each machine whose port on the network provisioning is known.
+  - The site file says it, or the machine was discovered.
 options:
   _terms:
     description: Path of the site file.

@@ -8,7 +8,8 @@ module: machine_approve
 short_description: Approve a machine that waits for it
 version_added: 0.1.0
 description:
-  - Lets one machine go on that waits for approval - one that was discovered and fits, or one with something on its disks.
+  - Lets one machine go on that waits for approval - one that was discovered and fits, or one with something on its
+    disks.
   - Runs on the controller. The approval is kept by the seed's Ironic, for the machine that was seen.
 options:
   site_file:

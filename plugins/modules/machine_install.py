@@ -8,8 +8,10 @@ module: machine_install
 short_description: Install machines from power-off
 version_added: 0.1.0
 description:
-  - Enrols each machine of O(hosts) in the seed's Ironic, or finds it among those that were discovered. Boots it by virtual
-    media or from the network, compares what its ramdisk tells of it with the plan, has its operating system written with the plan's network and the site's key, and waits until it has called home. Then its ssh host key is known.
+  - Enrols each machine of O(hosts) in the seed's Ironic, or finds it among those that were discovered. Boots it by
+    virtual media or from the network, compares what its ramdisk tells of it with the plan, has its operating system
+    written with the plan's network and the site's key, and waits until it has called home. Then its ssh host key is
+    known.
   - Runs on the controller. A machine that is installed and has called is left as it is. A run that was killed goes on
     where it was. Each change of a machine's state is a line of C(metal/<host>.jsonl) in the site's state directory.
   - Three machines are refused - one that is switched on before anything was done with it, one that the journal says was

@@ -8,9 +8,9 @@ module: netboot_node
 short_description: Converge boots from the network on a seed
 version_added: 0.1.0
 description:
-  - Places dnsmasq and iPXE, their configuration, a systemd unit, iPXE's scripts and the web server's part that gives kernel and
-    deploy ramdisk in the clear, all for one network. Machines of the site get their planned address there, others one of a
-    pool, or no answer.
+  - Places dnsmasq and iPXE, their configuration, a systemd unit, iPXE's scripts and the web server's part that gives
+    kernel and deploy ramdisk in the clear, all for one network. Machines of the site get their planned address there,
+    others one of a pool, or no answer.
   - Without O(network), stops the service and removes the web server's part.
 options:
   network:

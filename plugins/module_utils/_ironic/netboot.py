@@ -134,9 +134,10 @@ def values(
     routes = [f"{one}/32,{wanted['address']}" for one in seeds if one != wanted["address"]]
     gateway = wanted.get("gateway")
     routes += [f"0.0.0.0/0,{gateway}"] if gateway else []
+    option = f"dhcp-option=option:classless-static-route,{','.join(routes)}\n" if routes else ""
     return {
-        **wanted, "interface": interface, "api_url": api_url, "addresses": addresses, "network": network.network_address, "netmask": network.netmask,
-        "unknown": lent, "routes": f"dhcp-option=option:classless-static-route,{','.join(routes)}\n" if routes else "", "router": f",{gateway}" if gateway else "",
+        **wanted, "interface": interface, "api_url": api_url, "addresses": addresses, "unknown": lent, "routes": option,
+        "network": network.network_address, "netmask": network.netmask, "router": f",{gateway}" if gateway else "",
         "programs": PROGRAMS, "conf": CONF, "hosts": HOSTS, "leases": STATE / "leases", "account": ACCOUNT,
         "ironic": own.STATE, "media": own.MEDIA, "options": own.KERNEL_OPTIONS,
     }  # fmt: skip

@@ -57,7 +57,7 @@ def entries(wanted: Mapping[str, Any]) -> dict[str, str]:
 
 
 def archive(entries: Mapping[str, str]) -> bytes:
-    """Return an archive of the format `newc`, which a kernel unpacks before the next: files, after their directories."""
+    """Return an archive of the format `newc`, which a kernel unpacks before the next: directories, then files."""
     made: dict[str, str | None] = {}
     for path, content in entries.items():
         made.update({str(parent): None for parent in reversed(Path(path).parents) if str(parent) != "."})

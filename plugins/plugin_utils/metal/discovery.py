@@ -18,7 +18,7 @@ from .api import Ironic
 from .journal import Journal, file_of
 from .match import Identity, Verdict, match
 from .sighting import Sighting, read
-from .way import DISCOVERED, Card, Step
+from .way import DISCOVERED, Card, State, Step
 
 PAUSE = 5.0  # seconds between two looks
 
@@ -109,15 +109,13 @@ class Discovery:
             with self._lock:
                 if time.monotonic() - self._looked > PAUSE / 2:
                     self._verdicts = {
-                        verdict.host: (sighting, verdict)
-                        for sighting, verdict in self.look().values()
-                        if verdict.host
+                        verdict.host: (sighting, verdict) for sighting, verdict in self.look().values() if verdict.host
                     }
                     self._looked = time.monotonic()
                 sighting, verdict = self._verdicts.get(host.name, (None, None))
             if sighting and verdict:
                 self._tell(journal, host.name, Step(state="discovered", verb="wait", doing=str(sighting)))
-                state = "quarantined" if verdict.state == "quarantined" else "matched"
+                state: State = "quarantined" if verdict.state == "quarantined" else "matched"
                 self._tell(journal, host.name, Step(state=state, verb="wait", doing=verdict.why, card=verdict.card))
                 if verdict.card:
                     raise _refused(host.name, verdict.card)

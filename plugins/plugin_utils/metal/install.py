@@ -34,7 +34,8 @@ def install(
 ) -> None:  # fmt: skip
     """Install ``names``; those that are installed stay as they are. Raises GroundupError with every failure.
 
-    ``discovery`` is in seconds: what a machine that nobody knows may take to show itself. ``then`` is called with each machine that this run installed, as soon as it has called home.
+    ``discovery`` is in seconds: what a machine that nobody knows may take to show itself. ``then`` is called with each
+    machine that this run installed, as soon as it has called home.
     """
     metal = plan.metal
     if metal is None:
@@ -139,7 +140,9 @@ def _judged(ironic: Ironic, plan: Plan, host: HostPlan, told: dict[str, Any] | N
         return judge(plan, host, read(ironic.node(host.name) or {}, told or {}))
     except ValueError as error:
         remedy = "see journalctl -u ironic on the seed, then run this again"
-        return Card(what=str(error), why="what is there is compared with the plan before it is written over", remedy=remedy)
+        return Card(
+            what=str(error), why="what is there is compared with the plan before it is written over", remedy=remedy
+        )
 
 
 def _digest(plan: Plan, metal: MetalPlan) -> str:

@@ -103,7 +103,9 @@ def lacks(plan: Plan, host: HostPlan, one: Sighting, *, size: bool = True) -> li
         found.append(f"no disk of {SYSTEM_GIB} GiB")
     if len(one.nics) < len(wired):
         found.append(f"{len(one.nics)} of {len(wired)} network ports")
-    found += [f"no port {port.mac} ({port.network})" for port in host.interfaces if port.mac and port.mac not in one.macs]
+    found += [
+        f"no port {port.mac} ({port.network})" for port in host.interfaces if port.mac and port.mac not in one.macs
+    ]
     return found
 
 

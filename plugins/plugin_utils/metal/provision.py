@@ -51,7 +51,11 @@ def provision(
             step = Step(state="provisioning", verb="wait", doing="its system boots for the first time")
         elif step.verb == "deploy" and ramdisk_silent(node or {}) and time.monotonic() < silent:
             step = Step(state="inspected", verb="wait", doing="its ramdisk says where it is reached")
-        elif step.verb == "provide" and not attempts(node or {}) and (card := wanted.judge(ironic.inventory(wanted.name))):
+        elif (
+            step.verb == "provide"
+            and not attempts(node or {})
+            and (card := wanted.judge(ironic.inventory(wanted.name)))
+        ):
             step = Step(state="failed", verb="fail", card=card)
         if journal.note(step):
             say(f"{wanted.name}: {step.state}, {step.doing or (step.card.what if step.card else '')}")

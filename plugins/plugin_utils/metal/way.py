@@ -118,6 +118,8 @@ def _next_step(node: Mapping[str, Any] | None, *, asked: bool) -> Step:
     if held or provision not in _STEPS:
         return _failed(error or str(node.get("maintenance_reason") or f"it is {provision}, no step of its way"))
     state, verb, doing = _STEPS[provision]
+    if state == "expected" and inspected(node):
+        state = "approved"  # it was discovered
     return Step(state=state, verb=verb, doing=doing)
 
 

@@ -1,4 +1,4 @@
-"""A collector of Ironic's agent: what is on a machine's disks. A disk that somebody used is not written over unasked."""
+"""A collector of Ironic's agent: what is on a machine's disks. Used ones are not written over unasked."""
 
 from __future__ import annotations
 

@@ -34,7 +34,8 @@ ARTIFACTS = ("ironic-13", "deploy-ramdisk-13", "machine-13", "netboot-13")
 RAMDISK = "/srv/groundup/ramdisk"
 WANTED: dict[str, Any] = {
     "api_url": f"https://{SEED}:6385", "media_url": f"https://{SEED}:6386", "api_port": 6385, "media_port": 6386,
-    "api_inside": 6388, "contact_inside": 6389, "ramdisk": RAMDISK, "boot_url": f"http://{SEED}:6387", "discovery": True,
+    "api_inside": 6388, "contact_inside": 6389, "ramdisk": RAMDISK,
+    "boot_url": f"http://{SEED}:6387", "discovery": True,
 }  # fmt: skip
 NETBOOT: dict[str, Any] = {
     "address": SEED, "seed_address": SEED, "cidr": "10.0.2.0/24", "gateway": None, "pool": ["10.0.2.100", "10.0.2.110"],
@@ -103,7 +104,12 @@ def start(host: HostRoot) -> None:
     host.start(str(home / "bin/python"), str(configuration.PROGRAMS / "bin/groundup-contact"), *contact)
     host.start("nginx", "-g", "daemon off;")
     libraries = f"LD_LIBRARY_PATH={netboot.PROGRAMS / 'lib'}"
-    dnsmasq = [str(netboot.PROGRAMS / "dnsmasq"), "--keep-in-foreground", "--log-facility=-", f"--conf-file={netboot.CONF}"]
+    dnsmasq = [
+        str(netboot.PROGRAMS / "dnsmasq"),
+        "--keep-in-foreground",
+        "--log-facility=-",
+        f"--conf-file={netboot.CONF}",
+    ]
     host.start("env", libraries, *dnsmasq, "--user=root")
     left = wait_until(lambda: _silent(host), timeout=300, pause=1)
     assert not left, f"{left}: {host.at('/tmp/env.log').read_text()[-2000:]}"  # noqa: S108  # of the seed

@@ -32,7 +32,10 @@ class Seed:
     """Ironic: nodes by id, each with what its ramdisk told; none before the look ``late``."""
 
     def __init__(self, *inventories: dict[str, Any] | None, late: int = 0) -> None:
-        self.nodes = {f"node-{n}": {"uuid": f"node-{n}", "name": None, "extra": {}} for n in range(1, len(inventories) + 1)}
+        numbers = range(1, len(inventories) + 1)
+        self.nodes: dict[str, dict[str, Any]] = {
+            f"node-{n}": {"uuid": f"node-{n}", "name": None, "extra": {}} for n in numbers
+        }
         self.told = dict(zip(self.nodes, inventories, strict=True))
         self.late = late
 
@@ -60,7 +63,10 @@ def test_a_machine_is_waited_for_named_and_known_by_what_it_told(plan: Plan, tmp
     work = discovery(seed, plan, tmp_path, seconds=60)
     work._looked = -100.0
     host = work.identified(plan.hosts["found-1"])
-    assert {port.network: port.mac for port in host.interfaces} == {"management": OTHER.format(1), "provisioning": BOOT.format(1)}
+    assert {port.network: port.mac for port in host.interfaces} == {
+        "management": OTHER.format(1),
+        "provisioning": BOOT.format(1),
+    }
     assert (seed.nodes["node-1"]["name"], seed.nodes["node-1"]["extra"][DISCOVERED]) == ("found-1", True)
     assert [line["state"] for line in Journal(file_of(tmp_path, "found-1")).lines()] == [
         "expected", "discovered", "matched", "approved",
@@ -91,7 +97,7 @@ def test_used_disks_wait_for_approval_which_names_the_machine_that_was_seen(plan
 
 
 def test_one_that_never_shows_itself_is_a_card_that_names_who_did(plan: Plan, tmp_path: Path) -> None:
-    with pytest.raises(GroundupError, match="there is serial S1.*no disk of 4 GiB"):
+    with pytest.raises(GroundupError, match=r"there is serial S1.*no disk of 4 GiB"):
         discovery(Seed(told(1, gib=1)), plan, tmp_path).identified(plan.hosts["found-1"])
     assert Journal(file_of(tmp_path, "found-1")).lines()[-1]["card"]["remedy"].startswith("switch it on")
     kept = Journal(tmp_path / "discovered" / f"{BOOTS}.jsonl").lines()

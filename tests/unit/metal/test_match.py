@@ -35,7 +35,12 @@ def seen(number: int, *, approved: str = "", **more: Any) -> Sighting:
     return read({"uuid": f"node-{number}", "extra": extra}, told(number, **more))
 
 
-USED = {"name": "vda", "type": "disk", "pttype": "gpt", "children": [{"name": "vda1", "fstype": "ntfs", "label": "C"}]}
+USED: dict[str, Any] = {
+    "name": "vda",
+    "type": "disk",
+    "pttype": "gpt",
+    "children": [{"name": "vda1", "fstype": "ntfs", "label": "C"}],
+}
 
 
 @pytest.fixture
@@ -54,7 +59,9 @@ def site(tmp_path: Path) -> Any:
 
 
 def verdicts(plan: Plan, *machines: Sighting, taken: dict[str, Identity] | None = None) -> dict[str, tuple[str, str]]:
-    waiting = [host for host in plan.hosts.values() if to_discover(host, plan.networks) and host.name not in (taken or {})]
+    waiting = [
+        host for host in plan.hosts.values() if to_discover(host, plan.networks) and host.name not in (taken or {})
+    ]
     found = match(plan, waiting, machines, taken or {})
     assert set(found) == {one.node for one in machines}, "each has one verdict"
     return {node: (verdict.state, verdict.host) for node, verdict in found.items()}
@@ -114,7 +121,7 @@ def test_what_fits_nothing_is_quarantined_with_what_it_lacks(site: Any) -> None:
 
 def test_used_disks_are_written_over_with_approval_alone_however_the_machine_was_matched(site: Any) -> None:
     plan = site(machines="    machines: {found-2: {serial: S2}}\n")
-    used = {"groundup_disks": [USED]}
+    used: dict[str, Any] = {"groundup_disks": [USED]}
     assert verdicts(plan, seen(1, **used), seen(2, **used)) == {
         "node-1": ("matched", "found-1"),
         "node-2": ("matched", "found-2"),
@@ -128,7 +135,9 @@ def test_used_disks_are_written_over_with_approval_alone_however_the_machine_was
 
 @pytest.mark.parametrize("same", ["serial", "mac"])
 def test_two_machines_of_one_identity_are_both_left_alone(site: Any, same: str) -> None:
-    more: dict[str, Any] = {"serial": "S1"} if same == "serial" else {"inventory": {"interfaces": told(1)["inventory"]["interfaces"]}}
+    more: dict[str, Any] = (
+        {"serial": "S1"} if same == "serial" else {"inventory": {"interfaces": told(1)["inventory"]["interfaces"]}}
+    )
     assert {state for state, _ in verdicts(site(), seen(1), seen(2, **more)).values()} == {"quarantined"}
 
 

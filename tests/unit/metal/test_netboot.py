@@ -78,14 +78,20 @@ def test_the_site_s_ca_and_collector_are_laid_under_the_ramdisk() -> None:
     assert len(data) % 512 == 0
     found = entries(data)
     assert found["etc/groundup/site-ca.crt"] == b"CA\n"
-    assert b"groundup-disks = groundup_agent:collect" in found[f"{ramdisk._AGENT}/groundup_agent-1.dist-info/entry_points.txt"]
+    assert (
+        b"groundup-disks = groundup_agent:collect"
+        in found[f"{ramdisk._AGENT}/groundup_agent-1.dist-info/entry_points.txt"]
+    )
     names = list(found)
-    assert all(str(Path(name).parent) in names[: names.index(name)] for name in names if "/" in name), "directories first"
+    assert all(str(Path(name).parent) in names[: names.index(name)] for name in names if "/" in name), (
+        "directories first"
+    )
 
 
 def entries(data: bytes) -> dict[str, bytes]:
     """Return what an archive of the format `newc` has, as a kernel reads it."""
-    found, at = {}, 0
+    found: dict[str, bytes] = {}
+    at = 0
     while True:
         assert data[at : at + 6] == b"070701"
         fields = [int(data[at + 6 + 8 * n : at + 14 + 8 * n], 16) for n in range(13)]

@@ -11,7 +11,14 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import Groun
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.api import BusyError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import Journal
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.provision import Wanted, provision
-from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import ATTEMPTS, DISCOVERED, RETRIES, Card, Step, next_step
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import (
+    ATTEMPTS,
+    DISCOVERED,
+    RETRIES,
+    Card,
+    Step,
+    next_step,
+)
 
 UNREACHED = "Failed to get power state: Unable to connect to https://10.0.0.9"
 
@@ -28,7 +35,11 @@ UNREACHED = "Failed to get power state: Unable to connect to https://10.0.0.9"
         ({"provision_state": "inspect wait"}, "approved", "wait"),
         ({"provision_state": "inspect failed", "last_error": "?"}, "approved", "inspect"),
         ({"provision_state": "manageable", "inspection_finished_at": "2026-11-23"}, "inspected", "provide"),
-        ({"provision_state": "manageable", "power_state": "power on", "extra": {DISCOVERED: True}}, "inspected", "provide"),
+        (
+            {"provision_state": "manageable", "power_state": "power on", "extra": {DISCOVERED: True}},
+            "inspected",
+            "provide",
+        ),
         ({"provision_state": "manageable", "power_state": "power on"}, "failed", "fail"),
         ({"provision_state": "available"}, "inspected", "deploy"),
         ({"provision_state": "available", "power_state": "power on"}, "failed", "fail"),
@@ -117,7 +128,8 @@ def states(*names: str) -> list[dict[str, Any]]:
 
 def go(seed: Seed, path: Path, **more: Any) -> dict[str, Any]:
     given: Any = seed
-    return provision(given, wanted(), Journal(path), lambda _line: None, timeout=more.pop("timeout", 5), pause=0)
+    work = more.pop("work", None) or wanted()
+    return provision(given, work, Journal(path), lambda _line: None, timeout=more.pop("timeout", 5), pause=0)
 
 
 def test_a_dark_machine_is_expected_before_it_can_call_and_its_way_is_journaled(tmp_path: Path) -> None:
@@ -141,15 +153,17 @@ def test_a_machine_that_is_not_what_the_plan_says_is_a_card_before_anything_is_w
     seed = Seed({"provision_state": "manageable", "inspection_finished_at": "2026-11-23"})
     card = Card(what="it is not what the plan says: no disk", why="", remedy="")
     with pytest.raises(GroundupError, match="no disk"):
-        provision(
-            seed, replace(wanted(), judge=lambda _told: card), Journal(tmp_path / "journal"), lambda _line: None, timeout=5, pause=0,  # type: ignore[arg-type]
-        )  # fmt: skip
+        go(seed, tmp_path / "journal", work=replace(wanted(), judge=lambda _told: card))
     assert seed.done == []
     assert Journal(tmp_path / "journal").lines()[-1]["state"] == "failed"
 
 
 def test_a_ramdisk_that_runs_is_used_only_when_it_has_said_where_it_is_reached(tmp_path: Path) -> None:
-    on: dict[str, Any] = {"provision_state": "available", "inspection_finished_at": "2026-11-23", "power_state": "power on"}
+    on: dict[str, Any] = {
+        "provision_state": "available",
+        "inspection_finished_at": "2026-11-23",
+        "power_state": "power on",
+    }
     reached = {**on, "driver_internal_info": {"agent_url": "https://10.0.0.64:9999"}}
     seed = Seed(on, on, reached, *states("active"))
     go(seed, tmp_path / "journal")

@@ -10,7 +10,6 @@ from ..layout.context import PlanContext
 from ..platform.metal import PROTOCOLS, from_network, pool_of, to_discover
 from ..types import Finding, HostPlan, NetworkPlan
 
-
 LEAST = 5  # addresses for machines that nobody knows
 
 
@@ -23,8 +22,8 @@ def check(context: PlanContext) -> Iterator[Finding]:
         yield from _network(context, networks, booting[0])
         for network in networks[:1]:
             yield from _pool(context, network, any(to_discover(host, context.plan.networks) for host in booting))
-    for name, network in context.layout.written.items():
-        if network.pool and context.plan.networks[name].purpose != "provisioning":
+    for name, written in context.layout.written.items():
+        if written.pool and context.plan.networks[name].purpose != "provisioning":
             yield error("pool-without-use", f"networks.{name}.pool")(
                 what=f"{name} carries no boots from the network",
                 why="addresses are lent on a network of the purpose provisioning alone",
@@ -69,8 +68,8 @@ def _pool(context: PlanContext, network: NetworkPlan, lent: bool) -> Iterator[Fi
     ]
     if taken:
         yield error("pool-has-planned-addresses", key)(
-            what=f"{taken[0]} and {len(taken) - 1} more have addresses of {first}-{last}, which unknown machines are lent",
-            why="two machines would have one address",
+            what=f"{len(taken)} machines, {taken[0]} first, have addresses of {first}-{last}",
+            why="machines that nobody knows are lent those: two would have one",
             remedy=f"write {key}: <first>-<last> where no machine has its own, or a wider {network.name}",
         )
     elif int(last) - int(first) < LEAST - 1:

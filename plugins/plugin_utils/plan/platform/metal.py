@@ -53,7 +53,7 @@ def from_network(host: HostPlan) -> bool:
 
 
 def to_discover(host: HostPlan, networks: Mapping[str, NetworkPlan]) -> bool:
-    """Say whether nothing in the site file tells which port ``host`` boots from: it is known when it has told itself."""
+    """Say whether the site file does not tell which port ``host`` boots from: its ramdisk tells."""
     boots = [port for port in host.interfaces if networks[port.network].purpose == "provisioning"]
     return from_network(host) and not any(port.mac for port in boots)
 
