@@ -76,7 +76,9 @@ def main() -> int:
 
 
 def _measure(room: Path, given: argparse.Namespace) -> int:
-    lines = [f'      worker-{n}: {{mac: "52:54:01:00:{n >> 8:02x}:{n & 255:02x}"}}' for n in range(1, given.machines + 1)]
+    lines = [
+        f'      worker-{n}: {{mac: "52:54:01:00:{n >> 8:02x}:{n & 255:02x}"}}' for n in range(1, given.machines + 1)
+    ]
     (room / "site.yml").write_text(SITE % {"count": given.machines, "machines": "\n".join(lines)})
     (room / "password").write_text("of this benchmark")
     os.environ |= {"GROUNDUP_STATE": str(room / "state"), "ANSIBLE_VAULT_PASSWORD_FILE": str(room / "password")}
@@ -109,12 +111,18 @@ def _measure(room: Path, given: argparse.Namespace) -> int:
 
 def _judge(given: argparse.Namespace, found: dict[str, Any], gauge: Gauge, *, wall: float, killed: int) -> int:
     ours, theirs = found["cpu"], gauge.cpu
-    print(f"machines                {given.machines:>8}  at most {given.at_once} under way, Ironic killed {killed} times")
-    print(f"serving                 {found['serving']:>8}  in {wall:.0f} s: {found['serving'] / wall * 60:.0f} a minute")
+    print(
+        f"machines                {given.machines:>8}  at most {given.at_once} under way, Ironic killed {killed} times"
+    )
+    print(
+        f"serving                 {found['serving']:>8}  in {wall:.0f} s: {found['serving'] / wall * 60:.0f} a minute"
+    )
     print(f"failed                  {len(found['failed']):>8}  {found['failed'] or ''}")
     print(f"most under way          {found['most']:>8}")
     print(f"longest wait            {found['longest']:>8.0f} s in the queue; begun as racks take turns")
-    print(f"Ironic                  {theirs:>8.1f} CPU-s, {theirs / given.machines:.2f} a machine; {gauge.memory} MiB at most")
+    print(
+        f"Ironic                  {theirs:>8.1f} CPU-s, {theirs / given.machines:.2f} a machine; {gauge.memory} MiB at most"
+    )
     print(f"ours                    {ours:>8.1f} CPU-s, {ours / theirs:.1%} of Ironic's  (at most {SHARE:.0%})")
     lost = given.machines - found["serving"]
     return 0 if not lost and ours <= SHARE * theirs and found["most"] <= given.at_once and killed == given.kills else 1
@@ -185,13 +193,19 @@ def _seed(host: HostRoot, plan: Plan, room: Path, own: tls.Pair) -> None:
     image.parent.mkdir(parents=True)
     image.write_text("nothing")
     conf = host.at(configuration.CONF)
-    text = conf.read_text().replace("enabled_hardware_types = redfish", "enabled_hardware_types = redfish,fake-hardware")
+    text = conf.read_text().replace(
+        "enabled_hardware_types = redfish", "enabled_hardware_types = redfish,fake-hardware"
+    )
     for kind in ("boot", "management", "power"):
         text = text.replace(f"enabled_{kind}_interfaces = ", f"enabled_{kind}_interfaces = fake,")
     conf.write_text(text)
     # Ironic's fake machines cannot boot from a disk, real ones do.
-    (driver,) = host.at(configuration.PROGRAMS).glob("current/lib/python3*/site-packages/ironic/drivers/modules/fake.py")
-    driver.write_text(driver.read_text().replace("return [boot_devices.PXE]", "return [boot_devices.PXE, boot_devices.DISK]"))
+    (driver,) = host.at(configuration.PROGRAMS).glob(
+        "current/lib/python3*/site-packages/ironic/drivers/modules/fake.py"
+    )
+    driver.write_text(
+        driver.read_text().replace("return [boot_devices.PXE]", "return [boot_devices.PXE, boot_devices.DISK]")
+    )
 
 
 def _agents(host: HostRoot, plan: Plan) -> subprocess.Popen[bytes]:

@@ -24,6 +24,7 @@ ARGUMENTS = {
     "per_rack": {"type": "int"},
     "again": {"type": "list", "elements": "str", "default": []},
     "timeout": {"type": "int", "default": 3600},
+    "discovery": {"type": "int", "default": 600},
 }
 LAYER = "ironic"
 
@@ -50,6 +51,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
                 at_once=max(1, given["at_once"]),
                 per_rack=given["per_rack"],
                 timeout=given["timeout"],
+                discovery=given["discovery"],
                 again=given["again"],
             )
             _refuse_others(given["again"], given["hosts"])

@@ -29,7 +29,10 @@ def steps(*names: str) -> dict[str, Any]:
 
 
 RESULTS: dict[str, dict[str, Any]] = {
-    "deploy.get_deploy_steps": {"deploy_steps": steps("erase_devices_metadata"), "hardware_manager_version": {"fake": "1"}},
+    "deploy.get_deploy_steps": {
+        "deploy_steps": steps("erase_devices_metadata"),
+        "hardware_manager_version": {"fake": "1"},
+    },
     "clean.get_clean_steps": {
         "clean_steps": steps("erase_devices", "erase_devices_metadata"),
         "hardware_manager_version": {"fake": "1"},
@@ -43,7 +46,9 @@ _opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 def ask(method: str, url: str, body: Any = None, *, login: str = "") -> Any:
     """Return the answer of one request. Raises OSError."""
     headers = VERSION | ({"Authorization": "Basic " + base64.b64encode(login.encode()).decode()} if login else {})
-    request = urllib.request.Request(url, method=method, headers=headers, data=json.dumps(body).encode() if body else None)
+    request = urllib.request.Request(
+        url, method=method, headers=headers, data=json.dumps(body).encode() if body else None
+    )
     with _opener.open(request, timeout=30) as answer:
         said = answer.read()
     return json.loads(said) if said else {}

@@ -24,6 +24,7 @@ _TIMEOUT = (10, 120)  # seconds to connect, and without a byte of an answer
 # Answers that are others later: a lock of the node, Ironic's limits, no free worker, Ironic that starts.
 _LATER = (HTTPStatus.CONFLICT, HTTPStatus.BAD_GATEWAY, HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.GATEWAY_TIMEOUT)
 _SEEN = "uuid,name,provision_state,power_state,maintenance,maintenance_reason,last_error,extra,properties"
+_SEEN += ",driver_internal_info,inspection_finished_at"
 
 
 class BusyError(GroundupError):
@@ -49,22 +50,37 @@ class Ironic:
 
     def nodes(self) -> dict[str, dict[str, Any]]:
         """Return what a way looks at of every node, by id. Raises GroundupError."""
-        found: dict[str, dict[str, Any]] = {}
-        url = f"{self._api}/v1/nodes?fields={_SEEN}"
-        while url:
-            page = self._request("GET", url) or {}
-            found |= {str(node["uuid"]): dict(node) for node in page["nodes"]}
-            url = str(page.get("next") or "")
-        return found
+        return {str(node["uuid"]): node for node in self._all(f"{self._api}/v1/nodes?fields={_SEEN}", "nodes")}
 
     def create(self, node: Mapping[str, Any], *, mac: str) -> None:
         """Make a node and its port; what a killed run made of the two stays. Raises GroundupError."""
-        if self.node(node["uuid"]) is None:
+        known = self.node(node["name"])
+        if known is None:
             self._request("POST", f"{self._api}/v1/nodes", body=dict(node))
-        found = self._request("GET", f"{self._api}/v1/ports?node_uuid={node['uuid']}") or {}
+        identity = (known or node)["uuid"]
+        found = self._request("GET", f"{self._api}/v1/ports?node_uuid={identity}") or {}
         if mac not in {port["address"] for port in found.get("ports", ())}:
-            body = {"node_uuid": node["uuid"], "address": mac, "pxe_enabled": True}
+            body = {"node_uuid": identity, "address": mac, "pxe_enabled": True}
             self._request("POST", f"{self._api}/v1/ports", body=body)
+
+    def discovered(self) -> list[dict[str, Any]]:
+        """Return the nodes of machines that told the seed of themselves and are nobody's yet. Raises GroundupError."""
+        url = f"{self._api}/v1/nodes?provision_state=enroll&fields=uuid,name,extra,driver_internal_info"
+        return [node for node in self._all(url, "nodes") if not node["name"]]
+
+    def inventory(self, identity: str) -> dict[str, Any] | None:
+        """Return what a machine's ramdisk told of it, None when it has not, or not all. Raises GroundupError."""
+        return self._request("GET", f"{self._api}/v1/nodes/{identity}/inventory", missing=True)
+
+    def _all(self, url: str, kind: str) -> list[dict[str, Any]]:
+        """Return every page of a list."""
+        found: list[dict[str, Any]] = []
+        following: str | None = url
+        while following:
+            page = self._request("GET", following) or {}
+            found += page.get(kind, ())
+            following = page.get("next")
+        return found
 
     def change(self, identity: str, fields: Mapping[str, Any]) -> None:
         """Set fields of a node, by their paths. Raises GroundupError."""
@@ -135,6 +151,7 @@ class Watched(Ironic):
         self._age, self._patience = age, patience
         self._lock = threading.Lock()
         self._seen, self._called = dict[str, dict[str, Any]](), dict[str, dict[str, Any]]()
+        self._named = dict[str, dict[str, Any]]()
         self._looked = self._heard = float("-inf")
 
     def nodes(self) -> dict[str, dict[str, Any]]:
@@ -145,8 +162,9 @@ class Watched(Ironic):
             return self._seen
 
     def node(self, identity: str) -> dict[str, Any] | None:
-        """Return a node of the listing."""
-        return self.nodes().get(identity)
+        """Return a node of the listing, by its id or name."""
+        known = self.nodes()
+        return known.get(identity) or self._named.get(identity)
 
     def call_of(self, name: str) -> dict[str, Any] | None:
         """Return what was known of a machine's call when the nodes were listed."""
@@ -157,8 +175,10 @@ class Watched(Ironic):
         asked = time.monotonic()
         try:
             self._seen, self._called = super().nodes(), super().calls()
+            self._named = {str(node["name"]): node for node in self._seen.values() if node["name"]}
         except BusyError as error:
             if asked - self._heard > self._patience:
                 raise GroundupError(error.what, where=error.where, why=error.why, remedy=error.remedy) from None
             raise
+        self._named = dict[str, dict[str, Any]]()
         self._looked = self._heard = asked

@@ -62,7 +62,7 @@ class Batch:
         if not pending:
             return []
         try:
-            nodes = {str(node["name"]): node for node in self.ironic.nodes().values()}
+            nodes = {str(node["name"] or node["uuid"]): node for node in self.ironic.nodes().values()}
         except BusyError:  # the seed starts again: nobody begins meanwhile
             return []
         state = {name: str(node["provision_state"]) for name, node in nodes.items()}

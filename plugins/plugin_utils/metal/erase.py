@@ -13,7 +13,6 @@ from ..paths import state_dir
 from ..plan.types import Plan
 from ..secrets import open_store
 from ..secrets.names import IRONIC
-from . import documents
 from .api import Ironic
 from .install import metal_of, remember
 from .journal import Journal, file_of, home_of
@@ -59,7 +58,7 @@ def foreseen(plan: Plan, wanted: Wanted) -> dict[str, Any]:
             why="the plan says what it is installed with",
             remedy="write it there, or erase it by groundup.cloud.erase",
         )
-    node = _ironic(plan, name).node(documents.node_id(plan.site, name))
+    node = _ironic(plan, name).node(name)
     if node is None:
         return {"changed": False, "changes": []}
     if _LOST not in wanted.force:
@@ -79,7 +78,6 @@ def carry_out(plan: Plan, wanted: Wanted, say: Callable[[str], None]) -> dict[st
     ironic, journal = _ironic(plan, name), Journal(file_of(home, name))
     leaving = Leaving(
         name=name,
-        identity=documents.node_id(plan.site, name),
         method=wanted.method,
         stays=wanted.stays,
         timeout=wanted.timeout,
@@ -98,7 +96,7 @@ def carry_out(plan: Plan, wanted: Wanted, say: Callable[[str], None]) -> dict[st
 
 def verified(plan: Plan, wanted: Wanted) -> dict[str, Any]:
     """Return nothing when Ironic forgot the machine. Raises GroundupError."""
-    if _ironic(plan, wanted.name).node(documents.node_id(plan.site, wanted.name)) and not wanted.stays:
+    if _ironic(plan, wanted.name).node(wanted.name) and not wanted.stays:
         raise GroundupError(
             f"Ironic still knows {wanted.name}",
             where=f"machine {wanted.name}",

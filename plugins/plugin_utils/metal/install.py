@@ -13,17 +13,21 @@ from ...module_utils._base.locks import locked
 from ..errors import GroundupError
 from ..paths import state_dir
 from ..plan.part_types import MetalPlan
+from ..plan.platform.metal import to_discover
 from ..plan.types import HostPlan, Plan
 from ..secrets import open_store
 from ..secrets.names import IRONIC
 from ..supply.publish import digests
 from . import documents
-from .api import Watched
+from .api import Ironic, Watched
 from .batch import Batch, Failed
+from .discovery import Discovery
 from .journal import Journal, file_of, home_of
+from .match import judge
 from .provision import Wanted, as_error, provision
 from .queue import Limits, Waiting
-from .way import next_step
+from .sighting import read
+from .way import Card, next_step
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +37,7 @@ class Options:
     at_once: int = 20
     per_rack: int | None = None
     timeout: float = 3600.0
+    discovery: float = 600.0  # seconds that machines which nobody knows may take to show themselves
     pause: float = 5.0
     again: Sequence[str] = ()  # machines that failed and begin anew
 
@@ -59,18 +64,21 @@ def install(
     certificate = ca.read_text(encoding="utf-8")
     image = {"url": f"{metal.files_url}/{metal.image}", "sha256": _digest(plan, metal)}
 
+    discovered = Discovery(ironic=ironic, plan=plan, home=home_of(plan.site), say=say, seconds=options.discovery)
+
     def way(name: str) -> bool:
-        host = plan.hosts[name]
+        host = discovered.identified(plan.hosts[name])
         node = documents.node(plan, host, password=store.get(str((host.bmc or {}).get("credentials"))))
         wanted = Wanted(
             name=name,
             node=node,
-            mac=str(documents.boot_port(host).mac),
+            mac=str(documents.boot_port(host, plan.networks).mac),
             image=image,
             configdrive=lambda token: documents.configdrive(
                 plan, host, ca=certificate, keys=keys, home=f"{metal.media_url}/v1/phone-home", token=token
             ),
             again=name in options.again,
+            judge=lambda told: _judged(ironic, plan, host, told),
         )
         journal = Journal(file_of(home_of(plan.site), name))
         call, is_new = provision(ironic, wanted, journal, say, timeout=options.timeout, pause=options.pause)
@@ -79,7 +87,8 @@ def install(
         remember(changes, state / "ssh/known_hosts", plan, host, call["host_keys"])
         return is_new or journal.lines()[-1].get("state") != "serving"
 
-    hosts = [plan.hosts[name] for name in names]
+    # Those that are waited for do not hold up others.
+    hosts = sorted((plan.hosts[name] for name in names), key=lambda host: to_discover(host, plan.networks))
     groups = {host.name: host.group for host in hosts}
     batch = Batch(
         ironic=ironic,
@@ -107,12 +116,32 @@ def metal_of(plan: Plan, names: Sequence[str]) -> MetalPlan:
     return plan.metal
 
 
+def approve(changes: Changes, plan: Plan, name: str, say: Callable[[str], None]) -> None:
+    """Let the machine go on that waits to become ``name``. Raises GroundupError when there is none."""
+    metal, state = plan.metal, state_dir(plan.site)
+    if metal is None or name not in plan.hosts:
+        raise GroundupError(
+            f"the site has no machine {name!a}" if metal else "the site has no machines from power-off",
+            where="approve_machine",
+            why="a machine is approved as one of the site file",
+            remedy="give the name of the machine that it is to become: -e approve_machine=NAME",
+        )
+    store = open_store(plan.site, write=False)
+    ironic = Ironic(api=metal.api_url, media=metal.media_url, password=store.get(IRONIC), ca=state / "ca.crt")
+    discovered = Discovery(
+        ironic=ironic, plan=plan, home=home_of(plan.site), say=say, seconds=0, password=store.get
+    )  # fmt: skip
+    node, found = discovered.waiting(name)
+    if changes.add(f"approve {name}: {found}"):
+        ironic.change(node, {"/extra/groundup_approved": name})
+
+
 def _predict(changes: Changes, ironic: Watched, plan: Plan, names: Sequence[str]) -> Failed:
     failed: Failed = {}
     for name in names:
         journal = Journal(file_of(home_of(plan.site), name))
         try:
-            node = ironic.node(documents.node_id(plan.site, name))
+            node = ironic.node(name)
         except (GroundupError, OSError):
             if journal.installed:
                 raise
@@ -123,6 +152,17 @@ def _predict(changes: Changes, ironic: Watched, plan: Plan, names: Sequence[str]
         elif step.verb != "done":
             changes.add(f"install {name}", name=name, before=f"{step.state}\n", after="installed\n")
     return failed
+
+
+def _judged(ironic: Ironic, plan: Plan, host: HostPlan, told: dict[str, Any] | None) -> Card | None:
+    """Return why a machine must not be written to, by what its ramdisk told of it."""
+    try:
+        return judge(plan, host, read(ironic.node(host.name) or {}, told or {}))
+    except ValueError as error:
+        remedy = "see journalctl -u ironic on the seed, then run this again"
+        return Card(
+            what=str(error), why="what is there is compared with the plan before it is written over", remedy=remedy
+        )
 
 
 def _digest(plan: Plan, metal: MetalPlan) -> str:

@@ -29,6 +29,9 @@ _ERASING, ERASED = "its disks are being erased", "its disks are erased"
 _WAY: dict[str, tuple[str, str]] = {
     "enroll": ("end", "nothing was installed on it"),
     "verifying": ("wait", "its management controller is asked"),
+    "inspecting": ("wait", "it is inspected"),
+    "inspect wait": ("wait", "it is inspected"),
+    "inspect failed": ("manage", "taken out of what may be installed"),
     "manageable": ("erase", "the erasure of its disks begins"),
     "available": ("manage", "taken out of what may be installed"),
     "active": ("deleted", "its installation ends"),
@@ -47,7 +50,6 @@ class Leaving:
     """Who leaves, and how."""
 
     name: str
-    identity: str
     method: Method = "metadata"
     stays: bool = False  # known to Ironic: it is installed again
     timeout: float = 3600.0
@@ -88,10 +90,10 @@ def leave(ironic: Ironic, leaving: Leaving, journal: Journal, records: Path, say
     began, fresh = time.time(), True
     while True:
         try:
-            node = ironic.node(leaving.identity)
+            node = ironic.node(leaving.name)
             if fresh and node and node["provision_state"] == "clean failed":
                 _recover(ironic, leaving, journal)
-                node = ironic.node(leaving.identity)
+                node = ironic.node(leaving.name)
             fresh = False
         except BusyError:
             if time.monotonic() > deadline:
@@ -130,26 +132,26 @@ def leave(ironic: Ironic, leaving: Leaving, journal: Journal, records: Path, say
 def _recover(ironic: Ironic, leaving: Leaving, journal: Journal) -> None:
     """Take a machine whose erasure failed in an earlier run back to where it is erased again."""
     journal.note(Step(state="retiring", verb="wait", doing="its erasure failed before, and is begun again"))
-    ironic.hold(leaving.identity, on=False)
-    ironic.provision(leaving.identity, "manage")
+    ironic.hold(leaving.name, on=False)
+    ironic.provision(leaving.name, "manage")
 
 
 def _carry_out(ironic: Ironic, leaving: Leaving, verb: str) -> None:
     if verb != "erase":
-        ironic.provision(leaving.identity, verb)
+        ironic.provision(leaving.name, verb)
         return
     step = {"interface": "deploy", "step": STEPS[leaving.method]}
-    ironic.provision(leaving.identity, "clean", clean_steps=[step])
+    ironic.provision(leaving.name, "clean", clean_steps=[step])
 
 
 def detach(ironic: Ironic, leaving: Leaving, journal: Journal, records: Path) -> Path | None:
     """Have Ironic forget a machine whose controller is dead; its disks are as they were. Raises GroundupError."""
-    node = ironic.node(leaving.identity)
+    node = ironic.node(leaving.name)
     if node is None:
         return None
     record = _record(records, leaving, node, began=time.time(), erased=False)
-    ironic.hold(leaving.identity, on=True, why="detached by force")
-    ironic.delete(leaving.identity)
+    ironic.hold(leaving.name, on=True, why="detached by force")
+    ironic.delete(leaving.name)
     _unexpect(ironic, leaving)
     journal.note(Step(state="retired", verb="done", doing="forgotten; its disks were not erased"))
     return record
@@ -159,9 +161,9 @@ def _forget(ironic: Ironic, leaving: Leaving, node: Mapping[str, Any] | None) ->
     if node is None:
         return
     if leaving.stays:
-        ironic.change(leaving.identity, {f"/extra/{RETRIES}": 0})
+        ironic.change(leaving.name, {f"/extra/{RETRIES}": 0})
     else:
-        ironic.delete(leaving.identity)
+        ironic.delete(leaving.name)
     _unexpect(ironic, leaving)
 
 
@@ -169,14 +171,12 @@ def _unexpect(ironic: Ironic, leaving: Leaving) -> None:
     ironic.expect(leaving.name, sha256=secrets.token_hex(32))  # nobody's: the call of before is forgotten
 
 
-def _record(
-    records: Path, leaving: Leaving, node: Mapping[str, Any], *, began: float, erased: bool = True
-) -> Path:
+def _record(records: Path, leaving: Leaving, node: Mapping[str, Any], *, began: float, erased: bool = True) -> Path:
     """Write what was erased and how; a record is never written over."""
     properties = node.get("properties") or {}
     record = {
         "machine": leaving.name,
-        "node": leaving.identity,
+        "node": str(node["uuid"]),
         "vendor": properties.get("vendor"),
         "erased": leaving.method if erased else None,
         "step": STEPS[leaving.method] if erased else None,

@@ -13,9 +13,10 @@ from typing import Any
 from ..errors import GroundupError
 from .api import BusyError, Ironic
 from .journal import Journal
-from .way import RETRIES, Card, Step, Verb, next_attempt, next_step
+from .way import RETRIES, Card, Step, Verb, attempts, next_attempt, next_step, ramdisk_silent
 
-
+# Seconds that an inspecting ramdisk is waited for: Ironic goes on with it by its last call alone, which grows old then.
+SILENT = 330.0
 _LEAVES = Card(
     what="it is being retired",
     why="its disks may be half erased",
@@ -33,6 +34,7 @@ class Wanted:
     image: dict[str, str]  # url, sha256
     configdrive: Callable[[str], dict[str, Any]]  # from the token of its call
     again: bool = False  # somebody has looked at its failure: its attempts are counted anew
+    judge: Callable[[dict[str, Any] | None], Card | None] = lambda _told: None  # from what its ramdisk told
 
 
 def provision(
@@ -43,24 +45,24 @@ def provision(
     ``timeout`` is in seconds without any step of its way: a machine that is slow goes on, one that hangs does not.
     Raises GroundupError.
     """
-    deadline, identity = time.monotonic() + timeout, str(wanted.node["uuid"])
     if journal.leaving:
         raise as_error(wanted.name, _LEAVES)
+    deadline, silent = time.monotonic() + timeout, time.monotonic() + SILENT
     asked, again = False, wanted.again
     while True:
         try:
-            node = ironic.node(identity)
+            node = ironic.node(wanted.name)
             call = ironic.call_of(wanted.name) or {} if node else {}
             if again and node:
                 again = _again(ironic, wanted, journal, node)
                 time.sleep(pause)
                 continue
+            step = _judged(ironic, wanted, node, next_step(node, asked=asked, installed=journal.installed))
         except BusyError:
             if time.monotonic() > deadline:
                 raise
             time.sleep(pause)
             continue
-        step = next_step(node, asked=asked, installed=journal.installed)
         if step.verb == "done":
             if call.get("called"):
                 is_new = not journal.reached("installed")
@@ -68,6 +70,8 @@ def provision(
                     journal.note(Step(state="installed", verb="done", doing="it called home"))
                 return call, is_new
             step = Step(state="provisioning", verb="wait", doing="its system boots for the first time")
+        elif step.verb == "deploy" and ramdisk_silent(node or {}) and time.monotonic() < silent:
+            step = Step(state="inspected", verb="wait", doing="its ramdisk says where it is reached")
         if journal.note(step):
             say(f"{wanted.name}: {step.state}, {step.doing or (step.card.what if step.card else '')}")
             deadline = time.monotonic() + timeout
@@ -76,16 +80,24 @@ def provision(
         if step.verb != "wait":
             with suppress(BusyError):  # looked at again after a pause
                 _carry_out(ironic, wanted, step.verb, node or {})
-                asked |= step.verb == "manage"
+                asked |= step.verb in ("manage", "inspect")
         elif time.monotonic() > deadline:
             raise as_error(wanted.name, _hangs(step, timeout))
         time.sleep(pause)
 
 
+def _judged(ironic: Ironic, wanted: Wanted, node: dict[str, Any] | None, step: Step) -> Step:
+    """Return ``step``, or a failure when the machine is not what the plan says."""
+    if step.verb != "provide" or attempts(node or {}):
+        return step
+    card = wanted.judge(ironic.inventory(wanted.name))
+    return Step(state="failed", verb="fail", card=card) if card else step
+
+
 def _again(ironic: Ironic, wanted: Wanted, journal: Journal, node: dict[str, Any]) -> bool:
     """Have a machine that failed begin anew; return whether there is more to do."""
     if node.get("maintenance"):
-        ironic.hold(str(node["uuid"]), on=False)
+        ironic.hold(wanted.name, on=False)
         return True
     if node["provision_state"] == "deploy failed":
         journal.note(Step(state="provisioning", verb="deploy", doing="begun again: somebody looked at it"))
@@ -94,7 +106,7 @@ def _again(ironic: Ironic, wanted: Wanted, journal: Journal, node: dict[str, Any
 
 
 def _carry_out(ironic: Ironic, wanted: Wanted, verb: Verb, node: dict[str, Any]) -> None:
-    identity = str(wanted.node["uuid"])
+    identity = wanted.name
     match verb:
         case "create":
             ironic.create(wanted.node, mac=wanted.mac)
@@ -103,8 +115,8 @@ def _carry_out(ironic: Ironic, wanted: Wanted, verb: Verb, node: dict[str, Any])
             fields = ("driver_info", "network_data", "properties", "boot_interface")
             ironic.change(identity, {f"/{field}": wanted.node[field] for field in fields})
             ironic.provision(identity, "manage")
-        case "provide":
-            ironic.provision(identity, "provide")
+        case "inspect" | "provide":
+            ironic.provision(identity, verb)
         case "deploy":
             token = secrets.token_urlsafe(32)
             ironic.expect(wanted.name, sha256=hashlib.sha256(token.encode()).hexdigest())

@@ -76,7 +76,7 @@ def provided(monkeypatch: pytest.MonkeyPatch, *, failing: str = "") -> list[Want
 
 
 def go(plan: Plan, *, check: bool = False, changes: Changes | None = None, at_once: int = 2, **more: Any) -> Failed:
-    names = [name for name, host in plan.hosts.items() if host.provisioner == "ironic"]
+    names = [name for name, host in plan.hosts.items() if host.group == "worker"]
     options = Options(at_once=at_once, timeout=1, pause=0.01)
     return install(changes or Changes(check=check), plan, names, lambda _line: None, options, **more)
 

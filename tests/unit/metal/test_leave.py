@@ -13,7 +13,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal impor
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.leave import Leaving, detach, leave
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import RETRIES, Step
 
-LEAVING = Leaving(name="worker-1", identity="u", pause=0, timeout=5)
+LEAVING = Leaving(name="worker-1", pause=0, timeout=5)
 _AFTER = {"deleted": "available", "manage": "manageable", "clean": "cleaning"}
 
 
