@@ -58,7 +58,9 @@ def install(
     certificate = ca.read_text(encoding="utf-8")
     image = {"url": f"{metal.files_url}/{metal.image}", "sha256": _digest(plan, metal)}
 
-    discovered = Discovery(ironic=ironic, plan=plan, home=home_of(plan.site), say=say, seconds=discovery)
+    discovered = Discovery(
+        ironic=ironic, plan=plan, home=home_of(plan.site), say=say, seconds=discovery, password=store.get
+    )  # fmt: skip
     # Those that are waited for do not hold up others.
     names = sorted(names, key=lambda name: to_discover(plan.hosts[name], plan.networks))
 
@@ -112,7 +114,9 @@ def approve(changes: Changes, plan: Plan, name: str, say: Callable[[str], None])
         )
     store = open_store(plan.site, write=False)
     ironic = Ironic(api=metal.api_url, media=metal.media_url, password=store.get(IRONIC), ca=state / "ca.crt")
-    discovered = Discovery(ironic=ironic, plan=plan, home=home_of(plan.site), say=say, seconds=0)
+    discovered = Discovery(
+        ironic=ironic, plan=plan, home=home_of(plan.site), say=say, seconds=0, password=store.get
+    )  # fmt: skip
     node, found = discovered.waiting(name)
     if changes.add(f"approve {name}: {found}"):
         ironic.change(node, {"/extra/groundup_approved": name})
