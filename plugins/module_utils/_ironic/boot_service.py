@@ -67,7 +67,11 @@ def answers() -> None:
 def _takes(path: Path) -> None:
     program = netboot.PROGRAMS / "dnsmasq"
     libraries = {"LD_LIBRARY_PATH": str(netboot.PROGRAMS / "lib")}
-    run([str(program), "--test", f"--conf-file={path}"], environment=libraries, remedy="correct the network provisioning")
+    run(
+        [str(program), "--test", f"--conf-file={path}"],
+        environment=libraries,
+        remedy="correct the network provisioning",
+    )
 
 
 def _programs(changes: Changes, unit: Unit, archive: Path) -> None:

@@ -72,6 +72,11 @@ class Ironic:
         """Return what a machine's ramdisk told of it, None when it has not, or not all. Raises GroundupError."""
         return self._request("GET", f"{self._api}/v1/nodes/{identity}/inventory", missing=True)
 
+    def controller(self, *, address: str, user: str, password: str) -> dict[str, Any]:
+        """Return what a controller says of its machine: serial number, MAC addresses. Raises GroundupError."""
+        body = {"address": address, "user": user, "password": password}
+        return self._request("POST", f"{self._media}/v1/controllers", body=body) or {}
+
     def _all(self, url: str, kind: str) -> list[dict[str, Any]]:
         """Return every page of a list."""
         found: list[dict[str, Any]] = []

@@ -6,6 +6,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from ..plan.platform.metal import to_discover
 from ..plan.types import HostPlan, Plan
 from .api import Ironic
 from .journal import Journal, file_of
-from .match import Identity, Verdict, match
+from .match import Controller, Identity, Verdict, match
 from .sighting import Sighting, read
 from .way import DISCOVERED, Card, State, Step
 
@@ -51,10 +52,12 @@ class Discovery:
     home: Path  # of journals
     say: Callable[[str], None]
     seconds: float  # that a machine may take to show itself
+    password: Callable[[str], str]  # of a controller, by its name in the secrets store
     sleep: Callable[[float], None] = field(default=time.sleep)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _verdicts: dict[str, tuple[Sighting, Verdict]] = field(default_factory=dict)  # by name of the host
     _looked: float = 0.0
+    _controllers: dict[str, Controller] = field(default_factory=dict)
 
     def identified(self, host: HostPlan) -> HostPlan:
         """Return ``host`` with its MAC addresses, once it is known and may go on. Raises GroundupError."""
@@ -81,10 +84,27 @@ class Discovery:
             host for name, host in self.plan.hosts.items()
             if name not in taken and to_discover(host, self.plan.networks)
         ]  # fmt: skip
-        verdicts = match(self.plan, waiting, list(seen.values()), taken)
+        verdicts = match(self.plan, waiting, list(seen.values()), taken, self._asked(waiting) if seen else {})
         for key, verdict in verdicts.items():
             self._note(seen[key], verdict, told[key] or {})
         return {key: (seen[key], verdict) for key, verdict in verdicts.items()}
+
+    def _asked(self, hosts: Sequence[HostPlan]) -> dict[str, Controller]:
+        """Return what the controllers of ``hosts`` say of their machines; one that fails says nothing."""
+
+        def ask(host: HostPlan) -> Controller:
+            bmc = host.bmc or {}
+            try:
+                password = self.password(str(bmc.get("credentials")))
+                told = self.ironic.controller(address=str(bmc["address"]), user=str(bmc["user"]), password=password)
+                return Controller(serial=str(told["serial"]), macs=frozenset(map(str, told["macs"])))
+            except (GroundupError, KeyError, TypeError):
+                return Controller()
+
+        new = [host for host in hosts if host.name not in self._controllers]
+        with ThreadPoolExecutor(max_workers=8) as pool:
+            self._controllers.update(zip((host.name for host in new), pool.map(ask, new), strict=True))
+        return self._controllers
 
     def waiting(self, name: str) -> tuple[str, str]:
         """Return node and description of the machine that waits to become ``name``. Raises GroundupError."""

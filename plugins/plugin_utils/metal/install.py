@@ -64,7 +64,9 @@ def install(
     certificate = ca.read_text(encoding="utf-8")
     image = {"url": f"{metal.files_url}/{metal.image}", "sha256": _digest(plan, metal)}
 
-    discovered = Discovery(ironic=ironic, plan=plan, home=home_of(plan.site), say=say, seconds=options.discovery)
+    discovered = Discovery(
+        ironic=ironic, plan=plan, home=home_of(plan.site), say=say, seconds=options.discovery, password=store.get
+    )  # fmt: skip
 
     def way(name: str) -> bool:
         host = discovered.identified(plan.hosts[name])

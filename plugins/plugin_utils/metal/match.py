@@ -43,12 +43,30 @@ class Identity:
         return replace(host, interfaces=ports, bmc=bmc)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Controller:
+    """What the management controller of a machine of the site says of it."""
+
+    serial: str = ""
+    macs: frozenset[str] = frozenset()
+
+    def has(self, one: Sighting) -> bool | None:
+        """Say whether ``one`` is its machine, None when it cannot be told."""
+        if self.macs & one.macs:
+            return True
+        if self.serial and one.serial:
+            return self.serial == one.serial
+        return False if self.macs else None
+
+
 def match(
-    plan: Plan, hosts: Sequence[HostPlan], seen: Sequence[Sighting], taken: Mapping[str, Identity]
-) -> dict[str, Verdict]:
+    plan: Plan, hosts: Sequence[HostPlan], seen: Sequence[Sighting], taken: Mapping[str, Identity],
+    controllers: Mapping[str, Controller] | None = None,
+) -> dict[str, Verdict]:  # fmt: skip
     """Return the verdict on each of ``seen``, by its node.
 
-    ``hosts`` are waited for; ``taken`` are machines of the site that were found, by name.
+    ``hosts`` are waited for; ``taken`` are machines of the site that were found, ``controllers`` what those of
+    ``hosts`` say, both by name.
     """
     found = _twice(seen, taken)
     free = {host.name: host for host in hosts}
@@ -78,7 +96,7 @@ def match(
         (one,) = claimants
         how = _named(plan, one)[name]
         found[one.node] = _matched(plan, free.pop(name), one, why=f"by its {how}", named=True)
-    found.update(_fit(plan, free, [one for one in seen if one.node not in found]))
+    found.update(_fit(plan, free, [one for one in seen if one.node not in found], controllers or {}))
     return found
 
 
@@ -178,8 +196,13 @@ def _named(plan: Plan, one: Sighting) -> dict[str, str]:
     return found
 
 
-def _fit(plan: Plan, free: Mapping[str, HostPlan], seen: Iterable[Sighting]) -> dict[str, Verdict]:
-    """Give the most demanding machine of the site the smallest that fits, so that none is wasted."""
+def _fit(
+    plan: Plan, free: Mapping[str, HostPlan], seen: Iterable[Sighting], controllers: Mapping[str, Controller]
+) -> dict[str, Verdict]:
+    """Give the most demanding machine of the site the smallest that fits, so that none is wasted.
+
+    Where a controller says whose it is, its machine alone fits: another would be switched off in its place.
+    """
 
     def demand(host: HostPlan) -> tuple[int, int]:
         needs = plan.preflight.hardware.get(host.hardware) or {"memory_gb": 0, "cores": 0}
@@ -188,11 +211,24 @@ def _fit(plan: Plan, free: Mapping[str, HostPlan], seen: Iterable[Sighting]) -> 
     found: dict[str, Verdict] = {}
     rest = sorted(seen, key=lambda one: (one.memory_mib, one.cores, one.boots))
     unnamed = [host for host in free.values() if not host.serial and not any(port.mac for port in host.interfaces)]
+    alone = len(unnamed) == 1
     for host in sorted(unnamed, key=demand):
-        fits = next((one for one in rest if not lacks(plan, host, one)), None)
-        if fits:
-            rest.remove(fits)
+        own = controllers.get(host.name, Controller())
+        candidates = [(own.has(one), one) for one in rest if one.bmc or own.has(one) is not False]
+        candidates = [(has, one) for has, one in candidates if not lacks(plan, host, one)]
+        candidates.sort(key=lambda pair: pair[0] is not True)
+        if not candidates:
+            continue
+        has, fits = candidates[0]
+        rest.remove(fits)
+        if has or fits.bmc or alone:
             found[fits.node] = _matched(plan, host, fits, why="it fits", named=False)
+        else:
+            found[fits.node] = _quarantined(
+                f"it fits {host.name}, and nobody knows which management controller is its own",
+                "another machine would be switched off and on in its place",
+                f"write machines.{host.group}.machines.{host.name}.serial: {fits.serial or '...'} and its bmc.address",
+            )
     for one in rest:
         missing = min((lacks(plan, host, one) for host in unnamed), key=len, default=[])
         found[one.node] = _quarantined(

@@ -38,6 +38,8 @@ class Seed:
         }
         self.told = dict(zip(self.nodes, inventories, strict=True))
         self.late = late
+        self.asked: list[dict[str, str]] = []
+        self.controllers: dict[str, Any] | None = None
 
     def discovered(self) -> list[dict[str, Any]]:
         self.late -= 1
@@ -49,13 +51,22 @@ class Seed:
     def node(self, key: str) -> dict[str, Any] | None:
         return next((node for node in self.nodes.values() if key in (node["uuid"], node["name"])), None)
 
+    def controller(self, **given: str) -> dict[str, Any]:
+        self.asked.append(given)
+        if self.controllers is None:
+            raise GroundupError("it is off", where="", why="", remedy="")
+        return self.controllers
+
     def change(self, key: str, fields: dict[str, Any]) -> None:
         self.nodes[key].update({path.lstrip("/"): value for path, value in fields.items()})
 
 
 def discovery(seed: Seed, plan: Plan, home: Path, *, seconds: float = 0) -> Discovery:
     given: Any = seed
-    return Discovery(ironic=given, plan=plan, home=home, say=lambda _line: None, seconds=seconds, sleep=lambda _s: None)
+    return Discovery(
+        ironic=given, plan=plan, home=home, say=lambda _line: None, seconds=seconds, sleep=lambda _s: None,
+        password=lambda name: f"password of {name}",
+    )  # fmt: skip
 
 
 def test_a_machine_is_waited_for_named_and_known_by_what_it_told(plan: Plan, tmp_path: Path) -> None:
@@ -102,6 +113,14 @@ def test_one_that_never_shows_itself_is_a_card_that_names_who_did(plan: Plan, tm
     assert Journal(file_of(tmp_path, "found-1")).lines()[-1]["card"]["remedy"].startswith("switch it on")
     kept = Journal(tmp_path / "discovered" / f"{BOOTS}.jsonl").lines()
     assert [line["state"] for line in kept] == ["discovered", "quarantined"]
+
+
+def test_a_machine_of_another_controller_is_not_the_one(plan: Plan, tmp_path: Path) -> None:
+    seed = Seed(told(1), told(2))
+    seed.controllers = {"serial": "", "macs": [OTHER.format(2)]}
+    discovery(seed, plan, tmp_path).identified(plan.hosts["found-1"])
+    assert seed.nodes["node-2"]["name"] == "found-1"
+    assert seed.asked == [{"address": "10.77.1.72", "user": "admin", "password": "password of bmc/default"}]
 
 
 def test_nobody_is_approved_before_it_was_seen(plan: Plan, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.match import Identity, judge, match
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.match import Controller, Identity, judge, match
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.sighting import Sighting, read
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, load_site, make_plan
@@ -58,11 +58,19 @@ def site(tmp_path: Path) -> Any:
     return plan
 
 
-def verdicts(plan: Plan, *machines: Sighting, taken: dict[str, Identity] | None = None) -> dict[str, tuple[str, str]]:
+OF = {f"found-{n}": Controller(macs=frozenset((BOOT.format(n),))) for n in (1, 2)}
+
+
+def verdicts(
+    plan: Plan,
+    *machines: Sighting,
+    taken: dict[str, Identity] | None = None,
+    controllers: dict[str, Controller] = OF,
+) -> dict[str, tuple[str, str]]:
     waiting = [
         host for host in plan.hosts.values() if to_discover(host, plan.networks) and host.name not in (taken or {})
     ]
-    found = match(plan, waiting, machines, taken or {})
+    found = match(plan, waiting, machines, taken or {}, controllers)
     assert set(found) == {one.node for one in machines}, "each has one verdict"
     return {node: (verdict.state, verdict.host) for node, verdict in found.items()}
 
@@ -154,6 +162,19 @@ def test_a_machine_that_says_it_is_a_pre_registered_one_is_left_alone(site: Any)
     mac = next(port.mac for port in plan.hosts["worker-1"].interfaces if port.mac)
     nics = [*told(1)["inventory"]["interfaces"], {"name": "x", "mac_address": mac.upper()}]
     assert verdicts(plan, seen(1, inventory={"interfaces": nics})) == {"node-1": ("quarantined", "")}
+
+
+def test_whose_controller_is_not_known_is_not_told_apart_from_another(site: Any) -> None:
+    plan = site()
+    assert verdicts(plan, seen(1), seen(2), controllers={}) == {
+        "node-1": ("quarantined", ""),
+        "node-2": ("quarantined", ""),
+    }
+    swapped = {"found-1": OF["found-2"], "found-2": Controller(serial="S1")}
+    assert verdicts(plan, seen(1), seen(2), controllers=swapped) == {
+        "node-1": ("approved", "found-2"),
+        "node-2": ("approved", "found-1"),
+    }
 
 
 def test_ten_that_come_at_once_are_listed_once_each(site: Any) -> None:

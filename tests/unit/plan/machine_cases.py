@@ -162,10 +162,19 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
         "network-boot-without-seed",
         "error",
         "region",
-        {"networks/provisioning/cidr": "10.96.4.0/27", "networks/provisioning/ranges": {"control": "10.96.4.2-10.96.4.9"}},
+        {
+            "networks/provisioning/cidr": "10.96.4.0/27",
+            "networks/provisioning/ranges": {"control": "10.96.4.2-10.96.4.9"},
+        },
         "networks.provisioning",
     ),
-    ("pool-without-use", "error", "region", {"networks/storage/pool": "10.96.16.9-10.96.16.20"}, "networks.storage.pool"),
+    (
+        "pool-without-use",
+        "error",
+        "region",
+        {"networks/storage/pool": "10.96.16.9-10.96.16.20"},
+        "networks.storage.pool",
+    ),
     (
         "pool-has-planned-addresses",
         "error",
