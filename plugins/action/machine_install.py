@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from ansible.plugins.action import ActionBase
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import finish
-from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.install import install
+from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.aside import Aside
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.install import Options, install
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import home_of
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.runner import Runner
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import load_site, make_plan
@@ -18,8 +21,12 @@ ARGUMENTS = {
     "hosts": {"type": "list", "elements": "str", "required": True},
     "layers": {"type": "list", "elements": "str", "default": []},
     "at_once": {"type": "int", "default": 20},
+    "per_rack": {"type": "int"},
+    "again": {"type": "list", "elements": "str", "default": []},
     "timeout": {"type": "int", "default": 3600},
+    "discovery": {"type": "int", "default": 600},
 }
+LAYER = "ironic"
 
 
 class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
@@ -40,8 +47,31 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
                 site_file=Path(given["site_file"]), home=home_of(plan.site), layers=given["layers"], say=say
             )
             then = runner.configure if given["layers"] else None
-            at_once, timeout = given["at_once"], given["timeout"]
-            install(changes, plan, given["hosts"], say, at_once=at_once, timeout=timeout, then=then)
-            return changes.result()
+            options = Options(
+                at_once=max(1, given["at_once"]),
+                per_rack=given["per_rack"],
+                timeout=given["timeout"],
+                discovery=given["discovery"],
+                again=given["again"],
+            )
+            _refuse_others(given["again"], given["hosts"])
+            failed = install(changes, plan, given["hosts"], say, options, then=then)
+            away = [_aside(name, error) for name, error in sorted(failed.items())]
+            warnings = [f"{one.host} is set aside in layer {LAYER}: {one.reason}" for one in away]
+            return {**changes.result(), "aside": [asdict(one) for one in away], "warnings": warnings}
 
         return finish(result, work, changes=changes)
+
+
+def _aside(name: str, error: GroundupError) -> Aside:
+    return Aside(host=name, layer=LAYER, reason=error.what, remedy=error.remedy)
+
+
+def _refuse_others(again: list[str], hosts: list[str]) -> None:
+    if unknown := sorted(set(again) - set(hosts)):
+        raise GroundupError(
+            f"{', '.join(unknown)} cannot begin again",
+            where="the variable machine_again",
+            why="this run installs no machine of that name",
+            remedy=f"name some of {', '.join(hosts[:20])}",
+        )

@@ -65,6 +65,18 @@ options:
     description: Program that hears installed machines call home.
     type: str
     required: true
+  agent:
+    description: Collector of Ironic's agent, in Python, that deploy ramdisks get.
+    type: str
+    required: true
+  boot_url:
+    description: URL at which machines that boot from the network fetch, in the clear. Empty where none does.
+    type: str
+    default: ""
+  discovery:
+    description: Whether a machine that Ironic does not know is enrolled when its ramdisk calls.
+    type: bool
+    default: false
   verify:
     description: Changes nothing, asks whether Ironic answers.
     type: bool
@@ -110,6 +122,9 @@ def main() -> None:
             "media_url": {"type": "str", "required": True},
             "mkisofs": {"type": "str", "required": True},
             "contact": {"type": "str", "required": True},
+            "agent": {"type": "str", "required": True},
+            "boot_url": {"type": "str", "default": ""},
+            "discovery": {"type": "bool", "default": False},
             "api_port": {"type": "int", "required": True},
             "api_inside": {"type": "int", "required": True},
             "media_port": {"type": "int", "required": True},

@@ -8,12 +8,14 @@ module: machine_install
 short_description: Install machines from power-off
 version_added: 0.1.0
 description:
-  - Enrols each machine of O(hosts) in the seed's Ironic, boots it by virtual media, has its operating system written
-    with the plan's network and the site's key, and waits until it has called home. Then its ssh host key is known.
+  - Enrols each machine of O(hosts) in the seed's Ironic, or finds it among those that were discovered. Boots it by
+    virtual media or from the network, compares what its ramdisk tells of it with the plan, has its operating system
+    written with the plan's network and the site's key, and waits until it has called home. Then its ssh host key is
+    known.
   - Runs on the controller. A machine that is installed and has called is left as it is. A run that was killed goes on
     where it was. Each change of a machine's state is a line of C(metal/<host>.jsonl) in the site's state directory.
-  - Disks are written over without a question, but for two machines, which are refused - one that is switched on before
-    anything was done with it, and one that the journal says was installed while Ironic does not know it.
+  - Three machines are refused - one that is switched on before anything was done with it, one that the journal says was
+    installed while Ironic does not know it, and one with something on its disks that nobody has approved.
 options:
   site_file:
     description: Path of the site file.
@@ -33,13 +35,29 @@ options:
     elements: str
     default: []
   at_once:
-    description: Machines that are on their way at the same time. Others wait.
+    description:
+      - Machines that are on their way at the same time, those of other runs included. Others wait - racks take turns,
+        and machines of groups of which none may be unavailable are first.
     type: int
     default: 20
+  per_rack:
+    description: The same of one rack. Default is no limit of its own.
+    type: int
+  again:
+    description:
+      - Machines that failed, whose fault somebody has mended - their attempts are counted anew, and they leave
+        maintenance.
+    type: list
+    elements: str
+    default: []
   timeout:
     description: Seconds a machine may stay at one step of its way.
     type: int
     default: 3600
+  discovery:
+    description: Seconds that machines which nobody knows may take to boot from the network and tell what they are.
+    type: int
+    default: 600
 attributes:
   check_mode:
     description: Asks Ironic where the machines are, when it is there.
@@ -62,5 +80,10 @@ changes:
   description: What was done, or in check mode would be, a line each.
   type: list
   elements: str
+  returned: success
+aside:
+  description: Machines that failed, each with C(host), C(layer), C(reason) and C(remedy). The others are not concerned.
+  type: list
+  elements: dict
   returned: success
 """

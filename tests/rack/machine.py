@@ -85,6 +85,19 @@ class RackMachine:
             )  # fmt: skip
         (self.home / "controller.pid").write_text(str(process.pid))
 
+    def switch_on(self, *, device: str = "Pxe", inside: Sequence[str] = ()) -> None:
+        """Switch the machine on, as somebody does who has racked it: it boots from its network."""
+        system = f"https://{self.address}:{self.port}/redfish/v1/Systems/{self.uuid}"
+        boot = {"Boot": {"BootSourceOverrideEnabled": "Once", "BootSourceOverrideTarget": device}}
+        for method, path, body in (
+            ("PATCH", "", boot),
+            ("POST", "/Actions/ComputerSystem.Reset", {"ResetType": "On"}),
+        ):
+            ask = ["curl", "-sSfk", "--noproxy", "*", "--retry", "20", "--retry-connrefused", "--retry-delay", "1"]
+            ask += ["-K", "-", "-X", method, "-H", "Content-Type: application/json", "-d", json.dumps(body)]
+            login = f'user = "{USER}:{self.password}"'
+            subprocess.run([*inside, *ask, system + path], input=login.encode(), check=True)
+
     @property
     def pid(self) -> int | None:
         """The controller's process."""

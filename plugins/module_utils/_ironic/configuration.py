@@ -21,6 +21,10 @@ CONTACT_UNIT = Path("/etc/systemd/system/groundup-contact.service")
 WEB = Path("/etc/nginx/conf.d/groundup-ironic.conf")
 PROGRAMS = Path("/opt/groundup/ironic")
 USER = "groundup"  # the one that Ironic knows
+RAMDISK = STATE / "ramdisk"  # the site's own: with its CA
+INITRAMFS = RAMDISK / "initramfs"
+KERNEL_OPTIONS = "console=tty0 console=ttyS0,115200n8 systemd.show_status=false nofb"
+INVENTORY_KIB = 4096
 
 # Values Metal3 has proven are said with their reason; what is not here is Ironic's default.
 CONF_TEXT = """\
@@ -35,7 +39,7 @@ tempdir = %(state)s/tmp
 webserver_verify_ca = %(ca)s
 enabled_hardware_types = redfish
 enabled_bios_interfaces = no-bios
-enabled_boot_interfaces = redfish-virtual-media
+enabled_boot_interfaces = redfish-virtual-media,ipxe
 enabled_console_interfaces = no-console
 enabled_deploy_interfaces = direct
 enabled_firmware_interfaces = no-firmware
@@ -47,7 +51,7 @@ enabled_raid_interfaces = no-raid
 enabled_rescue_interfaces = no-rescue
 enabled_storage_interfaces = noop
 enabled_vendor_interfaces = redfish,no-vendor
-default_inspect_interface = no-inspect
+default_inspect_interface = agent
 
 [agent]
 api_ca_file = %(ca)s
@@ -59,6 +63,12 @@ require_tls = false
 host_ip = 127.0.0.1
 port = %(api_inside)s
 public_endpoint = %(api_url)s
+# Anybody may say what a machine is made of; the largest that was seen has a tenth of this.
+max_json_body_size_inspection = %(inventory_kib)s
+
+[auto_discovery]
+enabled = %(discovery)s
+driver = redfish
 
 [conductor]
 # A first deployment must not erase what nobody has looked at: cleaning is asked for when a machine leaves.
@@ -66,9 +76,9 @@ automated_clean = false
 deploy_callback_timeout = 4800
 disable_zstandard_decompression = true
 deploy_kernel = file://%(ramdisk)s/vmlinuz
-deploy_ramdisk = file://%(ramdisk)s/initramfs
+deploy_ramdisk = file://%(initramfs)s
 bootloader = file://%(ramdisk)s/esp.img
-file_url_allowed_paths = %(ramdisk)s
+file_url_allowed_paths = %(ramdisk)s,%(own_ramdisk)s
 force_power_state_during_sync = false
 node_history = false
 power_state_change_timeout = 120
@@ -83,12 +93,29 @@ default_boot_mode = uefi
 default_boot_option = local
 erase_devices_priority = 0
 erase_devices_metadata_priority = 10
+# A ramdisk that has inspected its machine goes on and installs it.
+fast_track = true
 http_root = %(media)s
-http_url = %(media_url)s
+http_url = %(boot_url)s
+external_http_url = %(media_url)s
+
+[dhcp]
+dhcp_provider = none
+
+[inspector]
+add_ports = all
+pre_create_ports = false
+
+[pxe]
+images_path = %(state)s/images
+instance_master_path = %(state)s/master-images
+kernel_append_params = %(kernel_options)s
+tftp_master_path = %(state)s/master-ramdisks
+tftp_root = %(state)s/tftp
 
 [redfish]
 connection_attempts = 5
-kernel_append_params = console=tty0 console=ttyS0,115200n8 systemd.show_status=false
+kernel_append_params = %(kernel_options)s
 
 [service_catalog]
 auth_type = none
@@ -147,6 +174,11 @@ WEB_TEXT = """\
 server {
     listen %(api_port)s ssl;
 %(tls)s    client_max_body_size 64m;
+    location /v1/continue_inspection {
+        client_max_body_size %(inventory_kib)sk;
+        proxy_pass http://127.0.0.1:%(api_inside)s;
+        proxy_set_header Host $http_host;
+    }
     location / {
         proxy_pass http://127.0.0.1:%(api_inside)s;
         proxy_set_header Host $http_host;
@@ -180,7 +212,10 @@ def values(wanted: Mapping[str, Any], *, environment: Path) -> dict[str, Any]:
     """Return what the texts above name, from the module's options and the environment's directory."""
     own = {
         "state": STATE, "database": DATABASE, "media": MEDIA, "conf": CONF, "passwords": PASSWORDS, "ca": CA,
-        "programs": PROGRAMS, "environment": environment, "tls": TLS_TEXT,
+        "programs": PROGRAMS, "environment": environment, "tls": TLS_TEXT, "initramfs": INITRAMFS,
+        "own_ramdisk": RAMDISK, "kernel_options": KERNEL_OPTIONS, "inventory_kib": INVENTORY_KIB,
+        "boot_url": wanted.get("boot_url") or wanted["media_url"],
+        "discovery": str(bool(wanted.get("discovery"))).lower(),
     }  # fmt: skip
     return {**wanted, **own}
 

@@ -19,10 +19,13 @@ from .._host.units import Unit
 from .._hypervisor import accounts, environment
 from .._seed.configuration import nginx_takes
 from . import configuration as own
+from . import ramdisk
 
 ACCOUNT = "ironic"
 START = 180.0  # seconds until Ironic answers: it loads for ten, more on a busy machine
 _IMPORTS = "import ironic.version, cheroot, bcrypt, pycdlib"
+# Below the state directory; `tftp` is Ironic's name for where boots from the network are prepared.
+_OWN = ("tmp", "logs", "machines", "images", "master-images", "master-ramdisks", "ramdisk", "tftp")
 # Prints the line of an htpasswd file; keeps the one it has while the password is the same.
 _HASH = """
 import bcrypt, sys
@@ -64,6 +67,7 @@ def converge(changes: Changes, wanted: Mapping[str, Any]) -> str:
     ironic.place(own.PROGRAMS / "bin/mkisofs", wanted["mkisofs"], mode=0o755)
     ironic.place(own.CA, wanted["ca_certificate"])
     ironic.place(own.CONF, own.conf(found), mode=0o640, group=group)
+    ramdisk.place(changes, wanted)
     for path, text in own.units(found).items():
         (ironic if path == own.UNIT else contact).place(path, text)
     if changes.check and not home.exists():
@@ -103,7 +107,7 @@ def answers(wanted: Mapping[str, Any]) -> None:
 
 
 def _directories(changes: Changes) -> None:
-    places = [own.STATE, own.MEDIA, *(own.STATE / name for name in ("tmp", "logs", "machines"))]
+    places = [own.STATE, own.MEDIA, *(own.STATE / name for name in _OWN)]
     lacks = [path for path in places if not path.is_dir()]
     if lacks and changes.add(f"make {', '.join(map(str, lacks))}"):
         account = pwd.getpwnam(ACCOUNT)
@@ -111,7 +115,7 @@ def _directories(changes: Changes) -> None:
             path.mkdir(parents=True)
             os.chown(path, account.pw_uid, account.pw_gid)
             # The web server reads boot media; their names are guessed by nobody, because nothing lists them.
-            path.chmod(0o711 if path in (own.STATE, own.MEDIA) else 0o700)
+            path.chmod(0o711 if path in (own.STATE, own.MEDIA, own.RAMDISK) else 0o700)
 
 
 def _password_line(home: Path, password: str) -> str:

@@ -61,6 +61,10 @@ PORTS: dict[str, PortRecord] = {
         port=6386, what="boot media, for management controllers; the call of installed machines", programs=("nginx",),
         clients="anyone", roles=_SEED, provisioner="ironic",
     ),
+    "netboot": PortRecord(
+        port=6387, what="iPXE's scripts, kernel and ramdisk, on the network provisioning", programs=("nginx",),
+        clients="hosts", roles=_SEED, provisioner="ironic",
+    ),
     "ironic-inside": PortRecord(
         port=6388, what="Ironic itself", programs=("ironic",), clients="itself", roles=_SEED, provisioner="ironic",
     ),

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 Provisioner = Literal["existing", "container", "ironic"]
+Approve = Literal["automatic", "ask"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,7 +21,6 @@ class PurposeRecord:
     reads: bool = False  # whether the seed serves hosts that come from it
     cidr: Mapping[str, str] = field(default_factory=dict)  # by profile: the network of a site that writes none
     layer: str | None = None  # the first that uses it; None: every one
-    later: bool = False  # whether no layer of this version uses it
     ignored: str | None = None  # not used in this version: what happens instead
 
 
@@ -45,7 +44,6 @@ PURPOSES: dict[Purpose, PurposeRecord] = {
         interface="prov",
         colour="#9a6a3a",
         layer="ironic",
-        later=True,  # machines boot from virtual media
         routed=True,
         reads=True,
         cidr={"lab": "10.90.3.0/24"},

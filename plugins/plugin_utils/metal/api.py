@@ -5,6 +5,8 @@ By `requests`: openstacksdk asks for a catalog that a seed has not, and lags beh
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Mapping
 from http import HTTPStatus
 from pathlib import Path
@@ -19,8 +21,14 @@ VERSION = "1.95"  # of Ironic's API: network_data (1.66), configdrive as JSON (1
 _TIMEOUT = (10, 120)  # seconds to connect, and without a byte of an answer
 
 
+# Answers that are others later: a lock of the node, Ironic's limits, no free worker, Ironic that starts.
+_LATER = (HTTPStatus.CONFLICT, HTTPStatus.BAD_GATEWAY, HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.GATEWAY_TIMEOUT)
+_SEEN = "uuid,name,provision_state,power_state,maintenance,maintenance_reason,last_error,extra,properties"
+_SEEN += ",driver_internal_info,inspection_finished_at"
+
+
 class BusyError(GroundupError):
-    """Something else is done with the node; the same question has another answer later."""
+    """Something else is done with the node, or Ironic starts; the same question has another answer later."""
 
 
 class Ironic:
@@ -33,20 +41,51 @@ class Ironic:
         self._session.trust_env = False  # the seed is not behind a proxy
         self._session.auth = (USER, password)
         self._session.verify = str(ca)
+        self._session.mount("https://", requests.adapters.HTTPAdapter(pool_maxsize=64))
         self._session.headers["X-OpenStack-Ironic-API-Version"] = VERSION
 
     def node(self, identity: str) -> dict[str, Any] | None:
         """Return a node, None when there is none. Raises GroundupError."""
         return self._request("GET", f"{self._api}/v1/nodes/{identity}", missing=True)
 
+    def nodes(self) -> dict[str, dict[str, Any]]:
+        """Return what a way looks at of every node, by id. Raises GroundupError."""
+        return {str(node["uuid"]): node for node in self._all(f"{self._api}/v1/nodes?fields={_SEEN}", "nodes")}
+
     def create(self, node: Mapping[str, Any], *, mac: str) -> None:
         """Make a node and its port; what a killed run made of the two stays. Raises GroundupError."""
-        if self.node(node["uuid"]) is None:
+        known = self.node(node["name"])
+        if known is None:
             self._request("POST", f"{self._api}/v1/nodes", body=dict(node))
-        found = self._request("GET", f"{self._api}/v1/ports?node_uuid={node['uuid']}") or {}
+        identity = (known or node)["uuid"]
+        found = self._request("GET", f"{self._api}/v1/ports?node_uuid={identity}") or {}
         if mac not in {port["address"] for port in found.get("ports", ())}:
-            body = {"node_uuid": node["uuid"], "address": mac, "pxe_enabled": True}
+            body = {"node_uuid": identity, "address": mac, "pxe_enabled": True}
             self._request("POST", f"{self._api}/v1/ports", body=body)
+
+    def discovered(self) -> list[dict[str, Any]]:
+        """Return the nodes of machines that told the seed of themselves and are nobody's yet. Raises GroundupError."""
+        url = f"{self._api}/v1/nodes?provision_state=enroll&fields=uuid,name,extra,driver_internal_info"
+        return [node for node in self._all(url, "nodes") if not node["name"]]
+
+    def inventory(self, identity: str) -> dict[str, Any] | None:
+        """Return what a machine's ramdisk told of it, None when it has not, or not all. Raises GroundupError."""
+        return self._request("GET", f"{self._api}/v1/nodes/{identity}/inventory", missing=True)
+
+    def controller(self, *, address: str, user: str, password: str) -> dict[str, Any]:
+        """Return what a controller says of its machine: serial number, MAC addresses. Raises GroundupError."""
+        body = {"address": address, "user": user, "password": password}
+        return self._request("POST", f"{self._media}/v1/controllers", body=body) or {}
+
+    def _all(self, url: str, kind: str) -> list[dict[str, Any]]:
+        """Return every page of a list."""
+        found: list[dict[str, Any]] = []
+        following: str | None = url
+        while following:
+            page = self._request("GET", following) or {}
+            found += page.get(kind, ())
+            following = page.get("next")
+        return found
 
     def change(self, identity: str, fields: Mapping[str, Any]) -> None:
         """Set fields of a node, by their paths. Raises GroundupError."""
@@ -57,6 +96,19 @@ class Ironic:
         """Ask for a change of the provision state. Raises GroundupError."""
         self._request("PUT", f"{self._api}/v1/nodes/{identity}/states/provision", body={"target": verb, **more})
 
+    def hold(self, identity: str, *, on: bool, why: str = "") -> None:
+        """Take a node into maintenance, in which Ironic leaves it alone, or out of it. Raises GroundupError."""
+        body = {"reason": why} if on else None
+        self._request("PUT" if on else "DELETE", f"{self._api}/v1/nodes/{identity}/maintenance", body=body)
+
+    def power(self, identity: str, target: str) -> None:
+        """Ask for a power state. Raises GroundupError."""
+        self._request("PUT", f"{self._api}/v1/nodes/{identity}/states/power", body={"target": target})
+
+    def delete(self, identity: str) -> None:
+        """Forget a node; one that is not there is forgotten. Raises GroundupError."""
+        self._request("DELETE", f"{self._api}/v1/nodes/{identity}", missing=True)
+
     def expect(self, name: str, *, sha256: str) -> None:
         """Have the seed expect a machine's call, by the digest of its token. Raises GroundupError."""
         self._request("PUT", f"{self._media}/v1/machines/{name}", body={"sha256": sha256})
@@ -65,11 +117,15 @@ class Ironic:
         """Return what the seed knows of a machine's call, None when it expects none. Raises GroundupError."""
         return self._request("GET", f"{self._media}/v1/machines/{name}", missing=True)
 
+    def calls(self) -> dict[str, dict[str, Any]]:
+        """Return what the seed knows of the calls of all machines, by name. Raises GroundupError."""
+        return self._request("GET", f"{self._media}/v1/machines") or {}
+
     def _request(self, method: str, url: str, *, body: Any = None, missing: bool = False) -> dict[str, Any] | None:
         try:
             answer = self._session.request(method, url, json=body, timeout=_TIMEOUT)
         except requests.RequestException as error:
-            raise GroundupError(
+            raise BusyError(
                 f"the seed's Ironic does not answer: {error}",
                 where=url,
                 why="machines from power-off are installed by it",
@@ -78,7 +134,7 @@ class Ironic:
         if missing and answer.status_code == HTTPStatus.NOT_FOUND:
             return None
         if answer.status_code >= HTTPStatus.BAD_REQUEST:
-            kind = BusyError if answer.status_code == HTTPStatus.CONFLICT else GroundupError
+            kind = BusyError if answer.status_code in _LATER else GroundupError
             raise kind(
                 f"{method} is answered with {answer.status_code}: {answer.text[:400].strip()}",
                 where=url,
@@ -86,3 +142,48 @@ class Ironic:
                 remedy="see journalctl -u ironic on the seed",
             )
         return dict(answer.json()) if answer.content else {}
+
+
+class Watched(Ironic):
+    """Ironic as many ways at once look at it: one listing for all, which a pause between two looks outlives.
+
+    A seed that starts again is waited for; one that never answered, or not for ``patience``, is an error.
+    """
+
+    def __init__(self, *, age: float, patience: float = 600.0, **more: Any) -> None:
+        """Take how old a listing may be, and how long silence may last, in seconds."""
+        super().__init__(**more)
+        self._age, self._patience = age, patience
+        self._lock = threading.Lock()
+        self._seen, self._called = dict[str, dict[str, Any]](), dict[str, dict[str, Any]]()
+        self._named = dict[str, dict[str, Any]]()
+        self._looked = self._heard = float("-inf")
+
+    def nodes(self) -> dict[str, dict[str, Any]]:
+        """Return every node of a listing that is new enough. Raises GroundupError, BusyError while the seed starts."""
+        with self._lock:
+            if time.monotonic() - self._looked > self._age:
+                self._look()
+            return self._seen
+
+    def node(self, identity: str) -> dict[str, Any] | None:
+        """Return a node of the listing, by its id or name."""
+        known = self.nodes()
+        return known.get(identity) or self._named.get(identity)
+
+    def call_of(self, name: str) -> dict[str, Any] | None:
+        """Return what was known of a machine's call when the nodes were listed."""
+        self.nodes()
+        return self._called.get(name)
+
+    def _look(self) -> None:
+        asked = time.monotonic()
+        try:
+            self._seen, self._called = super().nodes(), super().calls()
+            self._named = {str(node["name"]): node for node in self._seen.values() if node["name"]}
+        except BusyError as error:
+            if asked - self._heard > self._patience:
+                raise GroundupError(error.what, where=error.where, why=error.why, remedy=error.remedy) from None
+            raise
+        self._named = dict[str, dict[str, Any]]()
+        self._looked = self._heard = asked

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
 from ...module_utils._host import networkd
 from ..errors import GroundupError
-from ..plan.platform.metal import PROTOCOLS
-from ..plan.types import HostPlan, InterfacePlan, Plan
+from ..plan.platform.metal import PROTOCOLS, from_network
+from ..plan.types import HostPlan, InterfacePlan, NetworkPlan, Plan
 
 _NAMESPACE = uuid.UUID("6f7c2f0a-6d1b-4c57-9d0a-67726f756e64")
 
@@ -19,11 +20,13 @@ def node_id(site: str, host: str) -> str:
     return str(uuid.uuid5(_NAMESPACE, f"{site}/{host}"))
 
 
-def boot_port(host: HostPlan) -> InterfacePlan:
+def boot_port(host: HostPlan, networks: Mapping[str, NetworkPlan] | None = None) -> InterfacePlan:
     """Return the port the machine boots and is known by. Raises GroundupError when its MAC address is not written."""
-    for port in host.interfaces:
-        if port.mac and port.address:
-            return port
+    ports = [port for port in host.interfaces if port.mac and port.address]
+    if networks and from_network(host):
+        ports.sort(key=lambda port: networks[port.network].purpose != "provisioning")
+    for port in ports:
+        return port
     raise GroundupError(
         f"{host.name} has no MAC address",
         where=f"machines.{host.group}.machines.{host.name}.mac",

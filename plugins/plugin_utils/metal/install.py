@@ -1,9 +1,9 @@
-"""Bring machines of a site to installed: many at once, each on its own way; one that fails stops no other."""
+"""Bring machines of a site to installed: many at once, each on its own way."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,97 +13,158 @@ from ...module_utils._base.locks import locked
 from ..errors import GroundupError
 from ..paths import state_dir
 from ..plan.part_types import MetalPlan
+from ..plan.platform.metal import to_discover
 from ..plan.types import HostPlan, Plan
 from ..secrets import open_store
 from ..secrets.names import IRONIC
 from ..supply.publish import digests
 from . import documents
-from .api import Ironic
+from .api import Ironic, Watched
+from .batch import Batch, Failed
+from .discovery import Discovery
 from .journal import Journal, file_of, home_of
+from .match import judge
 from .provision import Wanted, as_error, provision
-from .way import next_step
+from .queue import Limits, Waiting
+from .sighting import read
+from .way import Card, next_step
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """How a run installs."""
+
+    at_once: int = 20
+    per_rack: int | None = None
+    timeout: float = 3600.0
+    discovery: float = 600.0  # seconds that machines which nobody knows may take to show themselves
+    pause: float = 5.0
+    again: Sequence[str] = ()  # machines that failed and begin anew
 
 
 def install(
-    changes: Changes, plan: Plan, names: Sequence[str], say: Callable[[str], None], *, at_once: int, timeout: float,
+    changes: Changes, plan: Plan, names: Sequence[str], say: Callable[[str], None], options: Options, *,
     then: Callable[[str], None] | None = None,
-) -> None:  # fmt: skip
-    """Install ``names``; those that are installed stay as they are. Raises GroundupError with every failure.
+) -> Failed:  # fmt: skip
+    """Install ``names``; those that are installed stay as they are. Return who failed, and why. Raises GroundupError.
 
     ``then`` is called with each machine that this run installed, as soon as it has called home.
     """
-    metal = plan.metal
-    if metal is None:
+    store = open_store(plan.site, write=False)
+    if changes.check:
+        store.ensure([IRONIC])  # kept nowhere
+    state, metal = state_dir(plan.site), metal_of(plan, names)
+    ca = state / "ca.crt"
+    ironic = Watched(
+        api=metal.api_url, media=metal.media_url, password=store.get(IRONIC), ca=ca, age=0.8 * options.pause
+    )
+    if changes.check:
+        return _predict(changes, ironic, plan, names)
+    keys = ((state / "ssh/id_ed25519.pub").read_text(encoding="utf-8").strip(), *plan.access.authorized_keys)
+    certificate = ca.read_text(encoding="utf-8")
+    image = {"url": f"{metal.files_url}/{metal.image}", "sha256": _digest(plan, metal)}
+
+    discovered = Discovery(
+        ironic=ironic, plan=plan, home=home_of(plan.site), say=say, seconds=options.discovery, password=store.get
+    )  # fmt: skip
+
+    def way(name: str) -> bool:
+        host = discovered.identified(plan.hosts[name])
+        node = documents.node(plan, host, password=store.get(str((host.bmc or {}).get("credentials"))))
+        wanted = Wanted(
+            name=name,
+            node=node,
+            mac=str(documents.boot_port(host, plan.networks).mac),
+            image=image,
+            configdrive=lambda token: documents.configdrive(
+                plan, host, ca=certificate, keys=keys, home=f"{metal.media_url}/v1/phone-home", token=token
+            ),
+            again=name in options.again,
+            judge=lambda told: _judged(ironic, plan, host, told),
+        )
+        journal = Journal(file_of(home_of(plan.site), name))
+        call, is_new = provision(ironic, wanted, journal, say, timeout=options.timeout, pause=options.pause)
+        if is_new:
+            changes.add(f"install {name}")
+        remember(changes, state / "ssh/known_hosts", plan, host, call["host_keys"])
+        return is_new or journal.lines()[-1].get("state") != "serving"
+
+    # Those that are waited for do not hold up others.
+    hosts = sorted((plan.hosts[name] for name in names), key=lambda host: to_discover(host, plan.networks))
+    groups = {host.name: host.group for host in hosts}
+    batch = Batch(
+        ironic=ironic,
+        way=way,
+        then=then,
+        limits=Limits(at_once=options.at_once, per_rack=options.per_rack),
+        groups=groups,
+        spare=plan.max_unavailable,
+        say=say,
+        pause=options.pause,
+    )
+    critical = {name for name, group in groups.items() if not plan.max_unavailable.get(group)}
+    return batch.run([Waiting(name=host.name, rack=host.rack, critical=host.name in critical) for host in hosts])
+
+
+def metal_of(plan: Plan, names: Sequence[str]) -> MetalPlan:
+    """Return what the plan says of machines from power-off. Raises GroundupError for a site that has none."""
+    if plan.metal is None:
         raise GroundupError(
             "the site has no seed that could install machines",
             where="machines",
             why=f"{', '.join(names)} start powered off",
             remedy="write a machine of the role seed, and no supply.registry",
         )
-    state = state_dir(plan.site)
-    store = open_store(plan.site, write=False)
-    if changes.check:
-        store.ensure([IRONIC])  # kept nowhere
-    ca = state / "ca.crt"
-    ironic = Ironic(api=metal.api_url, media=metal.media_url, password=store.get(IRONIC), ca=ca)
-    if changes.check:
-        _predict(changes, ironic, plan, names)
-        return
-    keys = ((state / "ssh/id_ed25519.pub").read_text(encoding="utf-8").strip(), *plan.access.authorized_keys)
-    certificate = ca.read_text(encoding="utf-8")
-    image = {"url": f"{metal.files_url}/{metal.image}", "sha256": _digest(plan, metal)}
+    return plan.metal
 
-    def one(name: str) -> GroundupError | None:
-        try:
-            host = plan.hosts[name]
-            node = documents.node(plan, host, password=store.get(str((host.bmc or {}).get("credentials"))))
-            wanted = Wanted(
-                name=name,
-                node=node,
-                mac=str(documents.boot_port(host).mac),
-                image=image,
-                configdrive=lambda token: documents.configdrive(
-                    plan, host, ca=certificate, keys=keys, home=f"{metal.media_url}/v1/phone-home", token=token
-                ),
-            )
-            before = (ironic.node(node["uuid"]) or {}).get("provision_state")
-            journal = Journal(file_of(home_of(plan.site), name))
-            call = provision(ironic, wanted, journal, say, timeout=timeout)
-            if before != "active":
-                changes.add(f"install {name}")
-            _known(changes, state / "ssh/known_hosts", plan, host, call["host_keys"])
-            if then and (before != "active" or journal.lines()[-1].get("state") != "serving"):
-                then(name)
-        except GroundupError as error:
-            return error
-        return None
 
-    with ThreadPoolExecutor(max_workers=at_once) as pool:
-        failed = {name: error for name, error in zip(names, pool.map(one, names), strict=True) if error}
-    if failed:
-        first = next(iter(failed.values()))
+def approve(changes: Changes, plan: Plan, name: str, say: Callable[[str], None]) -> None:
+    """Let the machine go on that waits to become ``name``. Raises GroundupError when there is none."""
+    metal, state = plan.metal, state_dir(plan.site)
+    if metal is None or name not in plan.hosts:
         raise GroundupError(
-            "; ".join(f"{name}: {error.what}" for name, error in failed.items()),
-            where=first.where,
-            why=first.why,
-            remedy=first.remedy,
+            f"the site has no machine {name!a}" if metal else "the site has no machines from power-off",
+            where="approve_machine",
+            why="a machine is approved as one of the site file",
+            remedy="give the name of the machine that it is to become: -e approve_machine=NAME",
         )
+    store = open_store(plan.site, write=False)
+    ironic = Ironic(api=metal.api_url, media=metal.media_url, password=store.get(IRONIC), ca=state / "ca.crt")
+    discovered = Discovery(
+        ironic=ironic, plan=plan, home=home_of(plan.site), say=say, seconds=0, password=store.get
+    )  # fmt: skip
+    node, found = discovered.waiting(name)
+    if changes.add(f"approve {name}: {found}"):
+        ironic.change(node, {"/extra/groundup_approved": name})
 
 
-def _predict(changes: Changes, ironic: Ironic, plan: Plan, names: Sequence[str]) -> None:
+def _predict(changes: Changes, ironic: Watched, plan: Plan, names: Sequence[str]) -> Failed:
+    failed: Failed = {}
     for name in names:
-        journal = Journal(home_of(plan.site) / f"{name}.jsonl")
+        journal = Journal(file_of(home_of(plan.site), name))
         try:
-            node = ironic.node(documents.node_id(plan.site, name))
+            node = ironic.node(name)
         except (GroundupError, OSError):
             if journal.installed:
                 raise
             node = None  # the seed is still to be made
         step = next_step(node, installed=journal.installed)
         if step.card:
-            raise as_error(name, step.card)
-        if step.verb != "done":
+            failed[name] = as_error(name, step.card)
+        elif step.verb != "done":
             changes.add(f"install {name}", name=name, before=f"{step.state}\n", after="installed\n")
+    return failed
+
+
+def _judged(ironic: Ironic, plan: Plan, host: HostPlan, told: dict[str, Any] | None) -> Card | None:
+    """Return why a machine must not be written to, by what its ramdisk told of it."""
+    try:
+        return judge(plan, host, read(ironic.node(host.name) or {}, told or {}))
+    except ValueError as error:
+        remedy = "see journalctl -u ironic on the seed, then run this again"
+        return Card(
+            what=str(error), why="what is there is compared with the plan before it is written over", remedy=remedy
+        )
 
 
 def _digest(plan: Plan, metal: MetalPlan) -> str:
@@ -119,8 +180,8 @@ def _digest(plan: Plan, metal: MetalPlan) -> str:
     return found
 
 
-def _known(changes: Changes, path: Path, plan: Plan, host: HostPlan, keys: Sequence[str]) -> None:
-    """Have ``path`` know ``host`` by the keys of its call and by no others."""
+def remember(changes: Changes, path: Path, plan: Plan, host: HostPlan, keys: Sequence[str]) -> None:
+    """Have ``path`` know ``host`` by the keys of its call and by no others; without keys by none."""
     names: list[str] = [host.address, host.name, host.fqdn]
     if plan.access.port != 22:
         names = [f"[{name}]:{plan.access.port}" for name in names]

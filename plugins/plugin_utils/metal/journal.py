@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, get_args
 
+from ..errors import GroundupError
 from ..paths import state_dir
 from .way import State, Step
+
+_NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")  # what the seed's contact hears, too
 
 
 def home_of(site: str) -> Path:
@@ -18,7 +22,14 @@ def home_of(site: str) -> Path:
 
 
 def file_of(home: Path, host: str) -> Path:
-    """Return a machine's journal."""
+    """Return a machine's journal. Raises GroundupError for a name that is none: it becomes a file's."""
+    if not _NAME.fullmatch(host):
+        raise GroundupError(
+            f"{host[:80]!a} is no name of a machine",
+            where=str(home),
+            why="names are files here, and in addresses of the seed",
+            remedy="name it with lower-case letters, digits and hyphens",
+        )
     return home / f"{host}.jsonl"
 
 
@@ -43,13 +54,27 @@ class Journal:
 
     @property
     def installed(self) -> bool:
-        """Say whether the machine ever called home."""
-        return self._path.exists() and any(line.get("state") == "installed" for line in self.lines())
+        """Say whether the machine called home, and was not retired since."""
+        return self._end(("installed", "retired")) == "installed"
 
-    def beyond(self, state: State) -> bool:
-        """Say whether the machine is further on its way than ``state``, or has failed there."""
+    @property
+    def leaving(self) -> bool:
+        """Say whether its way out has begun and not ended."""
+        return self._end(("installed", "retiring", "retired")) == "retiring"
+
+    @property
+    def doing(self) -> str:
+        """What goes on by the last line."""
+        return str(self._last.get("doing") or "")
+
+    def _end(self, states: tuple[State, ...]) -> str:
+        lines = self.lines() if self._path.exists() else []
+        return next((str(line["state"]) for line in reversed(lines) if line.get("state") in states), "")
+
+    def reached(self, state: State) -> bool:
+        """Say whether the machine is at ``state`` or further on its way, or has failed there."""
         order, last = get_args(State), self._last.get("state")
-        return last in order and order.index(last) > order.index(state)
+        return last in order and order.index(last) >= order.index(state)
 
     def note(self, step: Step) -> bool:
         """Add a line when the machine is somewhere else than by the last one; return whether it is."""

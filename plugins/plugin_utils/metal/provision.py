@@ -13,7 +13,15 @@ from typing import Any
 from ..errors import GroundupError
 from .api import BusyError, Ironic
 from .journal import Journal
-from .way import RETRIES, Card, Step, attempts, next_step
+from .way import RETRIES, Card, Step, Verb, attempts, next_attempt, next_step, ramdisk_silent
+
+# Seconds that an inspecting ramdisk is waited for: Ironic goes on with it by its last call alone, which grows old then.
+SILENT = 330.0
+_LEAVES = Card(
+    what="it is being retired",
+    why="its disks may be half erased",
+    remedy="end that first: ansible-playbook groundup.cloud.erase, or groundup.cloud.reprovision, with its name",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,27 +33,45 @@ class Wanted:
     mac: str
     image: dict[str, str]  # url, sha256
     configdrive: Callable[[str], dict[str, Any]]  # from the token of its call
+    again: bool = False  # somebody has looked at its failure: its attempts are counted anew
+    judge: Callable[[dict[str, Any] | None], Card | None] = lambda _told: None  # from what its ramdisk told
 
 
 def provision(
     ironic: Ironic, wanted: Wanted, journal: Journal, say: Callable[[str], None], *, timeout: float, pause: float = 5.0
-) -> dict[str, Any]:
-    """Return the machine's call, with its host keys, when it is installed and has called. Raises GroundupError.
+) -> tuple[dict[str, Any], bool]:
+    """Return the machine's call, with its host keys, once it is installed and has called; and whether that is new.
 
     ``timeout`` is in seconds without any step of its way: a machine that is slow goes on, one that hangs does not.
+    Raises GroundupError.
     """
-    deadline, identity = time.monotonic() + timeout, str(wanted.node["uuid"])
-    asked = False
+    if journal.leaving:
+        raise as_error(wanted.name, _LEAVES)
+    deadline, silent = time.monotonic() + timeout, time.monotonic() + SILENT
+    asked, again = False, wanted.again
     while True:
-        node = ironic.node(identity)
-        step = next_step(node, asked=asked, installed=journal.installed)
+        try:
+            node = ironic.node(wanted.name)
+            call = ironic.call_of(wanted.name) or {} if node else {}
+            if again and node:
+                again = _again(ironic, wanted, journal, node)
+                time.sleep(pause)
+                continue
+            step = _judged(ironic, wanted, node, next_step(node, asked=asked, installed=journal.installed))
+        except BusyError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(pause)
+            continue
         if step.verb == "done":
-            call = ironic.call_of(wanted.name) or {}
             if call.get("called"):
-                if not journal.beyond("installed"):
+                is_new = not journal.reached("installed")
+                if is_new:
                     journal.note(Step(state="installed", verb="done", doing="it called home"))
-                return call
+                return call, is_new
             step = Step(state="provisioning", verb="wait", doing="its system boots for the first time")
+        elif step.verb == "deploy" and ramdisk_silent(node or {}) and time.monotonic() < silent:
+            step = Step(state="inspected", verb="wait", doing="its ramdisk says where it is reached")
         if journal.note(step):
             say(f"{wanted.name}: {step.state}, {step.doing or (step.card.what if step.card else '')}")
             deadline = time.monotonic() + timeout
@@ -53,16 +79,35 @@ def provision(
             raise as_error(wanted.name, step.card)
         if step.verb != "wait":
             with suppress(BusyError):  # looked at again after a pause
-                _carry_out(ironic, wanted, step, node or {})
-                asked |= step.verb == "manage"
+                _carry_out(ironic, wanted, step.verb, node or {})
+                asked |= step.verb in ("manage", "inspect")
         elif time.monotonic() > deadline:
             raise as_error(wanted.name, _hangs(step, timeout))
         time.sleep(pause)
 
 
-def _carry_out(ironic: Ironic, wanted: Wanted, step: Step, node: dict[str, Any]) -> None:
-    identity = str(wanted.node["uuid"])
-    match step.verb:
+def _judged(ironic: Ironic, wanted: Wanted, node: dict[str, Any] | None, step: Step) -> Step:
+    """Return ``step``, or a failure when the machine is not what the plan says."""
+    if step.verb != "provide" or attempts(node or {}):
+        return step
+    card = wanted.judge(ironic.inventory(wanted.name))
+    return Step(state="failed", verb="fail", card=card) if card else step
+
+
+def _again(ironic: Ironic, wanted: Wanted, journal: Journal, node: dict[str, Any]) -> bool:
+    """Have a machine that failed begin anew; return whether there is more to do."""
+    if node.get("maintenance"):
+        ironic.hold(wanted.name, on=False)
+        return True
+    if node["provision_state"] == "deploy failed":
+        journal.note(Step(state="provisioning", verb="deploy", doing="begun again: somebody looked at it"))
+        _carry_out(ironic, wanted, "deploy", {"provision_state": "available"})
+    return False
+
+
+def _carry_out(ironic: Ironic, wanted: Wanted, verb: Verb, node: dict[str, Any]) -> None:
+    identity = wanted.name
+    match verb:
         case "create":
             ironic.create(wanted.node, mac=wanted.mac)
         case "manage":
@@ -70,8 +115,8 @@ def _carry_out(ironic: Ironic, wanted: Wanted, step: Step, node: dict[str, Any])
             fields = ("driver_info", "network_data", "properties", "boot_interface")
             ironic.change(identity, {f"/{field}": wanted.node[field] for field in fields})
             ironic.provision(identity, "manage")
-        case "provide":
-            ironic.provision(identity, "provide")
+        case "inspect" | "provide":
+            ironic.provision(identity, verb)
         case "deploy":
             token = secrets.token_urlsafe(32)
             ironic.expect(wanted.name, sha256=hashlib.sha256(token.encode()).hexdigest())
@@ -79,8 +124,8 @@ def _carry_out(ironic: Ironic, wanted: Wanted, step: Step, node: dict[str, Any])
                 "image_source": wanted.image["url"], "image_os_hash_algo": "sha256",
                 "image_os_hash_value": wanted.image["sha256"], "image_disk_format": "qcow2",
             }  # fmt: skip
-            counted = {f"/extra/{RETRIES}": attempts(node) + 1}
-            ironic.change(identity, {"/instance_info": image, "/network_data": wanted.node["network_data"], **counted})
+            now = {f"/{field}": wanted.node[field] for field in ("network_data", "driver_info")}
+            ironic.change(identity, {"/instance_info": image, f"/extra/{RETRIES}": next_attempt(node), **now})
             ironic.provision(identity, "active", configdrive=wanted.configdrive(token))
 
 

@@ -10,10 +10,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-Verb = Literal["create", "manage", "provide", "deploy", "wait", "done", "fail"]
-State = Literal["expected", "matched", "approved", "provisioning", "installed", "configuring", "serving", "failed"]
+Verb = Literal["create", "manage", "inspect", "provide", "deploy", "wait", "done", "fail"]
+State = Literal[
+    "expected", "discovered", "matched", "approved", "inspected", "provisioning", "installed", "configuring", "serving",
+    "retiring", "retired", "quarantined", "failed",
+]  # fmt: skip
 ATTEMPTS = 3  # deployments of one machine, over all runs, until somebody looks
 RETRIES = "groundup_attempts"  # in a node's `extra`
+DISCOVERED = "groundup_discovered"  # there, too: its ramdisk told the seed of it, and is what runs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,10 +43,12 @@ class Step:
 _STEPS: dict[str, tuple[State, Verb, str]] = {
     "enroll": ("expected", "manage", "its management controller is asked"),
     "verifying": ("expected", "wait", "its management controller is asked"),
-    "manageable": ("matched", "provide", "released for installation"),
-    "cleaning": ("matched", "wait", "its disks are cleaned"),
-    "clean wait": ("matched", "wait", "its disks are cleaned"),
-    "available": ("approved", "deploy", "installation begins"),
+    "manageable": ("approved", "inspect", "its ramdisk is to tell what it is"),
+    "inspecting": ("approved", "wait", "its boot medium is made"),
+    "inspect wait": ("approved", "wait", "its ramdisk boots and tells what it is"),
+    "cleaning": ("inspected", "wait", "its disks are cleaned"),
+    "clean wait": ("inspected", "wait", "its disks are cleaned"),
+    "available": ("inspected", "deploy", "installation begins"),
     "deploying": ("provisioning", "wait", "its boot medium is made, or its system is finished"),
     "wait call-back": ("provisioning", "wait", "its ramdisk boots, or writes the system"),
     "active": ("installed", "done", "its system is written"),
@@ -68,8 +74,11 @@ _CARDS: tuple[tuple[str, str, str, str], ...] = (
 )  # fmt: skip
 
 
+# Ironic was killed meanwhile: nothing is wrong with the machine, and no attempt of it is spent.
+_INTERRUPTED = re.compile(r"can't be resumed by conductor|conductor take over")
+
 # Nobody is asked before a disk is written: what may be in use is left alone by the steps towards a deployment.
-_TOWARDS = ("create", "manage", "provide", "deploy")
+_TOWARDS = ("create", "manage", "inspect", "provide", "deploy")
 _IN_USE = Card(
     what="it is switched on, before anything was done with it",
     why="somebody may use it, and its disk would be written over",
@@ -93,7 +102,7 @@ def next_step(node: Mapping[str, Any] | None, *, asked: bool = False, installed:
         return step
     if installed:
         return Step(state="failed", verb="fail", card=_LOST)
-    if known.get("power_state") == "power on" and not attempts(known):  # else we switched it on
+    if known.get("power_state") == "power on" and not (attempts(known) or inspected(known)):  # else we switched it on
         return Step(state="failed", verb="fail", card=_IN_USE)
     return step
 
@@ -102,18 +111,43 @@ def _next_step(node: Mapping[str, Any] | None, *, asked: bool) -> Step:
     if node is None:
         return Step(state="expected", verb="create", doing="enrolled")
     provision, error = str(node["provision_state"]), str(node.get("last_error") or "")
-    held = (node.get("maintenance") and provision != "active") or (asked and provision == "enroll" and error)
-    if provision == "deploy failed" and not held and attempts(node) < ATTEMPTS and not _lasting(error):
-        return Step(state="provisioning", verb="deploy", doing=f"attempt {attempts(node) + 1} of {ATTEMPTS}: {error}")
+    cut = bool(_INTERRUPTED.search(error))
+    held = node.get("maintenance") and provision != "active"
+    held = held or (asked and provision == "enroll" and error and not cut)
+    if provision == "deploy failed" and not held and (cut or (attempts(node) < ATTEMPTS and not _lasting(error))):
+        return Step(state="provisioning", verb="deploy", doing=f"attempt {next_attempt(node)} of {ATTEMPTS}: {error}")
+    if provision == "inspect failed" and not held and (cut or not asked):
+        return Step(state="approved", verb="inspect", doing=f"again, after: {error}")
+    if provision == "manageable" and inspected(node) and not held:
+        return Step(state="inspected", verb="provide", doing="it is what the plan says, and released for installation")
     if held or provision not in _STEPS:
         return _failed(error or str(node.get("maintenance_reason") or f"it is {provision}, no step of its way"))
     state, verb, doing = _STEPS[provision]
+    if state == "expected" and inspected(node):
+        state = "approved"  # it was discovered
     return Step(state=state, verb=verb, doing=doing)
 
 
 def attempts(node: Mapping[str, Any]) -> int:
     """Return how often a deployment of ``node`` was begun, over all runs."""
     return int((node.get("extra") or {}).get(RETRIES, 0))
+
+
+def next_attempt(node: Mapping[str, Any]) -> int:
+    """Return the number of the deployment that begins now: one more when the last one failed by itself."""
+    failed = node["provision_state"] == "deploy failed" and not _INTERRUPTED.search(str(node.get("last_error") or ""))
+    return max(attempts(node) + failed, 1)
+
+
+def inspected(node: Mapping[str, Any]) -> bool:
+    """Say whether a ramdisk told what ``node`` is."""
+    return bool(node.get("inspection_finished_at") or (node.get("extra") or {}).get(DISCOVERED))
+
+
+def ramdisk_silent(node: Mapping[str, Any]) -> bool:
+    """Say whether the ramdisk that inspected ``node`` still runs and has not said where it is reached."""
+    asked = inspected(node) and not attempts(node) and node.get("power_state") == "power on"
+    return bool(asked and not (node.get("driver_internal_info") or {}).get("agent_url"))
 
 
 def _lasting(error: str) -> bool:

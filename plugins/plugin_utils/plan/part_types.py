@@ -55,6 +55,20 @@ class PreflightPlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NetbootPlan:
+    """How machines boot from the network."""
+
+    programs: str  # file of dnsmasq and iPXE, below files_url
+    cidr: str  # of the network
+    gateway: str | None
+    address: str  # of the seed there
+    seed_address: str  # of the seed where ramdisks call it
+    port: int
+    url: str
+    pool: tuple[str, str] | None  # first and last address for machines that nobody knows; None: they get no answer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MetalPlan:
     """How machines are installed from power-off."""
 
@@ -67,3 +81,4 @@ class MetalPlan:
     api_inside: int
     media_url: str
     contact_inside: int
+    netboot: NetbootPlan | None  # None: no machine boots from the network

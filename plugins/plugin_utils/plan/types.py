@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from ..layers.provisioners import Provisioner
+from ..layers.provisioners import Approve, Provisioner
 from ..layers.purposes import Purpose
 from ..layers.roles import Role
 from ..layers.storage import Volumes
@@ -87,6 +87,7 @@ class HostPlan:
     sysctl: dict[str, str] = field(default_factory=dict)
     kernel_modules: tuple[str, ...] = ()
     neighbours: dict[str, tuple[str, ...]] = field(default_factory=dict)  # by network: whom preflight sends packets
+    approve: Approve = "ask"  # a discovered machine that fits it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.wait import wait_until
-from ansible_collections.groundup.cloud.plugins.module_utils._ironic import configuration, service
+from ansible_collections.groundup.cloud.plugins.module_utils._ironic import configuration, netboot, ramdisk, service
 from ansible_collections.groundup.cloud.plugins.module_utils._seed.configuration import PEM
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.api import USER, Ironic
@@ -30,11 +30,16 @@ SEED, CABLE = "10.0.2.2", "cable"
 MAC, GUEST = "52:54:00:00:00:01", "10.0.2.15"
 UUID = "6f7c2f0a-6d1b-4c57-9d0a-000000000001"
 PASSWORD = "of-ironic"  # of this test's own service
-ARTIFACTS = ("ironic-13", "deploy-ramdisk-13", "machine-13")
+ARTIFACTS = ("ironic-13", "deploy-ramdisk-13", "machine-13", "netboot-13")
 RAMDISK = "/srv/groundup/ramdisk"
 WANTED: dict[str, Any] = {
     "api_url": f"https://{SEED}:6385", "media_url": f"https://{SEED}:6386", "api_port": 6385, "media_port": 6386,
     "api_inside": 6388, "contact_inside": 6389, "ramdisk": RAMDISK,
+    "boot_url": f"http://{SEED}:6387", "discovery": True,
+}  # fmt: skip
+NETBOOT: dict[str, Any] = {
+    "address": SEED, "seed_address": SEED, "cidr": "10.0.2.0/24", "gateway": None, "pool": ["10.0.2.100", "10.0.2.110"],
+    "url": WANTED["boot_url"], "port": 6387,
 }  # fmt: skip
 _CLONE_NEWNET = 0x40000000
 Found = TypeVar("Found")
@@ -98,6 +103,14 @@ def start(host: HostRoot) -> None:
     contact = ["--port", "6389", "--passwords", str(configuration.PASSWORDS), "--state", "/var/lib/ironic/machines"]
     host.start(str(home / "bin/python"), str(configuration.PROGRAMS / "bin/groundup-contact"), *contact)
     host.start("nginx", "-g", "daemon off;")
+    libraries = f"LD_LIBRARY_PATH={netboot.PROGRAMS / 'lib'}"
+    dnsmasq = [
+        str(netboot.PROGRAMS / "dnsmasq"),
+        "--keep-in-foreground",
+        "--log-facility=-",
+        f"--conf-file={netboot.CONF}",
+    ]
+    host.start("env", libraries, *dnsmasq, "--user=root")
     left = wait_until(lambda: _silent(host), timeout=300, pause=1)
     assert not left, f"{left}: {host.at('/tmp/env.log').read_text()[-2000:]}"  # noqa: S108  # of the seed
 
@@ -111,9 +124,10 @@ def _install(host: HostRoot, artifacts: dict[str, Path], own: tls.Pair) -> None:
     home = configuration.PROGRAMS / "current"
     for path in (home, configuration.PROGRAMS / "bin", configuration.DIRECTORY, configuration.MEDIA):
         host.at(path).mkdir(parents=True)
-    for name in ("tmp", "logs", "machines"):
+    for name in service._OWN:
         host.at(configuration.STATE / name).mkdir()
     host.at(configuration.STATE).chmod(0o711)
+    host.at(configuration.RAMDISK).chmod(0o711)
     archive = artifacts["ironic-13"] / "environment.tar.gz"
     subprocess.run(["tar", "-xzf", archive, "--no-same-owner", "-C", host.at(home)], check=True)
     for name in ("groundup-contact", "mkisofs"):
@@ -123,6 +137,7 @@ def _install(host: HostRoot, artifacts: dict[str, Path], own: tls.Pair) -> None:
     host.at(RAMDISK).mkdir(parents=True)
     subprocess.run(["cp", "-r", f"{artifacts['deploy-ramdisk-13']}/.", host.at(RAMDISK)], check=True)
     subprocess.run(["cp", artifacts["machine-13"] / "machine.qcow2", host.at(configuration.MEDIA)], check=True)
+    _netboot(host, artifacts, own)
     found = configuration.values(WANTED, environment=home)
     host.at(configuration.CONF).write_text(configuration.conf(found))
     host.at(configuration.CA).write_text(own.certificate)
@@ -132,6 +147,25 @@ def _install(host: HostRoot, artifacts: dict[str, Path], own: tls.Pair) -> None:
     host.at(configuration.PASSWORDS).write_text(hashed.stdout)
     made = host.run(str(home / "bin/ironic-dbsync"), "--config-file", str(configuration.CONF), "create_schema")
     assert made.returncode == 0, made.stdout
+
+
+def _netboot(host: HostRoot, artifacts: dict[str, Path], own: tls.Pair) -> None:
+    """Lay out what the role does, from the same texts."""
+    agent = (COLLECTION / "roles/ironic/files/groundup_agent.py").read_text()
+    laid_under = ramdisk.archive(ramdisk.entries({"ca_certificate": own.certificate, "agent": agent}))
+    published = (artifacts["deploy-ramdisk-13"] / "initramfs").read_bytes()
+    host.at(configuration.INITRAMFS).write_bytes(laid_under + published)
+    for path in (netboot.PROGRAMS, netboot.STATE, netboot.DIRECTORY, netboot.SCRIPTS):
+        host.at(path).mkdir(parents=True)
+    archive = artifacts["netboot-13"] / "netboot.tar.gz"
+    subprocess.run(["tar", "-xzf", archive, "--no-same-owner", "-C", host.at(netboot.PROGRAMS)], check=True)
+    found = netboot.values(NETBOOT, interface=CABLE, api_url=WANTED["api_url"], addresses=())
+    texts = {**netboot.texts(found), **netboot.scripts(found), netboot.WEB: netboot.web(found)}
+    for path, text in texts.items():
+        host.at(path).parent.mkdir(parents=True, exist_ok=True)
+        host.at(path).write_text(text)
+    host.at(netboot.SCRIPTS / "vmlinuz").symlink_to(f"{RAMDISK}/vmlinuz")
+    host.at(netboot.SCRIPTS / "initramfs").symlink_to(configuration.INITRAMFS)
 
 
 def _enter(pid: int) -> None:

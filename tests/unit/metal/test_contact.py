@@ -6,9 +6,12 @@ import base64
 import hashlib
 import io
 import json
+import urllib.request
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from threading import Thread
 from types import ModuleType
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
@@ -44,6 +47,52 @@ def seed(tmp_path: Path) -> Seed:
     return found
 
 
+class Controller(BaseHTTPRequestHandler):
+    """A management controller with one port, and garbage for another user."""
+
+    PLACES: ClassVar[dict[str, Any]] = {
+        "/redfish/v1/Systems": {"Members": [{"@odata.id": "/redfish/v1/Systems/1"}]},
+        "/redfish/v1/Systems/1": {"SerialNumber": "S1", "EthernetInterfaces": {"@odata.id": "/redfish/v1/Systems/1/E"}},
+        "/redfish/v1/Systems/1/E": {"Members": [{"@odata.id": "/redfish/v1/Systems/1/E/1"}]},
+        "/redfish/v1/Systems/1/E/1": {"MACAddress": "52:54:00:00:00:0A"},
+    }
+
+    def do_GET(self) -> None:
+        known = self.headers["Authorization"] == "Basic " + base64.b64encode(b"admin:p").decode()
+        elsewhere = {"Members": [{"@odata.id": "@127.0.0.9/"}]}
+        body = json.dumps(self.PLACES[self.path] if known else elsewhere).encode()
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_words: Any) -> None:
+        """Say nothing."""
+
+
+def test_a_controller_tells_whose_it_is_to_those_who_know_the_password(
+    seed: Seed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with HTTPServer(("127.0.0.1", 0), Controller) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        opened = urllib.request.Request
+        monkeypatch.setattr(
+            urllib.request,
+            "Request",
+            lambda url, **more: opened(
+                url.replace("https://127.0.0.1", f"http://127.0.0.1:{server.server_port}"), **more
+            ),
+        )
+        ask = {"address": "127.0.0.1", "user": "admin", "password": "p"}
+        told = seed.ask("POST", "/v1/controllers", ask)
+        assert told == (200, {"serial": "S1", "macs": ["52:54:00:00:00:0a"]})
+        assert seed.ask("POST", "/v1/controllers", ask, login="")[0] == 401
+        assert seed.ask("POST", "/v1/controllers", {**ask, "user": "other"})[0] == 502, (
+            "a place that is none of Redfish"
+        )
+        assert seed.ask("POST", "/v1/controllers", {**ask, "address": "127.0.0.1@example.org"})[0] == 502
+        server.shutdown()
+
+
 def call(seed: Seed, **changed: Any) -> int:
     body = {"name": "worker-1", "token": "token", "host_keys": [KEY], **changed}
     return seed.ask("POST", "/v1/phone-home", body, login="")[0]
@@ -57,6 +106,16 @@ def test_a_machine_is_heard_once_and_its_keys_are_known_then(seed: Seed) -> None
     assert "sha256" not in known
     assert call(seed) == 403, "replayed"
     assert seed.ask("GET", "/v1/machines/worker-1")[1] == known
+
+
+def test_the_calls_of_all_machines_are_one_answer_without_any_digest(seed: Seed) -> None:
+    seed.ask("PUT", "/v1/machines/worker-2", {"sha256": "0" * 64})
+    call(seed)
+    status, known = seed.ask("GET", "/v1/machines")
+    assert (status, sorted(known)) == (200, ["worker-1", "worker-2"])
+    assert known["worker-1"]["host_keys"] == [KEY]
+    assert "sha256" not in json.dumps(known)
+    assert seed.ask("GET", "/v1/machines", login="")[0] == 401
 
 
 @pytest.mark.parametrize(

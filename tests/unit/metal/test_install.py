@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,8 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal import install as module
-from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.install import install
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.batch import Failed
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.install import Options, install
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import Journal, home_of
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.provision import Wanted
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import Step
@@ -42,7 +44,7 @@ def plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plan:
     (state / "ca.crt").write_text("CA\n")
     assert plan.metal
     save(plan.site, PublishedDigests(files={plan.metal.image: "0" * 64}))
-    monkeypatch.setattr(module, "Ironic", Seed)
+    monkeypatch.setattr(module, "Watched", Seed)
     return plan
 
 
@@ -55,38 +57,42 @@ class Seed:
     def node(self, _identity: str) -> None:
         return None
 
+    def nodes(self) -> dict[str, Any]:
+        return {}
+
 
 def provided(monkeypatch: pytest.MonkeyPatch, *, failing: str = "") -> list[Wanted]:
     """Have each machine's way end at once, that of ``failing`` with an error; return what was wanted."""
     seen: list[Wanted] = []
 
-    def provision(_ironic: Seed, wanted: Wanted, _journal: Journal, _say: Any, **_more: Any) -> dict[str, Any]:
+    def provision(_ironic: Seed, wanted: Wanted, _journal: Journal, _say: Any, **_more: Any) -> Any:
         seen.append(wanted)
         if wanted.name == failing:
             raise GroundupError("no power", where=wanted.name, why="dark", remedy="look")
-        return {"called": 1.0, "host_keys": [KEY]}
+        return {"called": 1.0, "host_keys": [KEY]}, True
 
     monkeypatch.setattr(module, "provision", provision)
     return seen
 
 
-def go(plan: Plan, *, check: bool = False, **more: Any) -> Changes:
-    changes = Changes(check=check)
-    names = [name for name, host in plan.hosts.items() if host.provisioner == "ironic"]
-    install(changes, plan, names, lambda _line: None, at_once=2, timeout=1, **more)
-    return changes
+def go(plan: Plan, *, check: bool = False, changes: Changes | None = None, at_once: int = 2, **more: Any) -> Failed:
+    names = [name for name, host in plan.hosts.items() if host.group == "worker"]
+    options = Options(at_once=at_once, timeout=1, pause=0.01)
+    return install(changes or Changes(check=check), plan, names, lambda _line: None, options, **more)
 
 
 def test_a_machine_is_known_by_the_keys_of_its_call_and_no_longer_by_older_ones(
     plan: Plan, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     provided(monkeypatch)
-    done = go(plan).done
+    changes = Changes(check=False)
+    assert go(plan, changes=changes) == {}
+    done = changes.done
     known = (state_dir(plan.site) / "ssh/known_hosts").read_text()
     assert OTHER in known
     assert "OLD" not in known
     assert known.count(KEY) == 2
-    assert [line for line in done if line.startswith("install")] == ["install worker-1", "install worker-2"]
+    assert sorted(line for line in done if line.startswith("install")) == ["install worker-1", "install worker-2"]
 
 
 def test_the_image_has_the_digest_that_was_published_and_the_seed_s_address(
@@ -102,13 +108,37 @@ def test_the_image_has_the_digest_that_was_published_and_the_seed_s_address(
 def test_one_that_fails_stops_no_other_and_is_named(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
     provided(monkeypatch, failing="worker-1")
     configured: list[str] = []
-    with pytest.raises(GroundupError, match="worker-1: no power"):
-        go(plan, then=configured.append)
+    failed = go(plan, then=configured.append)
+    assert {name: error.what for name, error in failed.items()} == {"worker-1": "no power"}
     assert configured == ["worker-2"]
 
 
+def test_a_fault_of_ours_with_one_machine_stops_no_other(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
+    provided(monkeypatch)
+
+    def broken(name: str) -> None:
+        if name == "worker-1":
+            raise ValueError("unforeseen")
+
+    failed = go(plan, then=broken)
+    assert failed["worker-1"].what == "ValueError: unforeseen"
+    assert list(failed) == ["worker-1"]
+
+
+def test_no_machine_begins_of_a_group_of_which_more_failed_than_may(
+    plan: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = provided(monkeypatch, failing="worker-1")
+    strict = replace(plan, max_unavailable={**plan.max_unavailable, "worker": 0})
+    failed = go(strict, at_once=1)
+    assert [one.name for one in seen] == ["worker-1"]
+    assert failed["worker-2"].what == "it was not begun"
+    assert "1 of worker failed, at most 0 may" in failed["worker-2"].why
+
+
 def test_a_prediction_names_the_machines_and_changes_nothing(plan: Plan) -> None:
-    changes = go(plan, check=True)
+    changes = Changes(check=True)
+    assert go(plan, changes=changes) == {}
     assert changes.done == ["install worker-1", "install worker-2"]
     assert not (state_dir(plan.site) / "metal").exists()
 
@@ -117,9 +147,9 @@ def test_a_machine_that_a_run_would_refuse_is_refused_in_a_prediction_too(
     plan: Plan, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Journal(home_of(plan.site) / "worker-2.jsonl").note(Step(state="installed", verb="done"))
-    with pytest.raises(GroundupError, match="it was installed, and the seed's Ironic does not know that") as refused:
-        go(plan, check=True)
-    assert refused.value.where == "worker-2"
+    (refused,) = go(plan, check=True).values()
+    assert refused.what == "it was installed, and the seed's Ironic does not know that"
+    assert refused.where == "worker-2"
 
     def silent(_seed: Seed, _identity: str) -> None:
         raise GroundupError("the seed does not answer", where="", why="", remedy="")

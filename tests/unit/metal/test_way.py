@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,16 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import Groun
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.api import BusyError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import Journal
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.provision import Wanted, provision
-from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import ATTEMPTS, RETRIES, Step, next_step
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import (
+    ATTEMPTS,
+    DISCOVERED,
+    RETRIES,
+    Card,
+    Step,
+    next_step,
+)
 
+CUT = "The deploying state can't be resumed by conductor seed. Moving to fail state."
 UNREACHED = "Failed to get power state: Unable to connect to https://10.0.0.9"
 
 
@@ -22,12 +31,20 @@ UNREACHED = "Failed to get power state: Unable to connect to https://10.0.0.9"
         ({"provision_state": "enroll"}, "expected", "manage"),
         ({"provision_state": "enroll", "last_error": UNREACHED}, "expected", "manage"),
         ({"provision_state": "verifying"}, "expected", "wait"),
-        ({"provision_state": "manageable"}, "matched", "provide"),
-        ({"provision_state": "manageable", "power_state": "power off"}, "matched", "provide"),
+        ({"provision_state": "manageable"}, "approved", "inspect"),
+        ({"provision_state": "manageable", "power_state": "power off"}, "approved", "inspect"),
+        ({"provision_state": "inspect wait"}, "approved", "wait"),
+        ({"provision_state": "inspect failed", "last_error": "?"}, "approved", "inspect"),
+        ({"provision_state": "manageable", "inspection_finished_at": "2026-11-23"}, "inspected", "provide"),
+        (
+            {"provision_state": "manageable", "power_state": "power on", "extra": {DISCOVERED: True}},
+            "inspected",
+            "provide",
+        ),
         ({"provision_state": "manageable", "power_state": "power on"}, "failed", "fail"),
-        ({"provision_state": "available"}, "approved", "deploy"),
+        ({"provision_state": "available"}, "inspected", "deploy"),
         ({"provision_state": "available", "power_state": "power on"}, "failed", "fail"),
-        ({"provision_state": "available", "power_state": "power on", "extra": {RETRIES: 1}}, "approved", "deploy"),
+        ({"provision_state": "available", "power_state": "power on", "extra": {RETRIES: 1}}, "inspected", "deploy"),
         ({"provision_state": "wait call-back"}, "provisioning", "wait"),
         ({"provision_state": "deploying"}, "provisioning", "wait"),
         ({"provision_state": "active"}, "installed", "done"),
@@ -37,6 +54,11 @@ UNREACHED = "Failed to get power state: Unable to connect to https://10.0.0.9"
         ({"provision_state": "deploy failed", "last_error": "?"}, "provisioning", "deploy"),
         ({"provision_state": "deploy failed", "last_error": "?", "extra": {RETRIES: ATTEMPTS}}, "failed", "fail"),
         ({"provision_state": "deploy failed", "last_error": "checksum mismatch"}, "failed", "fail"),
+        (
+            {"provision_state": "deploy failed", "last_error": CUT, "extra": {RETRIES: ATTEMPTS}},
+            "provisioning",
+            "deploy",
+        ),
     ],
 )
 def test_the_next_step_follows_from_the_node(node: dict[str, Any] | None, state: str, verb: str) -> None:
@@ -78,7 +100,13 @@ class Seed:
         self.done.append(f"create {node['name']} {mac}")
 
     def change(self, _identity: str, fields: dict[str, Any]) -> None:
-        self.done += [f"change {path}" for path in fields if path.startswith("/extra")]
+        self.done += [f"change {path} {value}" for path, value in fields.items() if path.startswith("/extra")]
+
+    def hold(self, _identity: str, *, on: bool) -> None:
+        self.done.append(f"hold {on}")
+
+    def inventory(self, _identity: str) -> dict[str, Any]:
+        return {"inventory": {}}
 
     def provision(self, _identity: str, verb: str, **more: Any) -> None:
         self.done.append(verb)
@@ -107,22 +135,51 @@ def states(*names: str) -> list[dict[str, Any]]:
     return [{"provision_state": name} for name in names]
 
 
-def go(seed: Seed, path: Path, **more: Any) -> dict[str, Any]:
+def go(
+    seed: Seed, path: Path, *, timeout: float = 5, again: bool = False, work: Wanted | None = None
+) -> dict[str, Any]:
     given: Any = seed
-    return provision(given, wanted(), Journal(path), lambda _line: None, timeout=more.pop("timeout", 5), pause=0)
+    work = replace(work or wanted(), again=again)
+    return provision(given, work, Journal(path), lambda _line: None, timeout=timeout, pause=0)[0]
 
 
 def test_a_dark_machine_is_expected_before_it_can_call_and_its_way_is_journaled(tmp_path: Path) -> None:
-    seed = Seed({}, *states("enroll", "verifying", "manageable", "available", "deploying", "wait call-back", "active"))
+    seen = {"provision_state": "manageable", "inspection_finished_at": "2026-11-23", "power_state": "power on"}
+    seed = Seed(
+        {}, *states("enroll", "verifying", "manageable", "inspecting", "inspect wait"), seen,
+        *states("available", "deploying", "wait call-back", "active"),
+    )  # fmt: skip
     assert go(seed, tmp_path / "journal")["host_keys"]
     assert seed.done == [
-        "create m 52:54:00:00:00:01", "create m 52:54:00:00:00:01", "manage", "provide", "expect m",
-        f"change /extra/{RETRIES}", "active",
+        "create m 52:54:00:00:00:01", "create m 52:54:00:00:00:01", "manage", "inspect", "provide", "expect m",
+        f"change /extra/{RETRIES} 1", "active",
     ]  # fmt: skip
     lines = Journal(tmp_path / "journal").lines()
     assert list(dict.fromkeys(line["state"] for line in lines)) == [
-        "expected", "matched", "approved", "provisioning", "installed",
+        "expected", "approved", "inspected", "provisioning", "installed",
     ]  # fmt: skip
+
+
+def test_a_machine_that_is_not_what_the_plan_says_is_a_card_before_anything_is_written(tmp_path: Path) -> None:
+    seed = Seed({"provision_state": "manageable", "inspection_finished_at": "2026-11-23"})
+    card = Card(what="it is not what the plan says: no disk", why="", remedy="")
+    with pytest.raises(GroundupError, match="no disk"):
+        go(seed, tmp_path / "journal", work=replace(wanted(), judge=lambda _told: card))
+    assert seed.done == []
+    assert Journal(tmp_path / "journal").lines()[-1]["state"] == "failed"
+
+
+def test_a_ramdisk_that_runs_is_used_only_when_it_has_said_where_it_is_reached(tmp_path: Path) -> None:
+    on: dict[str, Any] = {
+        "provision_state": "available",
+        "inspection_finished_at": "2026-11-23",
+        "power_state": "power on",
+    }
+    reached = {**on, "driver_internal_info": {"agent_url": "https://10.0.0.64:9999"}}
+    seed = Seed(on, on, reached, *states("active"))
+    go(seed, tmp_path / "journal")
+    doing = [line["doing"] for line in Journal(tmp_path / "journal").lines()]
+    assert doing[:2] == ["its ramdisk says where it is reached", "installation begins"]
 
 
 def test_a_run_goes_on_where_a_killed_one_was(tmp_path: Path) -> None:
@@ -185,3 +242,41 @@ def test_a_node_that_something_else_holds_is_asked_again(tmp_path: Path) -> None
     seed.change = change  # type: ignore[method-assign]
     go(seed, tmp_path / "journal")
     assert seed.done == ["expect m", "expect m", "active"]
+
+
+def failed(error: str, *, count: int) -> dict[str, Any]:
+    return {"uuid": "u", "provision_state": "deploy failed", "last_error": error, "extra": {RETRIES: count}}
+
+
+def test_only_what_failed_by_itself_is_an_attempt_and_a_killed_seed_is_none(tmp_path: Path) -> None:
+    seed = Seed(failed(CUT, count=1), failed("a cable", count=1), failed(CUT, count=2), *states("active"))
+    go(seed, tmp_path / "journal")
+    assert [line for line in seed.done if line.startswith("change")] == [
+        f"change /extra/{RETRIES} {count}" for count in (1, 2, 2)
+    ]
+
+
+def test_a_machine_that_failed_for_good_begins_again_by_name_alone_and_is_counted_anew(tmp_path: Path) -> None:
+    spent = failed("checksum mismatch", count=ATTEMPTS)
+    with pytest.raises(GroundupError, match="another digest"):
+        go(Seed(spent), tmp_path / "journal")
+    seed = Seed({**spent, "maintenance": True}, spent, *states("deploying", "active"))
+    go(seed, tmp_path / "journal", again=True)
+    assert seed.done == ["hold False", "expect m", f"change /extra/{RETRIES} 1", "active"]
+
+
+def test_a_seed_that_starts_again_is_waited_for_and_one_that_stays_silent_is_not(tmp_path: Path) -> None:
+    def silent(_identity: str) -> None:
+        raise BusyError("the seed's Ironic does not answer", where="", why="", remedy="")
+
+    seed = Seed(*states("active"))
+    seed.called, answers = {"called": 1.0, "host_keys": ["k"]}, [silent, silent, seed.node]
+
+    def node(identity: str) -> Any:
+        return answers.pop(0)(identity)
+
+    seed.node = node  # type: ignore[method-assign,assignment]
+    assert go(seed, tmp_path / "journal")["host_keys"]
+    seed.node = silent  # type: ignore[method-assign]
+    with pytest.raises(GroundupError, match="does not answer"):
+        go(seed, tmp_path / "other", timeout=0)

@@ -35,8 +35,7 @@ def test_a_region_says_what_it_needs_and_what_this_version_does_not_build(plan_o
     assert {(finding.name, finding.severity) for finding in found} == {("not-in-this-version", "warning")}
     said = [(finding.where, finding.what.partition(": ")[2].partition(",")[0]) for finding in found]
     assert said == [
-        (("machines",), "discovery of machines without a MAC address"),
-        (("machines",), "machines from power-off but by virtual media"),
+        (("machines",), "machines by virtual media without a MAC address"),
         (("networks.cluster",), "a network of its own for pods' packets"),
         (("storage.backend",), "Ceph on the site's storage hosts"),
     ]

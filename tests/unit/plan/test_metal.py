@@ -72,8 +72,8 @@ def test_a_configuration_drive_has_the_token_and_no_password(plan: Plan) -> None
     ("written", "said"),
     [
         (
-            "bmc: {protocol: redfish}\n    machines: {worker-1: {ports: {management: {mac: '52:54:00:4d:00:01'}}}}",
-            "redfish",
+            "bmc: {protocol: ipmi}\n    machines: {worker-1: {ports: {management: {mac: '52:54:00:4d:00:01'}}}}",
+            "ipmi",
         ),
         ("bmc: {protocol: redfish-virtual-media}", "no MAC address"),
     ],
@@ -82,7 +82,7 @@ def test_what_this_version_cannot_install_is_a_finding_and_an_error_that_names_i
     tmp_path: Path, written: str, said: str
 ) -> None:
     text = SITE.read_text()
-    start, end = text.index("    bmc: {"), text.index("kubernetes:")
+    start, end = text.index("    bmc: {"), text.index("hosts:")
     file = tmp_path / "site.yml"
     file.write_text(f"{text[:start]}    {written}\n{text[end:]}")
     plan = make_plan(load_site(file))

@@ -12,6 +12,7 @@ from . import (
     domains,
     links,
     machines,
+    netboot,
     packages,
     planes,
     quorum,
@@ -24,7 +25,7 @@ from . import (
 )
 
 SUBJECTS = (
-    addresses, links, wiring, planes, machines, availability, access, packages, quorum, domains,
+    addresses, links, wiring, planes, machines, netboot, availability, access, packages, quorum, domains,
     storage, cluster, services, supply, versions, unsupported,
 )  # fmt: skip
 _ORDER = {"error": 0, "warning": 1, "info": 2}

@@ -10,7 +10,7 @@ from ...layers.storage import BACKENDS
 from ...services import RECORDS
 from ..form import error, warning
 from ..layout.context import PlanContext
-from ..platform.metal import PROTOCOLS
+from ..platform.metal import PROTOCOLS, from_network
 from ..types import Finding
 
 
@@ -48,17 +48,21 @@ def _from_power_off(context: PlanContext) -> Iterator[Finding]:
     if other:
         yield _warning(
             "machines",
-            f"machines from power-off but by virtual media, {len(other)} of them, {other[0]} first",
+            f"machines from power-off but by Redfish, {len(other)} of them, {other[0]} first",
             "they must run and accept ssh before the host layer",
             f"write bmc: {{protocol: {next(iter(PROTOCOLS))}}}, install them by other means, or {_KEEP}",
         )
-    unknown = [host.name for host in dark if host.name not in other and not any(port.mac for port in host.interfaces)]
+    unknown = [
+        host.name
+        for host in dark
+        if host.name not in other and not from_network(host) and not any(port.mac for port in host.interfaces)
+    ]
     if unknown:
         yield _warning(
             "machines",
-            f"discovery of machines without a MAC address, {len(unknown)} of them, {unknown[0]} first",
-            "a ramdisk is known by the address of the port it boots from",
-            "write machines.<group>.machines.<name>.mac",
+            f"machines by virtual media without a MAC address, {len(unknown)} of them, {unknown[0]} first",
+            "the ramdisk of a boot medium finds its network by it",
+            "write machines.<group>.machines.<name>.mac, or bmc: {protocol: redfish}: they are discovered",
         )
 
 

@@ -83,6 +83,7 @@ def lay_out(site: Site) -> Layout:
                 node_taints=taints,
                 zone=zone,
                 place_labels=place_labels,
+                approve=group.approve,
                 packages=has.packages,
                 sysctl=has.sysctl,
                 kernel_modules=has.kernel_modules,

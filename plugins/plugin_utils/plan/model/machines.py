@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
-from ...layers.provisioners import PROVISIONERS, Provisioner
+from ...layers.provisioners import PROVISIONERS, Approve, Provisioner
 from ...layers.roles import Role
 from ..layout.names import expand_names
 from .base import Address, InterfaceName, Mac, Model, Name
@@ -165,6 +165,11 @@ class MachineGroup(Model):
         False,
         description="existing: whether the host layer writes bonds, VLANs, addresses and routes, for systemd-networkd. "
         "It always does where Ironic installs machines.",
+    )
+    approve: Approve = Field(
+        "ask",
+        description="Whether a discovered machine that fits becomes one of them without a question. One that the site "
+        "file names by serial number, MAC address or controller needs none; used disks always do.",
     )
     max_unavailable: Annotated[int, Field(ge=0, le=20000)] | Share | None = Field(
         None,

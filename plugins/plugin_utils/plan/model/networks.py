@@ -63,6 +63,11 @@ class Network(Model):
         description="Name of the interface on hosts that are made for the site. Default: by purpose (mgmt0, stor0, "
         "tnl0, ...). On an existing host it is the interface that has the planned address.",
     )
+    pool: AddressRange | None = Field(
+        None,
+        description="provisioning only: addresses lent to machines that nobody knows yet. Default: the last eighth of "
+        "the network.",
+    )
     vlan_range: IdRange | None = Field(
         None, description="provider only: VLAN ids tenants' provider networks may take from this wire."
     )

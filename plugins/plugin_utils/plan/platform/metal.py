@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from ipaddress import IPv4Network
 from urllib.parse import urlsplit
 
 from ...layers.ports import PORTS
+from ..layout.addresses import nth_of, number, text
 from ..layout.context import Layout
-from ..part_types import MetalPlan
-from ..types import SupplyPlan
+from ..part_types import MetalPlan, NetbootPlan
+from ..types import HostPlan, NetworkPlan, SupplyPlan
 from .hypervisor import ENVIRONMENT
 
 IRONIC, AGENT, SYSTEM = "39.0.0", "13.0.0", "13"  # versions of the lock's artifacts; a test holds them to it
 # How the site file says a controller is spoken to -> Ironic's boot interface. Others are not in this version.
-PROTOCOLS = {"redfish-virtual-media": "redfish-virtual-media"}
+PROTOCOLS = {"redfish-virtual-media": "redfish-virtual-media", "redfish": "ipxe"}
 ARTIFACTS = {"ironic-13": IRONIC, "deploy-ramdisk-13": AGENT, "machine-13": SYSTEM}
+NETBOOT = {"netboot-13": SYSTEM}  # only where machines boot from the network
+POOL = 8  # the last of so many parts of the network is for machines that nobody knows
 
 
 def metal(layout: Layout, supply: SupplyPlan) -> MetalPlan | None:
@@ -32,9 +37,59 @@ def metal(layout: Layout, supply: SupplyPlan) -> MetalPlan | None:
         api_inside=PORTS["ironic-inside"].port,
         media_url=f"https://{address}:{PORTS['ironic-media'].port}",
         contact_inside=PORTS["ironic-contact"].port,
+        netboot=_netboot(layout, supply, address),
     )
 
 
 def artifacts(layout: Layout) -> tuple[str, ...]:
     """Return the lock's artifacts that only sites with machines from power-off need."""
-    return tuple(ARTIFACTS) if any(host.provisioner == "ironic" for host in layout.hosts.values()) else ()
+    dark = [host for host in layout.hosts.values() if host.provisioner == "ironic"]
+    return (*(ARTIFACTS if dark else ()), *(NETBOOT if any(map(from_network, dark)) else ()))
+
+
+def from_network(host: HostPlan) -> bool:
+    """Say whether ``host`` boots from the network."""
+    return host.provisioner == "ironic" and PROTOCOLS.get(str((host.bmc or {}).get("protocol"))) == "ipxe"
+
+
+def to_discover(host: HostPlan, networks: Mapping[str, NetworkPlan]) -> bool:
+    """Say whether the site file does not tell which port ``host`` boots from: its ramdisk tells."""
+    boots = [port for port in host.interfaces if networks[port.network].purpose == "provisioning"]
+    return from_network(host) and not any(port.mac for port in boots)
+
+
+def pool_of(network: NetworkPlan, written: str | None, hosts: Iterable[HostPlan]) -> tuple[str, str]:
+    """Return first and last address that machines are lent which nobody knows: above all planned ones."""
+    if written:
+        first, _, last = written.partition("-")
+        return first, last
+    size = IPv4Network(network.cidr).num_addresses
+    planned = (port.address for host in hosts for port in host.interfaces if port.network == network.name)
+    highest = max((number(address) for address in planned if address), default=0)
+    return (
+        text(max(number(nth_of(network.cidr, size - size // POOL)), highest + 1)),
+        nth_of(network.cidr, size - 2),
+    )
+
+
+def _netboot(layout: Layout, supply: SupplyPlan, seed_address: str) -> NetbootPlan | None:
+    booting = [host for host in layout.hosts.values() if from_network(host)]
+    networks = layout.by_purpose("provisioning")
+    if not booting or not networks:
+        return None
+    network, seed = networks[0], layout.hosts[str(supply.seed)]
+    address = next((port.address for port in seed.interfaces if port.network == network.name), None)
+    if not address:
+        return None
+    port = PORTS["netboot"].port
+    unknown = any(to_discover(host, layout.networks) for host in booting)
+    return NetbootPlan(
+        programs=f"netboot-13/{SYSTEM}/netboot.tar.gz",
+        cidr=network.cidr,
+        gateway=network.gateway,
+        address=address,
+        seed_address=seed_address,
+        port=port,
+        url=f"http://{address}:{port}",
+        pool=pool_of(network, layout.written[network.name].pool, layout.hosts.values()) if unknown else None,
+    )

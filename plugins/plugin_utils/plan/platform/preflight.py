@@ -172,4 +172,4 @@ def _unused(purpose: str, services: list[str]) -> bool:
     record = PURPOSES[purpose]  # type: ignore[index]  # a key of PURPOSES, from the site model
     layer = LAYERS[record.layer] if record.layer else None
     lacks = layer and (layer.unsupported or (layer.service and layer.service not in services))
-    return bool(record.ignored or record.later or lacks)
+    return bool(record.ignored or lacks)

@@ -1,0 +1,84 @@
+"""Action of module groundup.cloud.machine_erase: runs on the controller."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ansible.plugins.action import ActionBase
+from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import finish
+from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import site_plan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.access import known_nodes
+from ansible_collections.groundup.cloud.plugins.plugin_utils.layers import aside
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal import erase
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import Plan
+
+ARGUMENTS: dict[str, dict[str, Any]] = {
+    "site_file": {"type": "path", "required": True},
+    "name": {"type": "str", "required": True},
+    "step": {"type": "str", "required": True, "choices": ["check", "erase", "verify"]},
+    "method": {"type": "str", "default": "metadata", "choices": ["metadata", "full"]},
+    "stays": {"type": "bool", "default": False},
+    "force": {"type": "list", "elements": "str", "default": [], "choices": ["disks", "dead"]},
+    "timeout": {"type": "int", "default": 3600},
+}
+
+
+class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
+    """Does one step of an erasure."""
+
+    _requires_connection = False
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Return what the step found or did."""
+        result: dict[str, Any] = super().run(tmp, task_vars)
+        _, given = self.validate_argument_spec(ARGUMENTS)
+        return finish(result, lambda: self._step(given))
+
+    def _step(self, given: dict[str, Any]) -> dict[str, Any]:
+        plan, name = site_plan(given["site_file"]), given["name"]
+        wanted = erase.Wanted(
+            name=name,
+            method=given["method"],
+            stays=given["stays"],
+            force=frozenset(given["force"]),
+            timeout=given["timeout"],
+        )
+        if given["step"] == "verify":
+            return erase.verified(plan, wanted)
+        if name:
+            _refuse_serving(plan, name)
+        if given["step"] == "check":
+            return erase.foreseen(plan, wanted)
+        return erase.carry_out(plan, wanted, self._display.display)
+
+
+def _refuse_serving(plan: Plan, name: str) -> None:
+    """Raise GroundupError while the site still works with the machine."""
+    if name in known_nodes(plan.site):
+        raise _serves(name, "is a node of the cluster", aside.removal(name))
+    if name in _hypervisors(plan, name):
+        retire = f"ansible-playbook groundup.cloud.drain -e drain_machine={name}, then groundup.cloud.retire"
+        raise _serves(name, "is a hypervisor of the cloud", retire)
+
+
+def _hypervisors(plan: Plan, name: str) -> list[str]:
+    """Return ``name`` when the cloud knows it as a hypervisor. Raises GroundupError when the cloud cannot be asked."""
+    host = plan.hosts.get(name)
+    if "nova" not in {release.name for release in plan.openstack.releases} or (host and "hypervisor" not in host.roles):
+        return []
+    # Late: no other task needs a cloud's client.
+    from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import connection
+    from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.compute_host import look
+
+    with connection.answered("the cloud", remedy="playbook groundup.cloud.openstack, tag verify; then run it again"):
+        return [name] if look(connection.of_site(plan).compute, name).service else []
+
+
+def _serves(name: str, what: str, remedy: str) -> GroundupError:
+    return GroundupError(
+        f"{name} {what}",
+        where=f"machine {name}",
+        why="what runs on it would be lost with its disks; nothing was changed",
+        remedy=f"{remedy}; then run this again",
+    )

@@ -1,0 +1,177 @@
+"""Boots from the network: addresses and iPXE by dnsmasq, kernel and ramdisk by the web server, for one network."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from ipaddress import IPv4Network
+from pathlib import Path
+from typing import Any
+
+from .._base import files
+from .._base.errors import GroundupError
+from .._base.run import run
+from . import configuration as own
+
+ACCOUNT = "groundup-netboot"  # it speaks with strangers, and is not Ironic's account, which has passwords
+PROGRAMS = Path("/opt/groundup/netboot")
+DIRECTORY = Path("/etc/groundup-netboot")
+CONF, HOSTS = DIRECTORY / "dnsmasq.conf", DIRECTORY / "hosts"
+STATE = Path("/var/lib/groundup-netboot")  # leases
+UNIT = Path("/etc/systemd/system/groundup-netboot.service")
+WEB = Path("/etc/nginx/conf.d/groundup-netboot.conf")
+SCRIPTS = own.MEDIA / "groundup"
+
+CONF_TEXT = """\
+# No names are resolved here.
+port=0
+interface=%(interface)s
+bind-dynamic
+no-ping
+dhcp-authoritative
+dhcp-leasefile=%(leases)s
+dhcp-hostsfile=%(hosts)s
+log-dhcp
+# Machines of the site have their planned address; others are lent one.
+dhcp-range=%(network)s,static,%(netmask)s,1h
+%(unknown)s
+# The seed's address that ramdisks call is on another network; the seed itself answers there.
+dhcp-option=option:router%(router)s
+%(routes)senable-tftp
+tftp-root=%(programs)s
+# A firmware asks for iPXE, iPXE for a script.
+dhcp-match=set:ipxe,175
+dhcp-match=set:efi,option:client-arch,7
+dhcp-match=set:efi,option:client-arch,9
+dhcp-boot=tag:!ipxe,tag:efi,snponly.efi
+dhcp-boot=tag:!ipxe,tag:!efi,undionly.kpxe
+dhcp-boot=tag:ipxe,tag:known,%(url)s/groundup/known.ipxe
+dhcp-boot=tag:ipxe,tag:!known,%(url)s/groundup/unknown.ipxe
+"""
+
+UNIT_TEXT = """\
+[Unit]
+Description=DHCP and TFTP for machines that boot from the network
+Wants=network-online.target
+After=network-online.target
+
+[Service]
+User=%(account)s
+Group=%(account)s
+Environment=LD_LIBRARY_PATH=%(programs)s/lib
+ExecStart=%(programs)s/dnsmasq --keep-in-foreground --log-facility=- --conf-file=%(conf)s --user=%(account)s --group=%(account)s
+Restart=on-failure
+RestartSec=5
+AmbientCapabilities=CAP_NET_ADMIN CAP_NET_BIND_SERVICE CAP_NET_RAW
+CapabilityBoundingSet=CAP_NET_ADMIN CAP_NET_BIND_SERVICE CAP_NET_RAW
+StateDirectory=groundup-netboot
+NoNewPrivileges=true
+ProtectSystem=strict
+ProtectHome=true
+PrivateTmp=true
+PrivateDevices=true
+ProtectKernelModules=true
+ProtectKernelTunables=true
+ProtectControlGroups=true
+RestrictSUIDSGID=true
+RestrictAddressFamilies=AF_INET AF_INET6 AF_NETLINK AF_PACKET AF_UNIX
+InaccessiblePaths=-%(ironic)s -/etc/ironic
+
+[Install]
+WantedBy=multi-user.target
+"""  # noqa: E501  # one command
+
+# A machine of the site: what Ironic has prepared for it, else its own disk.
+KNOWN_TEXT = """\
+#!ipxe
+chain %(url)s/pxelinux.cfg/${net0/mac:hexhyp} || chain %(url)s/pxelinux.cfg/${mac:hexhyp} || exit 0
+"""
+
+# Any other: what Ironic has prepared, since it was matched; else the ramdisk, which tells the seed what it is.
+UNKNOWN_TEXT = """\
+#!ipxe
+chain %(url)s/pxelinux.cfg/${mac:hexhyp} || goto discover
+:discover
+imgfree
+kernel %(url)s/groundup/vmlinuz initrd=initramfs %(options)s BOOTIF=${mac} \
+ipa-api-url=%(api_url)s ipa-inspection-callback-url=%(api_url)s/v1/continue_inspection || goto again
+initrd --name initramfs %(url)s/groundup/initramfs || goto again
+boot
+:again
+sleep 10
+goto discover
+"""
+
+# In the clear, because no firmware knows the site's CA: nothing is here that a stranger on this network may not read.
+WEB_TEXT = """\
+server {
+    listen %(port)s;
+    access_log off;
+    allow %(cidr)s;
+    deny all;
+    root %(media)s;
+    location / {
+        return 404;
+    }
+    location /groundup/ {
+    }
+    location /pxelinux.cfg/ {
+    }
+    location ~ "^/[0-9a-f-]{36}/(deploy_kernel|deploy_ramdisk)$" {
+    }
+}
+"""
+
+
+def values(
+    wanted: Mapping[str, Any], *, interface: str, api_url: str, addresses: Sequence[Mapping[str, str]]
+) -> dict[str, Any]:
+    """Return what the texts below are made from: the plan of the network, its interface here, who has an address."""
+    network = IPv4Network(wanted["cidr"])
+    pool = wanted.get("pool")
+    lent = f"dhcp-range=tag:!known,{pool[0]},{pool[1]},{network.netmask},10m" if pool else "dhcp-ignore=tag:!known"
+    seeds = dict.fromkeys((wanted["seed_address"], wanted["address"]))
+    routes = [f"{one}/32,{wanted['address']}" for one in seeds if one != wanted["address"]]
+    gateway = wanted.get("gateway")
+    routes += [f"0.0.0.0/0,{gateway}"] if gateway else []
+    option = f"dhcp-option=option:classless-static-route,{','.join(routes)}\n" if routes else ""
+    return {
+        **wanted, "interface": interface, "api_url": api_url, "addresses": addresses, "unknown": lent, "routes": option,
+        "network": network.network_address, "netmask": network.netmask, "router": f",{gateway}" if gateway else "",
+        "programs": PROGRAMS, "conf": CONF, "hosts": HOSTS, "leases": STATE / "leases", "account": ACCOUNT,
+        "ironic": own.STATE, "media": own.MEDIA, "options": own.KERNEL_OPTIONS,
+    }  # fmt: skip
+
+
+def texts(found: Mapping[str, Any]) -> dict[Path, str]:
+    """Return the files of the service, by place."""
+    entries = [f"{one['mac']},{one['address']},{one['name']},1h\n" for one in found["addresses"]]
+    return {
+        CONF: files.HEADER + CONF_TEXT % found,
+        HOSTS: files.HEADER + "".join(sorted(entries)),
+        UNIT: files.HEADER + UNIT_TEXT % found,
+    }
+
+
+def scripts(found: Mapping[str, Any]) -> dict[Path, str]:
+    """Return what iPXE runs, by place."""
+    unknown = UNKNOWN_TEXT if found.get("pool") else "#!ipxe\nexit 0\n"
+    return {SCRIPTS / "known.ipxe": KNOWN_TEXT % found, SCRIPTS / "unknown.ipxe": unknown % found}
+
+
+def web(found: Mapping[str, Any]) -> str:
+    """Return the web server's part."""
+    return files.HEADER + WEB_TEXT % found
+
+
+def interface_of(address: str) -> str:
+    """Return the interface that has ``address``. Raises GroundupError."""
+    for link in json.loads(run(["ip", "-json", "-4", "address", "show"])):
+        if any(one.get("local") == address for one in link.get("addr_info", ())):
+            return str(link["ifname"])
+    raise GroundupError(
+        f"no interface has the address {address}",
+        where="network provisioning",
+        why="machines that boot from the network ask on that network alone",
+        remedy="give the seed its planned address there, or correct machines.seed in the site file",
+    )

@@ -1,0 +1,106 @@
+#!/usr/bin/python
+"""Converge boots from the network on a seed: DHCP, TFTP, iPXE and what it fetches."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: netboot_node
+short_description: Converge boots from the network on a seed
+version_added: 0.1.0
+description:
+  - Places dnsmasq and iPXE, their configuration, a systemd unit, iPXE's scripts and the web server's part that gives
+    kernel and deploy ramdisk in the clear, all for one network. Machines of the site get their planned address there,
+    others one of a pool, or no answer.
+  - Without O(network), stops the service and removes the web server's part.
+options:
+  network:
+    description: What the plan says of the network. None stops the service.
+    type: dict
+  files_root:
+    description: Root of the seed's file tree.
+    type: path
+    required: true
+  ramdisk:
+    description: Directory of the host with C(vmlinuz).
+    type: path
+    required: true
+  api_url:
+    description: URL at which deploy ramdisks reach Ironic.
+    type: str
+    required: true
+  addresses:
+    description: Machines with a planned address on the network.
+    type: list
+    elements: dict
+    default: []
+    suboptions:
+      mac:
+        description: MAC address of the port.
+        type: str
+        required: true
+      address:
+        description: Its address.
+        type: str
+        required: true
+      name:
+        description: Name of the machine.
+        type: str
+        required: true
+  verify:
+    description: Changes nothing, asks whether the service runs.
+    type: bool
+    default: false
+extends_documentation_fragment:
+  - groundup.cloud.attributes
+"""
+
+EXAMPLES = r"""
+- name: Converge boots from the network
+  groundup.cloud.netboot_node: "{{ ironic_netboot_options }}"
+"""
+
+RETURN = r"""
+changes:
+  description: What was done, or in check mode would be, a line each.
+  type: list
+  elements: str
+  returned: success
+"""
+
+from typing import Any
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
+from ansible_collections.groundup.cloud.plugins.module_utils._base.module import finish
+from ansible_collections.groundup.cloud.plugins.module_utils._ironic import boot_service
+
+ADDRESS = {name: {"type": "str", "required": True} for name in ("mac", "address", "name")}
+
+
+def main() -> None:
+    """Read the options, converge, report."""
+    module = AnsibleModule(
+        argument_spec={
+            "network": {"type": "dict"},
+            "files_root": {"type": "path", "required": True},
+            "ramdisk": {"type": "path", "required": True},
+            "api_url": {"type": "str", "required": True},
+            "addresses": {"type": "list", "elements": "dict", "default": [], "options": ADDRESS},
+            "verify": {"type": "bool", "default": False},
+        },
+        supports_check_mode=True,
+    )
+    changes = Changes(check=module.check_mode)
+
+    def work() -> dict[str, Any]:
+        if not module.params["verify"]:
+            boot_service.converge(changes, module.params)
+        elif module.params["network"]:
+            boot_service.answers()
+        return changes.result()
+
+    finish(module, work, changes=changes)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,111 @@
+"""Many machines' ways at once, as the queue admits them; one that fails stops no other."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+
+from ..errors import GroundupError
+from .api import BusyError, Watched
+from .queue import BUSY, Limits, Waiting, admitted
+
+_TELL = 60.0  # seconds between two lines about the whole
+_HERE = frozenset(("active",))  # nothing of these is left to Ironic, so they wait for nobody
+Failed = dict[str, GroundupError]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Batch:
+    """Machines of one run. ``way`` brings one to its call home; ``then`` follows for those it returns true of."""
+
+    ironic: Watched
+    way: Callable[[str], bool]
+    then: Callable[[str], None] | None
+    limits: Limits
+    groups: Mapping[str, str]  # of each machine
+    spare: Mapping[str, int]  # of each group: how many may fail
+    say: Callable[[str], None]
+    pause: float
+    failed: Failed = field(default_factory=dict)
+
+    def run(self, machines: Sequence[Waiting]) -> Failed:
+        """Bring every machine as far as it goes; return who failed. Raises GroundupError when the seed is silent."""
+        pending = {machine.name: machine for machine in machines}
+        ways: dict[Future[bool], Waiting] = {}
+        runs: dict[Future[bool], str] = {}
+        told = time.monotonic()
+        with (
+            ThreadPoolExecutor(max_workers=len(machines) or 1) as pool,
+            ThreadPoolExecutor(max_workers=self.limits.at_once) as runners,
+        ):
+            while pending or ways or runs:
+                for name in self._next(pending, ways):
+                    ways[pool.submit(self._ends, self.way, name)] = pending.pop(name)
+                done, _ = wait([*ways, *runs], timeout=self.pause, return_when=FIRST_COMPLETED)
+                for future in done:
+                    machine = ways.pop(future, None)
+                    if machine and future.result() and self.then:
+                        runs[runners.submit(self._ends, self.then, machine.name)] = machine.name
+                    elif not machine:
+                        runs.pop(future)
+                self._hold_back(pending)
+                if time.monotonic() - told > _TELL and pending:
+                    told = time.monotonic()
+                    self.say(self._summary(len(machines), pending, len(ways), len(runs)))
+        return self.failed
+
+    def _next(self, pending: Mapping[str, Waiting], ways: Mapping[Future[bool], Waiting]) -> list[str]:
+        under_way = {machine.name: machine.rack for machine in ways.values()}
+        if not pending:
+            return []
+        try:
+            nodes = {str(node["name"] or node["uuid"]): node for node in self.ironic.nodes().values()}
+        except BusyError:  # the seed starts again: nobody begins meanwhile
+            return []
+        state = {name: str(node["provision_state"]) for name, node in nodes.items()}
+        # Who is under way is followed, and who is installed asks nothing of Ironic: neither is kept waiting.
+        at_once = [name for name in pending if state.get(name) in BUSY | _HERE]
+        busy = {
+            name: str((node.get("extra") or {}).get("rack"))
+            for name, node in nodes.items()
+            if state[name] in BUSY and name not in pending
+        }
+        busy |= under_way | {name: pending[name].rack for name in at_once if state[name] in BUSY}
+        rest = [machine for name, machine in pending.items() if name not in at_once]
+        return at_once + admitted(rest, busy, self.limits)
+
+    def _ends(self, work: Callable[[str], bool | None], name: str) -> bool:
+        try:
+            return bool(work(name))
+        except GroundupError as error:
+            self.failed[name] = error
+        except Exception as error:  # noqa: BLE001  # of one machine: the others go on
+            self.failed[name] = GroundupError(
+                f"{type(error).__name__}: {error}",
+                where=name,
+                why="this is a fault of groundup.cloud",
+                remedy="report it, with the machine's journal; the other machines are not concerned",
+            )
+        return False
+
+    def _hold_back(self, pending: dict[str, Waiting]) -> None:
+        """Begin no machine of a group of which more have failed than may: what stopped them would stop it, too."""
+        counts = Counter(self.groups[name] for name in self.failed)
+        for group in [group for group, count in counts.items() if count > self.spare.get(group, 0)]:
+            for name in [name for name in pending if self.groups[name] == group]:
+                del pending[name]
+                self.failed[name] = GroundupError(
+                    "it was not begun",
+                    where=name,
+                    why=f"{counts[group]} of {group} failed, at most {self.spare.get(group, 0)} may",
+                    remedy="mend those that failed, then run this again",
+                )
+
+    def _summary(self, total: int, pending: Mapping[str, Waiting], ways: int, runs: int) -> str:
+        racks = ", ".join(f"{rack} {count}" for rack, count in Counter(one.rack for one in pending.values()).items())
+        ended = total - len(pending) - ways - runs - len(self.failed)
+        words = f"{ended} done, {ways} under way, {runs} being configured, {len(self.failed)} failed"
+        return f"{words}, {len(pending)} wait (by rack: {racks})"

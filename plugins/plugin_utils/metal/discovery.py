@@ -1,0 +1,213 @@
+"""Discovered machines of one run: who they are, whether they may go on, and the journal of those who may not."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ...module_utils._base.files import write_file
+from ..errors import GroundupError
+from ..plan.platform.metal import to_discover
+from ..plan.types import HostPlan, Plan
+from .api import Ironic
+from .journal import Journal, file_of
+from .match import Controller, Identity, Verdict, match
+from .sighting import Sighting, read
+from .way import DISCOVERED, Card, State, Step
+
+PAUSE = 5.0  # seconds between two looks
+
+
+def identity_file(home: Path, host: str) -> Path:
+    """Return where a machine's identity is kept."""
+    return home / f"{host}.identity.json"
+
+
+def identity(home: Path, host: str) -> Identity | None:
+    """Return what a machine was found to be, None when it was not discovered."""
+    try:
+        found = json.loads(identity_file(home, host).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    return Identity(**{**found, "macs": tuple(found["macs"])})
+
+
+def identities(home: Path, plan: Plan) -> dict[str, Identity]:
+    """Return what the machines of a site were found to be, by name."""
+    return {name: found for name in plan.hosts if (found := identity(home, name))}
+
+
+@dataclass(kw_only=True)
+class Discovery:
+    """Hands out discovered machines to those who wait for them."""
+
+    ironic: Ironic
+    plan: Plan
+    home: Path  # of journals
+    say: Callable[[str], None]
+    seconds: float  # that a machine may take to show itself
+    password: Callable[[str], str]  # of a controller, by its name in the secrets store
+    sleep: Callable[[float], None] = field(default=time.sleep)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _verdicts: dict[str, tuple[Sighting, Verdict]] = field(default_factory=dict)  # by name of the host
+    _looked: float = 0.0
+    _controllers: dict[str, Controller] = field(default_factory=dict)
+
+    def identified(self, host: HostPlan) -> HostPlan:
+        """Return ``host`` with its MAC addresses, once it is known and may go on. Raises GroundupError."""
+        if not to_discover(host, self.plan.networks):
+            return host
+        found = identity(self.home, host.name) or self._wait(host)
+        with self._lock:
+            self._adopt(host, found)
+        return found.of(host)
+
+    def look(self) -> dict[str, tuple[Sighting, Verdict]]:
+        """Return the verdict on each discovered machine that is nobody's yet, by its node; journal it."""
+        taken = identities(self.home, self.plan)
+        nodes = [node for node in self.ironic.discovered() if node["uuid"] not in {one.node for one in taken.values()}]
+        told = {node["uuid"]: self.ironic.inventory(node["uuid"]) for node in nodes}
+        seen = {}
+        for node in nodes:
+            try:
+                if (inventory := told[node["uuid"]]) is not None:  # else it is still being told
+                    seen[node["uuid"]] = read(node, inventory)
+            except ValueError as error:
+                self._note_garbage(node["uuid"], str(error))
+        waiting = [
+            host for name, host in self.plan.hosts.items()
+            if name not in taken and to_discover(host, self.plan.networks)
+        ]  # fmt: skip
+        verdicts = match(self.plan, waiting, list(seen.values()), taken, self._asked(waiting) if seen else {})
+        for key, verdict in verdicts.items():
+            self._note(seen[key], verdict, told[key] or {})
+        return {key: (seen[key], verdict) for key, verdict in verdicts.items()}
+
+    def _asked(self, hosts: Sequence[HostPlan]) -> dict[str, Controller]:
+        """Return what the controllers of ``hosts`` say of their machines; one that fails says nothing."""
+
+        def ask(host: HostPlan) -> Controller:
+            bmc = host.bmc or {}
+            try:
+                password = self.password(str(bmc.get("credentials")))
+                told = self.ironic.controller(address=str(bmc["address"]), user=str(bmc["user"]), password=password)
+                return Controller(serial=str(told["serial"]), macs=frozenset(map(str, told["macs"])))
+            except (GroundupError, KeyError, TypeError):
+                return Controller()
+
+        new = [host for host in hosts if host.name not in self._controllers]
+        with ThreadPoolExecutor(max_workers=8) as pool:
+            self._controllers.update(zip((host.name for host in new), pool.map(ask, new), strict=True))
+        return self._controllers
+
+    def waiting(self, name: str) -> tuple[str, str]:
+        """Return node and description of the machine that waits to become ``name``. Raises GroundupError."""
+        for sighting, verdict in self.look().values():
+            if verdict.host == name and verdict.state != "quarantined":
+                return sighting.node, str(sighting)
+        node = self.ironic.node(name)
+        if node and node["provision_state"] != "active":
+            told = self.ironic.inventory(name)
+            return str(node["uuid"]), str(read(node, told)) if told else "it was not inspected yet"
+        raise GroundupError(
+            f"no machine waits to become {name}",
+            where=name,
+            why="what is approved is a machine that was seen, not any that may come",
+            remedy="run the playbook groundup.cloud.ironic when it is switched on, and see what it says of it",
+        )
+
+    def _wait(self, host: HostPlan) -> Identity:
+        deadline = time.monotonic() + self.seconds
+        journal = Journal(file_of(self.home, host.name))
+        while True:
+            with self._lock:
+                if time.monotonic() - self._looked > PAUSE / 2:
+                    self._verdicts = {
+                        verdict.host: (sighting, verdict) for sighting, verdict in self.look().values() if verdict.host
+                    }
+                    self._looked = time.monotonic()
+                sighting, verdict = self._verdicts.get(host.name, (None, None))
+            if sighting and verdict:
+                self._tell(journal, host.name, Step(state="discovered", verb="wait", doing=str(sighting)))
+                state: State = "quarantined" if verdict.state == "quarantined" else "matched"
+                self._tell(journal, host.name, Step(state=state, verb="wait", doing=verdict.why, card=verdict.card))
+                if verdict.card:
+                    raise _refused(host.name, verdict.card)
+                self._tell(journal, host.name, Step(state="approved", verb="wait", doing=f"approve: {host.approve}"))
+                found = Identity(
+                    node=sighting.node, serial=sighting.serial, bmc=sighting.bmc, macs=tuple(sorted(sighting.macs)),
+                    ports=verdict.ports,
+                )  # fmt: skip
+                write_file(identity_file(self.home, host.name), json.dumps(asdict(found)).encode(), mode=0o600)
+                return found
+            doing = "it is waited for: it boots from the network and tells what it is"
+            self._tell(journal, host.name, Step(state="expected", verb="wait", doing=doing))
+            if time.monotonic() > deadline:
+                raise self._unseen(host, journal)
+            self.sleep(PAUSE)
+
+    def _unseen(self, host: HostPlan, journal: Journal) -> GroundupError:
+        others = [f"{sighting}: {verdict.card.what}" for sighting, verdict in self.look().values() if verdict.card]
+        card = Card(
+            what="no machine that boots from the network is this one" + (f"; there is {others[0]}" if others else ""),
+            why=f"{self.seconds:g} s without one; the site file writes no MAC address of the port it boots from",
+            remedy="switch it on, and see its boot order and cable; on the seed: journalctl -u groundup-netboot",
+        )
+        journal.note(Step(state="failed", verb="fail", card=card))
+        return _refused(host.name, card)
+
+    def _adopt(self, host: HostPlan, found: Identity) -> None:
+        """Give the discovered node its machine's name; one that has it stays."""
+        if self.ironic.node(host.name) is None and self.ironic.node(found.node) is not None:
+            approved = {"groundup_approved": host.name}
+            extra = {"site": self.plan.site, "rack": host.rack, DISCOVERED: True, **approved}
+            self.ironic.change(found.node, {"/name": host.name, "/extra": extra})
+
+    def _tell(self, journal: Journal, name: str, step: Step) -> None:
+        if journal.note(step):
+            self.say(f"{name}: {step.state}, {step.card.what if step.card else step.doing}")
+
+    def _note(self, one: Sighting, verdict: Verdict, told: Mapping[str, Any]) -> None:
+        """Keep the inventory of a machine that is nobody's yet, and where it is on its way."""
+        place = self.home / "discovered" / one.boots.replace(":", "-")
+        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        text = json.dumps(told, indent=1).encode()
+        if not place.with_suffix(".json").exists() or place.with_suffix(".json").read_bytes() != text:
+            write_file(place.with_suffix(".json"), text, mode=0o600)
+        journal = Journal(place.with_suffix(".jsonl"))
+        if not journal.reached("discovered"):
+            self._tell(journal, one.boots, Step(state="discovered", verb="wait", doing=str(one)))
+        doing = f"{verdict.host} {verdict.why}".strip()
+        self._tell(journal, one.boots, Step(state=verdict.state, verb="wait", doing=doing, card=verdict.card))
+
+    def _note_garbage(self, node: str, said: str) -> None:
+        card = Card(
+            what=said, why="a machine is matched by its inventory",
+            remedy="see what calls the seed: journalctl -u ironic; switch the machine on again",
+        )  # fmt: skip
+        journal = Journal(self.home / "discovered" / f"{node}.jsonl")
+        self._tell(journal, node, Step(state="quarantined", verb="fail", card=card))
+
+
+def _refused(name: str, card: Card) -> GroundupError:
+    return GroundupError(card.what, where=name, why=card.why, remedy=card.remedy)
+
+
+def known_macs(plan: Plan, home: Path) -> list[dict[str, str]]:
+    """Return who is given which address on the network provisioning: machines whose port there is known."""
+    found: list[dict[str, str]] = []
+    for name, host in plan.hosts.items():
+        who = identity(home, name)
+        ports: Sequence[Any] = (who.of(host) if who else host).interfaces
+        found += [
+            {"mac": port.mac, "address": port.address, "name": name}
+            for port in ports
+            if port.mac and port.address and plan.networks[port.network].purpose == "provisioning"
+        ]
+    return found

@@ -1,0 +1,120 @@
+"""The verb `erase` and the first half of `reprovision`: what it is asked, what it foresees, what it does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ...module_utils._base.changes import Changes
+from ...module_utils._base.locks import locked
+from ..errors import GroundupError
+from ..paths import state_dir
+from ..plan.types import Plan
+from ..secrets import open_store
+from ..secrets.names import IRONIC
+from .api import Ironic
+from .install import metal_of, remember
+from .journal import Journal, file_of, home_of
+from .leave import STEPS, Leaving, Method, detach, leave
+
+_LOST = "disks"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What the operator asked for."""
+
+    name: str
+    method: Method
+    stays: bool
+    force: frozenset[str]
+    timeout: float
+
+
+def foreseen(plan: Plan, wanted: Wanted) -> dict[str, Any]:
+    """Return what is done, a line each. Raises GroundupError for what was not accepted, or is nobody's."""
+    name = wanted.name
+    if not name:
+        raise GroundupError(
+            "no machine is named",
+            where="the variable erase_machine or reprovision_machine",
+            why="one machine is erased at a time",
+            remedy="ansible-playbook groundup.cloud.erase -e erase_machine=NAME",
+        )
+    file_of(home_of(plan.site), name)  # refuses what is no name
+    host = plan.hosts.get(name)
+    if host and host.provisioner != "ironic":
+        raise GroundupError(
+            f"{name} is of provisioner {host.provisioner}",
+            where=f"machines.{host.group}.provisioner",
+            why="only a machine that the seed can switch on is erased by it",
+            remedy="erase it by hand",
+        )
+    if wanted.stays and host is None:
+        raise GroundupError(
+            f"{name} is no machine of the site file",
+            where="machines",
+            why="the plan says what it is installed with",
+            remedy="write it there, or erase it by groundup.cloud.erase",
+        )
+    node = _ironic(plan, name).node(name)
+    if node is None:
+        return {"changed": False, "changes": []}
+    if _LOST not in wanted.force:
+        raise GroundupError(
+            f"everything on the disks of {name} would be lost",
+            where=f"machine {name}, {node['provision_state']} by Ironic",
+            why="nothing brings it back; nothing was changed",
+            remedy=f"accept it with -e '{{\"{'reprovision' if wanted.stays else 'erase'}_force\": [{_LOST}]}}'",
+        )
+    return {"changed": True, "changes": _lines(wanted)}
+
+
+def carry_out(plan: Plan, wanted: Wanted, say: Callable[[str], None]) -> dict[str, Any]:
+    """Erase the machine; return what was done, and the record of it. Raises GroundupError."""
+    found = foreseen(plan, wanted)
+    home, name = home_of(plan.site), wanted.name
+    ironic, journal = _ironic(plan, name), Journal(file_of(home, name))
+    leaving = Leaving(
+        name=name,
+        method=wanted.method,
+        stays=wanted.stays,
+        timeout=wanted.timeout,
+    )
+    with locked(home / f".{name}.lock"):  # no run of the layers meanwhile
+        dead = "dead" in wanted.force
+        record = (
+            detach(ironic, leaving, journal, home / "erasures")
+            if dead
+            else leave(ironic, leaving, journal, home / "erasures", say)
+        )
+    if host := plan.hosts.get(name):
+        remember(Changes(check=False), state_dir(plan.site) / "ssh/known_hosts", plan, host, ())
+    return found | {"record": str(record or "")}
+
+
+def verified(plan: Plan, wanted: Wanted) -> dict[str, Any]:
+    """Return nothing when Ironic forgot the machine. Raises GroundupError."""
+    if _ironic(plan, wanted.name).node(wanted.name) and not wanted.stays:
+        raise GroundupError(
+            f"Ironic still knows {wanted.name}",
+            where=f"machine {wanted.name}",
+            why="its way out has not ended",
+            remedy="run this again; baremetal node show on the seed says where it is",
+        )
+    return {"changed": False, "changes": []}
+
+
+def _lines(wanted: Wanted) -> list[str]:
+    name = wanted.name
+    if "dead" in wanted.force:
+        return [f"forget {name}; its disks are NOT erased"]
+    lines = [f"end the installation of {name}, and switch it off", f"erase its disks ({STEPS[wanted.method]})"]
+    return [*lines, f"install {name}" if wanted.stays else f"forget {name}"]
+
+
+def _ironic(plan: Plan, name: str) -> Ironic:
+    metal, store = metal_of(plan, [name]), open_store(plan.site, write=False)
+    ca = state_dir(plan.site) / "ca.crt"
+    return Ironic(api=metal.api_url, media=metal.media_url, password=store.get(IRONIC), ca=ca)

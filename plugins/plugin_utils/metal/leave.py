@@ -1,0 +1,197 @@
+"""A machine's way out: its installation ends, its disks are erased, Ironic forgets it.
+
+Ironic keeps the state here, too. That disks were erased is believed only when this journal saw the erasure under way and
+Ironic ended it well: where that is not known, they are erased again.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from ...module_utils._base.files import write_file
+from ..errors import GroundupError
+from .api import BusyError, Ironic
+from .journal import Journal
+from .provision import as_error
+from .way import RETRIES, Card, Step
+
+Method = Literal["metadata", "full"]
+STEPS: dict[str, str] = {"metadata": "erase_devices_metadata", "full": "erase_devices"}  # Ironic's clean steps
+_ERASING, ERASED = "its disks are being erased", "its disks are erased"
+# Ironic's provision state -> what to do, and what is going on. Another one is a card.
+_WAY: dict[str, tuple[str, str]] = {
+    "enroll": ("end", "nothing was installed on it"),
+    "verifying": ("wait", "its management controller is asked"),
+    "inspecting": ("wait", "it is inspected"),
+    "inspect wait": ("wait", "it is inspected"),
+    "inspect failed": ("manage", "taken out of what may be installed"),
+    "manageable": ("erase", "the erasure of its disks begins"),
+    "available": ("manage", "taken out of what may be installed"),
+    "active": ("deleted", "its installation ends"),
+    "deploy failed": ("deleted", "its installation ends"),
+    "wait call-back": ("deleted", "its installation ends"),
+    "error": ("deleted", "its installation ends"),
+    "deploying": ("wait", "its deployment is not to be interrupted here"),
+    "deleting": ("wait", "its installation ends"),
+    "cleaning": ("wait", _ERASING),
+    "clean wait": ("wait", _ERASING),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Leaving:
+    """Who leaves, and how."""
+
+    name: str
+    method: Method = "metadata"
+    stays: bool = False  # known to Ironic: it is installed again
+    timeout: float = 3600.0
+    pause: float = 5.0
+
+
+def next_step(node: Mapping[str, Any] | None, *, erased: bool, tried: frozenset[str] = frozenset()) -> Step:
+    """Return what to do with ``node``. ``tried``: what this run asked of Ironic already, and is not asked twice."""
+    if node is None:
+        return Step(state="retired", verb="done", doing="Ironic does not know it")
+    provision, error = str(node["provision_state"]), str(node.get("last_error") or "")
+    verb, doing = _WAY.get(provision, ("fail", ""))
+    held = node.get("maintenance") and verb not in ("wait", "end")
+    if provision == "manageable" and erased and not held:
+        return Step(state="retiring", verb="done", doing=ERASED)
+    if verb == "fail" or verb in tried or held:
+        return Step(state="failed", verb="fail", card=_card(node, error or f"it is {provision}"))
+    return Step(state="retiring", verb="done" if verb == "end" else "wait", doing=doing)
+
+
+def verb_of(node: Mapping[str, Any]) -> str:
+    """Return what Ironic is asked for in this state of a node."""
+    return _WAY[str(node["provision_state"])][0]
+
+
+def _card(node: Mapping[str, Any], error: str) -> Card:
+    failed = node["provision_state"] == "clean failed"
+    return Card(
+        what=f"{'its disks were not erased' if failed else 'it does not leave'}: {error}",
+        why="it is not ready for anything else, and its data are on it",
+        remedy="mend it, then run this again; a machine whose controller is dead: erase_force: [disks, dead]",
+    )
+
+
+def leave(ironic: Ironic, leaving: Leaving, journal: Journal, records: Path, say: Callable[[str], None]) -> Path | None:
+    """Bring a machine out; return the record of its erasure, None where nothing was installed. Raises GroundupError."""
+    deadline, tried = time.monotonic() + leaving.timeout, frozenset[str]()
+    began, fresh = time.time(), True
+    while True:
+        try:
+            node = ironic.node(leaving.name)
+            if fresh and node and node["provision_state"] == "clean failed":
+                _recover(ironic, leaving, journal)
+                node = ironic.node(leaving.name)
+            fresh = False
+        except BusyError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(leaving.pause)
+            continue
+        step = next_step(node, erased=journal.doing == _ERASING, tried=tried)
+        if step.verb == "done":
+            installed = node is not None and node["provision_state"] == "manageable"
+            record = _record(records, leaving, node or {}, began=began) if installed else None
+            _forget(ironic, leaving, node)
+            journal.note(Step(state="retired", verb="done", doing=step.doing))
+            return record
+        if journal.note(step):
+            say(f"{leaving.name}: {step.state}, {step.doing or (step.card.what if step.card else '')}")
+            deadline = time.monotonic() + leaving.timeout
+        if step.card:
+            raise as_error(leaving.name, step.card)
+        verb = verb_of(node or {})
+        if verb != "wait":
+            with suppress(BusyError):
+                _carry_out(ironic, leaving, verb)
+                tried |= {verb}
+                if verb == "erase":  # noted before it can end
+                    journal.note(Step(state="retiring", verb="wait", doing=_ERASING))
+        elif time.monotonic() > deadline:
+            card = Card(
+                what=f"nothing has changed: {step.doing}",
+                why=f"{leaving.timeout:g} s without a step of its way",
+                remedy="see its console, and journalctl -u ironic on the seed",
+            )
+            raise as_error(leaving.name, card)
+        time.sleep(leaving.pause)
+
+
+def _recover(ironic: Ironic, leaving: Leaving, journal: Journal) -> None:
+    """Take a machine whose erasure failed in an earlier run back to where it is erased again."""
+    journal.note(Step(state="retiring", verb="wait", doing="its erasure failed before, and is begun again"))
+    ironic.hold(leaving.name, on=False)
+    ironic.provision(leaving.name, "manage")
+
+
+def _carry_out(ironic: Ironic, leaving: Leaving, verb: str) -> None:
+    if verb != "erase":
+        ironic.provision(leaving.name, verb)
+        return
+    step = {"interface": "deploy", "step": STEPS[leaving.method]}
+    ironic.provision(leaving.name, "clean", clean_steps=[step])
+
+
+def detach(ironic: Ironic, leaving: Leaving, journal: Journal, records: Path) -> Path | None:
+    """Have Ironic forget a machine whose controller is dead; its disks are as they were. Raises GroundupError."""
+    node = ironic.node(leaving.name)
+    if node is None:
+        return None
+    record = _record(records, leaving, node, began=time.time(), erased=False)
+    ironic.hold(leaving.name, on=True, why="detached by force")
+    ironic.delete(leaving.name)
+    _unexpect(ironic, leaving)
+    journal.note(Step(state="retired", verb="done", doing="forgotten; its disks were not erased"))
+    return record
+
+
+def _forget(ironic: Ironic, leaving: Leaving, node: Mapping[str, Any] | None) -> None:
+    if node is None:
+        return
+    if leaving.stays:
+        ironic.change(leaving.name, {f"/extra/{RETRIES}": 0})
+    else:
+        ironic.delete(leaving.name)
+    _unexpect(ironic, leaving)
+
+
+def _unexpect(ironic: Ironic, leaving: Leaving) -> None:
+    ironic.expect(leaving.name, sha256=secrets.token_hex(32))  # nobody's: the call of before is forgotten
+
+
+def _record(records: Path, leaving: Leaving, node: Mapping[str, Any], *, began: float, erased: bool = True) -> Path:
+    """Write what was erased and how; a record is never written over."""
+    properties = node.get("properties") or {}
+    record = {
+        "machine": leaving.name,
+        "node": str(node["uuid"]),
+        "vendor": properties.get("vendor"),
+        "erased": leaving.method if erased else None,
+        "step": STEPS[leaving.method] if erased else None,
+        "result": "Ironic ended it without an error" if erased else "detached by force: nothing was erased",
+        "began": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(began)),
+        "ended": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+    }
+    path = records / f"{leaving.name}-{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}.json"
+    if path.exists():
+        raise GroundupError(
+            "there is a record of this second already",
+            where=str(path),
+            why="a record of an erasure is never written over",
+            remedy="run this again",
+        )
+    records.mkdir(mode=0o700, parents=True, exist_ok=True)
+    write_file(path, (json.dumps(record, indent=1) + "\n").encode(), mode=0o600)
+    return path

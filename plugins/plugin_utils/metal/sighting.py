@@ -1,0 +1,112 @@
+"""What a machine's ramdisk told of it, as far as it is matched and judged by: anybody may have sent it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+_GIB = 2**30
+# What firmwares say instead of a serial number.
+_NO_SERIAL = {
+    "", "0", "none", "unknown", "n/a", "not specified", "not applicable", "default string", "system serial number",
+    "to be filled by o.e.m.", "123456789", "0123456789", "1234567890",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Nic:
+    """One network port."""
+
+    name: str
+    mac: str
+    carrier: bool
+    gbps: float | None  # None: it does not say
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Disk:
+    """One disk; `used` says what is on it."""
+
+    name: str
+    gib: int
+    used: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sighting:
+    """One machine."""
+
+    node: str  # Ironic's id of it
+    serial: str  # empty: none of its own
+    bmc: str  # empty: it does not know
+    boots: str  # MAC address of the port it booted from
+    nics: tuple[Nic, ...]
+    disks: tuple[Disk, ...]
+    cores: int
+    memory_mib: int
+    approved: str = ""  # the machine of the site that somebody approved it for
+
+    @property
+    def macs(self) -> frozenset[str]:
+        """The MAC addresses of its ports."""
+        return frozenset(nic.mac for nic in self.nics)
+
+    @property
+    def used(self) -> str:
+        """What is on its disks, empty when nothing is."""
+        return "; ".join(f"{disk.name}: {disk.used}" for disk in self.disks if disk.used)
+
+    def __str__(self) -> str:
+        disks = " and ".join(f"{disk.gib} GiB" for disk in self.disks) or "no disk"
+        return (
+            f"serial {self.serial or 'unknown'}, {self.boots}, {self.cores} cores, {self.memory_mib / 1024:.1f} GiB, "
+            f"{len(self.nics)} ports, {disks}"
+        )
+
+
+def read(node: Mapping[str, Any], told: Mapping[str, Any]) -> Sighting:
+    """Return what ``told``, an inventory of Ironic's API, says of ``node``. Raises ValueError where it is none."""
+    try:
+        inventory, more = told["inventory"], told.get("plugin_data") or {}
+        nics = tuple(_nic(one) for one in inventory["interfaces"])
+        partitions = {str(one.get("name")): one for one in more.get("groundup_disks") or ()}
+        serial = " ".join(str((inventory.get("system_vendor") or {}).get("serial_number") or "").split())[:64]
+        boots = str((inventory.get("boot") or {}).get("pxe_interface") or "").lower()
+        bmc = str(inventory.get("bmc_address") or "")
+        return Sighting(
+            node=str(node["uuid"]),
+            serial="" if serial.lower() in _NO_SERIAL else serial,
+            bmc="" if bmc == "0.0.0.0" else bmc,  # noqa: S104  # what a controller without an address has
+            boots=boots or nics[0].mac,
+            nics=nics,
+            disks=tuple(_disk(one, partitions) for one in inventory.get("disks") or ()),
+            cores=int((inventory.get("cpu") or {}).get("count") or 0),
+            memory_mib=int((inventory.get("memory") or {}).get("physical_mb") or 0),
+            approved=str((node.get("extra") or {}).get("groundup_approved") or ""),
+        )
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"its inventory is none: {type(error).__name__} {error}") from None
+
+
+def _nic(one: Mapping[str, Any]) -> Nic:
+    speed = one.get("speed_mbps")
+    return Nic(
+        name=str(one.get("name")),
+        mac=str(one["mac_address"]).lower(),
+        carrier=bool(one.get("has_carrier")),
+        gbps=speed / 1000 if isinstance(speed, int) and speed > 0 else None,
+    )
+
+
+def _disk(one: Mapping[str, Any], partitions: Mapping[str, Mapping[str, Any]]) -> Disk:
+    name = str(one["name"]).removeprefix("/dev/")
+    return Disk(name=name, gib=int(one.get("size") or 0) // _GIB, used=_used(partitions.get(name) or {}))
+
+
+def _used(disk: Mapping[str, Any]) -> str:
+    """Return the partition table and the file systems of a disk, as lsblk shows it."""
+    parts = [disk, *(disk.get("children") or ())]
+    systems = [" ".join(filter(None, (part.get("fstype"), part.get("label")))) for part in parts]
+    words = [f"{disk['pttype']} with {len(parts) - 1} partitions"] if disk.get("pttype") else []
+    return ", ".join([*words, *filter(None, systems)])[:200]

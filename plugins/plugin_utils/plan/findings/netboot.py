@@ -1,0 +1,97 @@
+"""Machines that boot from the network, or from a medium: each is known, or can be discovered, and has a network."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from ipaddress import IPv4Address, IPv4Network
+
+from ..form import error
+from ..layout.context import PlanContext
+from ..platform.metal import PROTOCOLS, from_network, pool_of, to_discover
+from ..types import Finding, HostPlan, NetworkPlan
+
+LEAST = 5  # addresses for machines that nobody knows
+
+
+def check(context: PlanContext) -> Iterator[Finding]:
+    """Yield findings about networks and ports of machines from power-off."""
+    dark = [host for host in context.plan.hosts.values() if host.provisioner == "ironic"]
+    booting = [host for host in dark if from_network(host)]
+    networks = context.layout.by_purpose("provisioning")
+    if booting:
+        yield from _network(context, networks, booting[0])
+        for network in networks[:1]:
+            yield from _pool(context, network, any(to_discover(host, context.plan.networks) for host in booting))
+    for name, written in context.layout.written.items():
+        if written.pool and context.plan.networks[name].purpose != "provisioning":
+            yield error("pool-without-use", f"networks.{name}.pool")(
+                what=f"{name} carries no boots from the network",
+                why="addresses are lent on a network of the purpose provisioning alone",
+                remedy="write the pool there, or leave it out",
+            )
+    yield from _without_network(context, dark)
+
+
+def _network(context: PlanContext, networks: list[NetworkPlan], first: HostPlan) -> Iterator[Finding]:
+    seed = context.plan.hosts.get(context.plan.supply.seed or "")
+    if not networks:
+        yield error("network-boot-without-network", "machines", "networks")(
+            what=f"{first.name} boots from the network, and the site has no network provisioning",
+            why="the seed answers DHCP on that network alone: another may have a DHCP server of its own",
+            remedy="write networks.provisioning, or bmc: {protocol: redfish-virtual-media}",
+        )
+    elif seed and context.plan.metal and not context.plan.metal.netboot:
+        yield error("network-boot-without-seed", f"networks.{networks[0].name}")(
+            what=f"{seed.name} has no address on {networks[0].name}",
+            why="nobody would answer machines that boot from it",
+            remedy=f"write a wider networks.{networks[0].name}.cidr, or its ranges.seed",
+        )
+
+
+def _pool(context: PlanContext, network: NetworkPlan, lent: bool) -> Iterator[Finding]:
+    written, hosts = context.layout.written[network.name].pool, context.plan.hosts.values()
+    first, last = (IPv4Address(one) for one in pool_of(network, written, hosts))
+    cidr, key = IPv4Network(network.cidr), f"networks.{network.name}.pool"
+    if first not in cidr or last not in cidr:
+        yield error("range-outside-network", key)(
+            what=f"{first}-{last} is not inside {cidr}",
+            why="a machine with such an address reaches nobody on the network",
+            remedy=f"write addresses from {cidr[1]} to {cidr[-2]}",
+        )
+    if not lent:
+        return
+    taken = [
+        host.name
+        for host in hosts
+        for port in host.interfaces
+        if port.network == network.name and port.address and first <= IPv4Address(port.address) <= last
+    ]
+    if taken:
+        yield error("pool-has-planned-addresses", key)(
+            what=f"{len(taken)} machines, {taken[0]} first, have addresses of {first}-{last}",
+            why="machines that nobody knows are lent those: two would have one",
+            remedy=f"write {key}: <first>-<last> where no machine has its own, or a wider {network.name}",
+        )
+    elif int(last) - int(first) < LEAST - 1:
+        yield error("pool-too-small", key)(
+            what=f"{max(0, int(last) - int(first) + 1)} addresses are left for machines that nobody knows",
+            why="those that boot at once would wait for one another",
+            remedy=f"write {key}: <first>-<last> with {LEAST} or more, or a wider {network.name}",
+        )
+
+
+def _without_network(context: PlanContext, dark: list[HostPlan]) -> Iterator[Finding]:
+    """A port is found by its MAC address: a medium's ramdisk has no other way, a discovered machine tells its own."""
+    networks = context.plan.networks
+    for host in dark:
+        if (host.bmc or {}).get("protocol") not in PROTOCOLS or from_network(host):
+            continue
+        known = [port for port in host.interfaces if port.mac]
+        main = next((one for one in host.interfaces if networks[one.network].purpose == "management"), None)
+        if known and main and not main.mac:
+            key = f"machines.{host.group}.machines.{host.name}.ports.{main.network}.mac"
+            yield error("management-port-without-mac", key)(
+                what=f"{host.name} has a MAC address on {known[0].network} and none on {main.network}",
+                why="a port is found by its MAC address: the machine would have no management network",
+                remedy=f"write {key}",
+            )

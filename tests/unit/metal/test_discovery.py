@@ -1,0 +1,141 @@
+"""Machines that nobody knows: waited for, found, kept apart, and gone on with after a kill."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.discovery import (
+    Discovery,
+    identity,
+    identity_file,
+    known_macs,
+)
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import Journal, file_of
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import DISCOVERED
+from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, load_site, make_plan
+from ansible_collections.groundup.cloud.tests.unit.metal.test_match import BOOT, OTHER, USED, told
+
+BOOTS = BOOT.format(1).replace(":", "-")
+
+
+@pytest.fixture
+def plan() -> Plan:
+    return make_plan(load_site(COLLECTION / "inventories/lab-metal/site.yml"))
+
+
+class Seed:
+    """Ironic: nodes by id, each with what its ramdisk told; none before the look ``late``."""
+
+    def __init__(self, *inventories: dict[str, Any] | None, late: int = 0) -> None:
+        numbers = range(1, len(inventories) + 1)
+        self.nodes: dict[str, dict[str, Any]] = {
+            f"node-{n}": {"uuid": f"node-{n}", "name": None, "extra": {}} for n in numbers
+        }
+        self.told = dict(zip(self.nodes, inventories, strict=True))
+        self.late = late
+        self.asked: list[dict[str, str]] = []
+        self.controllers: dict[str, Any] | None = None
+
+    def discovered(self) -> list[dict[str, Any]]:
+        self.late -= 1
+        return [] if self.late >= 0 else [node for node in self.nodes.values() if not node["name"]]
+
+    def inventory(self, key: str) -> dict[str, Any] | None:
+        return self.told[key]
+
+    def node(self, key: str) -> dict[str, Any] | None:
+        return next((node for node in self.nodes.values() if key in (node["uuid"], node["name"])), None)
+
+    def controller(self, **given: str) -> dict[str, Any]:
+        self.asked.append(given)
+        if self.controllers is None:
+            raise GroundupError("it is off", where="", why="", remedy="")
+        return self.controllers
+
+    def change(self, key: str, fields: dict[str, Any]) -> None:
+        self.nodes[key].update({path.lstrip("/"): value for path, value in fields.items()})
+
+
+def discovery(seed: Seed, plan: Plan, home: Path, *, seconds: float = 0) -> Discovery:
+    given: Any = seed
+    return Discovery(
+        ironic=given, plan=plan, home=home, say=lambda _line: None, seconds=seconds, sleep=lambda _s: None,
+        password=lambda name: f"password of {name}",
+    )  # fmt: skip
+
+
+def test_a_machine_is_waited_for_named_and_known_by_what_it_told(plan: Plan, tmp_path: Path) -> None:
+    seed = Seed(told(1), late=2)
+    work = discovery(seed, plan, tmp_path, seconds=60)
+    work._looked = -100.0
+    host = work.identified(plan.hosts["found-1"])
+    assert {port.network: port.mac for port in host.interfaces} == {
+        "management": OTHER.format(1),
+        "provisioning": BOOT.format(1),
+    }
+    assert (seed.nodes["node-1"]["name"], seed.nodes["node-1"]["extra"][DISCOVERED]) == ("found-1", True)
+    assert [line["state"] for line in Journal(file_of(tmp_path, "found-1")).lines()] == [
+        "expected", "discovered", "matched", "approved",
+    ]  # fmt: skip
+    assert json.loads((tmp_path / "discovered" / f"{BOOTS}.json").read_text()) == told(1)
+    assert {"mac": BOOT.format(1), "address": "10.77.2.72", "name": "found-1"} in known_macs(plan, tmp_path)
+
+
+def test_a_run_goes_on_with_the_machine_that_a_killed_one_found(plan: Plan, tmp_path: Path) -> None:
+    discovery(Seed(told(1)), plan, tmp_path).identified(plan.hosts["found-1"])
+    seed = Seed(told(1))  # its name was not written yet
+    assert discovery(seed, plan, tmp_path).look() == {}, "it is nobody's no longer"
+    discovery(seed, plan, tmp_path).identified(plan.hosts["found-1"])
+    assert seed.nodes["node-1"]["name"] == "found-1"
+
+
+def test_used_disks_wait_for_approval_which_names_the_machine_that_was_seen(plan: Plan, tmp_path: Path) -> None:
+    seed = Seed({**told(1), "plugin_data": {"groundup_disks": [USED]}})
+    with pytest.raises(GroundupError, match="disks are in use") as refused:
+        discovery(seed, plan, tmp_path).identified(plan.hosts["found-1"])
+    assert "approve_machine=found-1" in refused.value.remedy
+    assert identity(tmp_path, "found-1") is None
+    assert Journal(file_of(tmp_path, "found-1")).lines()[-1]["state"] == "matched"
+    node, said = discovery(seed, plan, tmp_path).waiting("found-1")
+    assert (node, "serial S1" in said) == ("node-1", True)
+    seed.nodes[node]["extra"] = {"groundup_approved": "found-1"}
+    assert discovery(seed, plan, tmp_path).identified(plan.hosts["found-1"]).name == "found-1"
+
+
+def test_one_that_never_shows_itself_is_a_card_that_names_who_did(plan: Plan, tmp_path: Path) -> None:
+    with pytest.raises(GroundupError, match=r"there is serial S1.*no disk of 4 GiB"):
+        discovery(Seed(told(1, gib=1)), plan, tmp_path).identified(plan.hosts["found-1"])
+    assert Journal(file_of(tmp_path, "found-1")).lines()[-1]["card"]["remedy"].startswith("switch it on")
+    kept = Journal(tmp_path / "discovered" / f"{BOOTS}.jsonl").lines()
+    assert [line["state"] for line in kept] == ["discovered", "quarantined"]
+
+
+def test_a_machine_of_another_controller_is_not_the_one(plan: Plan, tmp_path: Path) -> None:
+    seed = Seed(told(1), told(2))
+    seed.controllers = {"serial": "", "macs": [OTHER.format(2)]}
+    discovery(seed, plan, tmp_path).identified(plan.hosts["found-1"])
+    assert seed.nodes["node-2"]["name"] == "found-1"
+    assert seed.asked == [{"address": "10.77.1.72", "user": "admin", "password": "password of bmc/default"}]
+
+
+def test_nobody_is_approved_before_it_was_seen(plan: Plan, tmp_path: Path) -> None:
+    with pytest.raises(GroundupError, match="no machine waits to become found-1"):
+        discovery(Seed(), plan, tmp_path).waiting("found-1")
+
+
+def test_garbage_and_what_is_still_being_told_stop_no_other(plan: Plan, tmp_path: Path) -> None:
+    seed = Seed({"inventory": {"interfaces": "?"}}, None, told(3))
+    assert discovery(seed, plan, tmp_path).identified(plan.hosts["found-1"]).name == "found-1"
+    assert Journal(tmp_path / "discovered/node-1.jsonl").lines()[-1]["state"] == "quarantined"
+    assert seed.nodes["node-3"]["name"] == "found-1"
+
+
+def test_a_machine_whose_port_is_written_is_not_waited_for(plan: Plan, tmp_path: Path) -> None:
+    host = plan.hosts["worker-1"]
+    assert discovery(Seed(), plan, tmp_path).identified(host) == host
+    assert not identity_file(tmp_path, host.name).exists()

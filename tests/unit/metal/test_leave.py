@@ -1,0 +1,152 @@
+"""A machine's way out: nothing counts as erased that was not, and a killed run goes on."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import Journal
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.leave import Leaving, detach, leave
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import RETRIES, Step
+
+LEAVING = Leaving(name="worker-1", pause=0, timeout=5)
+_AFTER = {"deleted": "available", "manage": "manageable", "clean": "cleaning"}
+
+
+class Seed:
+    """Ironic as far as a way out asks for it: a node whose state follows from what is asked."""
+
+    def __init__(self, state: str | None, *, fails: bool = False, **more: Any) -> None:
+        self.known: dict[str, Any] | None = {"uuid": "u", "provision_state": state, **more} if state else None
+        self.done, self._fails = list[str](), fails
+
+    def node(self, _identity: str) -> dict[str, Any] | None:
+        found = dict(self.known) if self.known else None
+        if self.known and found and found["provision_state"] == "cleaning":
+            failed = {"provision_state": "clean failed", "last_error": "a disk refuses", "maintenance": True}
+            self.known |= failed if self._fails else {"provision_state": "manageable"}
+        return found
+
+    def provision(self, _identity: str, verb: str, **more: Any) -> None:
+        assert self.known
+        self.done.append(" ".join([verb, *(step["step"] for step in more.get("clean_steps", ()))]))
+        self.known["provision_state"] = _AFTER[verb]
+
+    def hold(self, _identity: str, *, on: bool, why: str = "") -> None:
+        assert self.known
+        assert why or not on
+        self.done.append(f"hold {on}")
+        self.known["maintenance"] = on
+
+    def change(self, _identity: str, fields: dict[str, Any]) -> None:
+        self.done.append(f"change {fields}")
+
+    def delete(self, _identity: str) -> None:
+        self.done.append("delete")
+        self.known = None
+
+    def expect(self, _name: str, *, sha256: str) -> None:
+        self.done.append("expect")
+        assert len(sha256) == 64
+
+
+def go(seed: Seed, home: Path, leaving: Leaving = LEAVING) -> dict[str, Any] | None:
+    given: Any = seed
+    record = leave(given, leaving, Journal(home / "journal"), home / "records", lambda _line: None)
+    return dict(json.loads(record.read_text())) if record else None
+
+
+def test_a_machine_that_leaves_is_erased_forgotten_and_recorded(tmp_path: Path) -> None:
+    seed = Seed("active", properties={"vendor": "Dell Inc."})
+    record = go(seed, tmp_path) or {}
+    assert seed.done == ["deleted", "manage", "clean erase_devices_metadata", "delete", "expect"]
+    assert (record["machine"], record["erased"], record["vendor"]) == ("worker-1", "metadata", "Dell Inc.")
+    assert [line["state"] for line in Journal(tmp_path / "journal").lines()][-1] == "retired"
+
+
+def test_one_that_is_installed_again_stays_known_and_is_counted_anew(tmp_path: Path) -> None:
+    seed = Seed("active")
+    go(seed, tmp_path, replace(LEAVING, stays=True, method="full"))
+    assert seed.done == ["deleted", "manage", "clean erase_devices", f"change {{'/extra/{RETRIES}': 0}}", "expect"]
+    assert not Journal(tmp_path / "journal").installed
+
+
+def test_a_failed_erasure_is_a_card_never_ready_and_begun_again_by_the_next_run(tmp_path: Path) -> None:
+    seed = Seed("active", fails=True)
+    for _ in range(2):  # the second run finds it failed, and fails again
+        with pytest.raises(GroundupError, match="its disks were not erased: a disk refuses"):
+            go(seed, tmp_path)
+        assert Journal(tmp_path / "journal").lines()[-1]["state"] == "failed"
+        assert Journal(tmp_path / "journal").leaving, "no run installs it meanwhile"
+    assert seed.known
+    assert not list(tmp_path.glob("records/*"))
+    healed = Seed("clean failed", maintenance=True)
+    assert go(healed, tmp_path)
+    assert healed.done[:3] == ["hold False", "manage", "clean erase_devices_metadata"]
+
+
+@pytest.mark.parametrize("state", ["available", "manageable", "deploy failed", "error", "wait call-back"])
+def test_a_run_that_was_killed_goes_on_and_erases_what_it_did_not_see_erased(state: str, tmp_path: Path) -> None:
+    Journal(tmp_path / "journal").note(Step(state="retiring", verb="wait", doing="taken out of what may be installed"))
+    seed = Seed(state)
+    assert go(seed, tmp_path)
+    assert "clean erase_devices_metadata" in seed.done
+
+
+def test_an_erasure_that_ended_while_nobody_looked_is_not_done_twice(tmp_path: Path) -> None:
+    seed = Seed("cleaning")
+    given: Any = seed
+
+    class _KilledError(Exception):
+        """The run ends here."""
+
+    def killed(_line: str) -> None:
+        raise _KilledError
+
+    with pytest.raises(_KilledError):
+        leave(given, LEAVING, Journal(tmp_path / "journal"), tmp_path / "records", killed)
+    assert go(seed, tmp_path)
+    assert seed.done == ["delete", "expect"]
+
+
+def test_one_whose_maintenance_nobody_ended_is_not_believed_erased(tmp_path: Path) -> None:
+    Journal(tmp_path / "journal").note(Step(state="retiring", verb="wait", doing="its disks are being erased"))
+    seed = Seed("manageable", maintenance=True, last_error="a disk refuses")
+    with pytest.raises(GroundupError, match="a disk refuses"):
+        go(seed, tmp_path)
+
+
+def test_a_controller_that_refuses_is_a_card_and_not_asked_for_ever(tmp_path: Path) -> None:
+    seed = Seed("active")
+
+    def refused(_identity: str, verb: str, **_more: Any) -> None:
+        seed.done.append(verb)
+        assert seed.known
+        seed.known |= {"provision_state": "error", "last_error": "Failed to set power state"}
+
+    seed.provision = refused  # type: ignore[method-assign]
+    with pytest.raises(GroundupError, match="Failed to set power state") as failed:
+        go(seed, tmp_path)
+    assert "dead" in failed.value.remedy
+    assert seed.done == ["deleted"]
+
+
+def test_a_dead_machine_is_detached_and_the_record_says_that_nothing_was_erased(tmp_path: Path) -> None:
+    seed, journal = Seed("deploy failed"), Journal(tmp_path / "journal")
+    given: Any = seed
+    record = detach(given, LEAVING, journal, tmp_path / "records")
+    assert record
+    assert json.loads(record.read_text())["erased"] is None
+    assert seed.done == ["hold True", "delete", "expect"]
+    assert journal.lines()[-1]["doing"] == "forgotten; its disks were not erased"
+    assert detach(given, LEAVING, journal, tmp_path / "records") is None
+
+
+def test_a_machine_that_was_never_installed_leaves_without_an_erasure(tmp_path: Path) -> None:
+    seed = Seed("enroll")
+    assert go(seed, tmp_path) is None
+    assert seed.done == ["delete", "expect"]
