@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._base.changes impor
 from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import finish
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.install import install
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import home_of
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.page import shown
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.runner import Runner
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import load_site, make_plan
 
@@ -41,7 +43,8 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
             )
             then = runner.configure if given["layers"] else None
             at_once, timeout = given["at_once"], given["timeout"]
-            install(changes, plan, given["hosts"], say, at_once=at_once, timeout=timeout, then=then)
+            with nullcontext() if changes.check else shown(plan, say):
+                install(changes, plan, given["hosts"], say, at_once=at_once, timeout=timeout, then=then)
             return changes.result()
 
         return finish(result, work, changes=changes)

@@ -45,3 +45,4 @@ class MetalPlan:
     api_inside: int
     media_url: str
     contact_inside: int
+    machines_inside: int

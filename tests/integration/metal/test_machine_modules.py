@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import Groun
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import load_site, make_plan
 from ansible_collections.groundup.cloud.tests.integration.commands import run
-from ansible_collections.groundup.cloud.tests.integration.metal.fake import FakeSeed, fake_seed
+from ansible_collections.groundup.cloud.tests.integration.metal.fake import FakeSeed
 from ansible_collections.groundup.cloud.tests.integration.metal.ironic import PASSWORD, WANTED
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="a seed's programs run as root")
@@ -35,9 +35,8 @@ Converge = Callable[..., Changes]
 
 
 @pytest.fixture(scope="module")
-def seed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FakeSeed]:
-    with fake_seed(tmp_path_factory.mktemp("modules")) as found:
-        yield found
+def seed(seed_of_fakes: FakeSeed) -> FakeSeed:
+    return seed_of_fakes
 
 
 @pytest.fixture(scope="module")

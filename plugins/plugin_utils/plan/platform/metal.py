@@ -32,6 +32,7 @@ def metal(layout: Layout, supply: SupplyPlan) -> MetalPlan | None:
         api_inside=PORTS["ironic-inside"].port,
         media_url=f"https://{address}:{PORTS['ironic-media'].port}",
         contact_inside=PORTS["ironic-contact"].port,
+        machines_inside=PORTS["ironic-machines"].port,
     )
 
 
