@@ -71,7 +71,7 @@ class Overview:
             doing=printable(str(last.get("doing") or "")) if last else waits,
             since=float(last["time"]) if last else None,
             expected=usual.get(_phase(last)) if last else None,
-            moving=bool(last) and state not in AT_REST,
+            moving=bool(last) and state not in AT_REST and not card,
             card={key: printable(str(value)) for key, value in card.items()} if card else None,
         )
 

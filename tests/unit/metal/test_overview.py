@@ -73,6 +73,11 @@ def test_another_attempt_takes_as_long_whatever_the_last_one_said(plan: Plan, tm
     assert rows(plan, tmp_path)["worker-2"].expected == 40
 
 
+def test_a_machine_that_waits_for_somebody_does_not_move(plan: Plan, tmp_path: Path) -> None:
+    journal(tmp_path, "worker-1", (0, "matched", ""), card={**CARD, "what": "nobody has approved it"})
+    assert not rows(plan, tmp_path)["worker-1"].moving
+
+
 def test_a_failed_machine_has_its_card_and_remedy_below_it(plan: Plan, tmp_path: Path) -> None:
     journal(tmp_path, "worker-2", (0, "failed", ""), card=CARD)
     text = table(rows(plan, tmp_path).values(), 65).splitlines()
