@@ -16,6 +16,8 @@ from ..progress import clock
 from .journal import Journal, file_of
 
 AT_REST = frozenset(("installed", "serving", "failed", "quarantined", "retired"))  # nothing happens there by itself
+DISCOVERED = "discovered"  # below the journals: those of machines that are nobody's yet
+_ELSEWHERE = frozenset(("expected", "approved", "retired"))  # not in the plan: it has another name there, or is gone
 Phase = tuple[str, str]  # a state, and what is done in it
 HEADER = ("machine", "rack", "state", "since", "about", "doing")
 
@@ -50,11 +52,13 @@ class Overview:
 
     def rows(self) -> list[Row]:
         """Return a row a machine, in the plan's order; then those of which there is but a journal."""
-        others = sorted({path.stem for path in self._home.glob("[!.]*.jsonl")} - set(self._plan.hosts))
-        journals = {name: self._lines(name) for name in (*self._plan.hosts, *others)}
+        files = {name: file_of(self._home, name) for name in self._plan.hosts}
+        for folder in (self._home, self._home / DISCOVERED):
+            files |= {path.stem: path for path in sorted(folder.glob("[!.]*.jsonl")) if path.stem not in files}
+        journals = {name: self._lines(name, path) for name, path in files.items()}
         usual = _usual(journals.values())
         rows = [self._row(name, lines, usual) for name, lines in journals.items()]
-        return [row for row in rows if row.provisioner or row.state not in ("retired", "expected")]
+        return [row for row in rows if row.provisioner or row.state not in _ELSEWHERE]
 
     def _row(self, name: str, lines: list[dict[str, Any]], usual: Mapping[Phase, float]) -> Row:
         host, last = self._plan.hosts.get(name), lines[-1] if lines else {}
@@ -71,12 +75,11 @@ class Overview:
             doing=printable(str(last.get("doing") or "")) if last else waits,
             since=float(last["time"]) if last else None,
             expected=usual.get(_phase(last)) if last else None,
-            moving=bool(last) and state not in AT_REST and not card,
+            moving=bool(last and host) and state not in AT_REST and not card,
             card={key: printable(str(value)) for key, value in card.items()} if card else None,
         )
 
-    def _lines(self, name: str) -> list[dict[str, Any]]:
-        path = file_of(self._home, name)
+    def _lines(self, name: str, path: Path) -> list[dict[str, Any]]:
         try:
             found = path.stat()
         except FileNotFoundError:

@@ -100,9 +100,13 @@ def test_what_a_machine_says_moves_no_cursor(plan: Plan, tmp_path: Path) -> None
 def test_a_machine_that_is_not_in_the_site_file_is_shown_until_it_is_retired(plan: Plan, tmp_path: Path) -> None:
     journal(tmp_path, "unknown-1", (0, "quarantined", "it fits no role"))
     journal(tmp_path, "gone-1", (0, "retired", ""))
+    (tmp_path / "discovered").mkdir()
+    journal(tmp_path / "discovered", "52-54-00-4d-00-09", (0, "discovered", "4 cores, 8 GiB"))
+    journal(tmp_path / "discovered", "52-54-00-4d-00-01", (0, "approved", "it became worker-1"))
     found = rows(plan, tmp_path)
     assert (found["unknown-1"].rack, found["unknown-1"].moving) == ("", False)
-    assert "gone-1" not in found
+    assert list(found)[-2:] == ["unknown-1", "52-54-00-4d-00-09"]
+    assert not found["52-54-00-4d-00-09"].moving, "nobody waits for it"
 
 
 def test_a_line_that_a_killed_run_broke_off_hides_nothing(plan: Plan, tmp_path: Path) -> None:
