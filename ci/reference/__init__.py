@@ -1,4 +1,4 @@
-"""Documentation that follows from the code: the reference of the site file, tables of records, pictures of plans."""
+"""Documentation that follows from the code: the reference of the site file, tables of records, pictures."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import site
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.output.packets import packets_svg
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.output.topology import topology_svg
 
-from . import site_file, tables
+from . import site_file, states, tables
 
 
 def contents(root: Path) -> dict[str, str]:
@@ -18,6 +18,7 @@ def contents(root: Path) -> dict[str, str]:
         site_file.SCHEMA: site_file.json_schema(),
         site_file.PAGE: site_file.page(),
         **{path: tables.page(path, root) for path in tables.PAGES},
+        states.PICTURE: states.picture(),
         "docs/_static/lab-topology.svg": topology_svg(lab),
         "docs/_static/cloud-packets.svg": packets_svg(cloud) or "",
     }

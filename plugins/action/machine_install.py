@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import Groun
 from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.aside import Aside
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.install import Options, install
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import home_of
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.page import shown
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.runner import Runner
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import load_site, make_plan
 
@@ -55,7 +57,8 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
                 again=given["again"],
             )
             _refuse_others(given["again"], given["hosts"])
-            failed = install(changes, plan, given["hosts"], say, options, then=then)
+            with nullcontext() if changes.check else shown(plan, say):
+                failed = install(changes, plan, given["hosts"], say, options, then=then)
             away = [_aside(name, error) for name, error in sorted(failed.items())]
             warnings = [f"{one.host} is set aside in layer {LAYER}: {one.reason}" for one in away]
             return {**changes.result(), "aside": [asdict(one) for one in away], "warnings": warnings}

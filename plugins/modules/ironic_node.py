@@ -11,6 +11,7 @@ description:
   - Places the Python environment of Ironic from the site's file server, its configuration, an SQLite database with
     write-ahead logging, the systemd units of Ironic and of the service that hears installed machines call home, and
     the web server's part that speaks TLS before both and serves boot media.
+  - Places the page of machines, a service with an account of its own, behind the same web server.
   - Ends when Ironic answers.
 options:
   release:
@@ -77,6 +78,18 @@ options:
     description: Whether a machine that Ironic does not know is enrolled when its ramdisk calls.
     type: bool
     default: false
+  machines_inside:
+    description: Port of the page of machines, on the loopback.
+    type: int
+    required: true
+  machines_password:
+    description: Password of the user C(operator) of the page of machines.
+    type: str
+    required: true
+  machines_files:
+    description: Program and assets of the page of machines, by file name.
+    type: dict
+    required: true
   verify:
     description: Changes nothing, asks whether Ironic answers.
     type: bool
@@ -129,6 +142,9 @@ def main() -> None:
             "api_inside": {"type": "int", "required": True},
             "media_port": {"type": "int", "required": True},
             "contact_inside": {"type": "int", "required": True},
+            "machines_inside": {"type": "int", "required": True},
+            "machines_password": {"type": "str", "required": True, "no_log": True},
+            "machines_files": {"type": "dict", "required": True},
             "ramdisk": {"type": "path", "required": True},
             "password": {"type": "str", "required": True, "no_log": True},
             "verify": {"type": "bool", "default": False},

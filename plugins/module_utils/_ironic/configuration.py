@@ -184,6 +184,18 @@ server {
         proxy_set_header Host $http_host;
         proxy_read_timeout 300s;
     }
+    # The page of machines; its events have no end.
+    location /machines/ {
+        client_max_body_size 8m;
+        proxy_pass http://127.0.0.1:%(machines_inside)s;
+        proxy_set_header Host $http_host;
+        proxy_set_header X-Real-IP $remote_addr;
+        proxy_buffering off;
+        proxy_read_timeout 1h;
+    }
+    location = /machines {
+        return 308 https://$http_host/machines/;
+    }
 }
 
 # Boot media, under names nobody guesses, and the call home. Management controllers read here, too: no list of readers.

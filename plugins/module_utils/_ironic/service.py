@@ -19,11 +19,11 @@ from .._host.units import Unit
 from .._hypervisor import accounts, environment
 from .._seed.configuration import nginx_takes
 from . import configuration as own
-from . import ramdisk
+from . import page, ramdisk
 
 ACCOUNT = "ironic"
 START = 180.0  # seconds until Ironic answers: it loads for ten, more on a busy machine
-_IMPORTS = "import ironic.version, cheroot, bcrypt, pycdlib"
+_IMPORTS = "import ironic.version, cheroot, bcrypt, pycdlib, webob"
 # Below the state directory; `tftp` is Ironic's name for where boots from the network are prepared.
 _OWN = ("tmp", "logs", "machines", "images", "master-images", "master-ramdisks", "ramdisk", "tftp")
 # Prints the line of an htpasswd file; keeps the one it has while the password is the same.
@@ -73,11 +73,13 @@ def converge(changes: Changes, wanted: Mapping[str, Any]) -> str:
     if changes.check and not home.exists():
         changes.add("start Ironic")
         return name
-    line = _password_line(home, wanted["password"])
+    line = _password_line(home, own.USER, own.PASSWORDS, wanted["password"])
     ironic.place(own.PASSWORDS, line, mode=0o640, group=group, secret=True)
     _database(changes, home)
     ironic.running()
     contact.running()
+    operator = _password_line(home, page.USER, page.PASSWORDS, wanted["machines_password"])
+    page.converge(changes, wanted, home=home, is_current=is_current, controller=line, operator=operator)
     web.place(own.WEB, own.web(found), valid=partial(nginx_takes, place=own.WEB))
     web.running()
     if not changes.check:
@@ -118,14 +120,14 @@ def _directories(changes: Changes) -> None:
             path.chmod(0o711 if path in (own.STATE, own.MEDIA, own.RAMDISK) else 0o700)
 
 
-def _password_line(home: Path, password: str) -> str:
-    argv = [str(home / "bin/python"), "-c", _HASH, own.USER, str(own.PASSWORDS)]
+def _password_line(home: Path, user: str, path: Path, password: str) -> str:
+    argv = [str(home / "bin/python"), "-c", _HASH, user, str(path)]
     done = attempt(argv, stdin=password)
     if done.returncode:
         raise GroundupError(
             f"the password cannot be hashed: {done.stderr.strip().splitlines()[-1:]}",
             where=str(home),
-            why="Ironic keeps a hash of it alone",
+            why="the seed keeps a hash of it alone",
             remedy="run the playbook groundup.cloud.ironic again",
         )
     return done.stdout

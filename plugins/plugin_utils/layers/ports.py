@@ -54,8 +54,8 @@ PORTS: dict[str, PortRecord] = {
         port=5001, what="the seed's registry itself", programs=("docker-registry",), clients="itself", roles=_SEED,
     ),
     "ironic": PortRecord(
-        port=6385, what="Ironic, behind the web server's TLS", programs=("nginx",), clients="hosts", roles=_SEED,
-        provisioner="ironic",
+        port=6385, what="Ironic and the page of machines, behind the web server's TLS", programs=("nginx",),
+        clients="hosts", roles=_SEED, provisioner="ironic",
     ),
     "ironic-media": PortRecord(
         port=6386, what="boot media, for management controllers; the call of installed machines", programs=("nginx",),
@@ -70,6 +70,10 @@ PORTS: dict[str, PortRecord] = {
     ),
     "ironic-contact": PortRecord(
         port=6389, what="who hears installed machines", programs=("python", "python3"), clients="itself", roles=_SEED,
+        provisioner="ironic",
+    ),
+    "ironic-machines": PortRecord(
+        port=6390, what="the page of machines itself", programs=("python", "python3"), clients="itself", roles=_SEED,
         provisioner="ironic",
     ),
     "api": PortRecord(

@@ -1,6 +1,6 @@
 """Ironic's API and the seed's ear for installed machines: the requests of a machine's way, and nothing more.
 
-By `requests`: openstacksdk asks for a catalog that a seed has not, and lags behind Ironic's newer versions.
+By `requests`: openstacksdk takes 0.3 CPU-s to load, and lags behind Ironic's newer versions.
 """
 
 from __future__ import annotations

@@ -82,3 +82,4 @@ class MetalPlan:
     media_url: str
     contact_inside: int
     netboot: NetbootPlan | None  # None: no machine boots from the network
+    machines_inside: int

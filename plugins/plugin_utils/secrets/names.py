@@ -24,6 +24,7 @@ NAME = re.compile(r"[a-z0-9][a-z0-9_.-]*(/[a-z0-9][a-z0-9_.-]*)+")
 CA_KEY = "pki/ca-key"
 PACKAGES_KEY = "packages/openpgp-key"  # of a site whose seed serves packages
 IRONIC = "ironic/groundup"  # the password of our user of the seed's Ironic
+MACHINES_PAGE = "ironic/operator"  # who looks at the seed's page of machines
 NOVA_SSH_KEY = "nova/ssh-key"  # of a site with hypervisors
 # What the infrastructure itself needs, whatever the releases. Keys of certificates: `pki.users`.
 INFRASTRUCTURE = ("keepalived/auth", "kubernetes/encryption-key", CA_KEY)
@@ -151,7 +152,7 @@ def required(plan: Plan) -> tuple[str, ...]:
     if plan.host.packages == "seed":
         names.add(PACKAGES_KEY)
     if plan.metal:
-        names |= {IRONIC, *(str(host.bmc["credentials"]) for host in plan.hosts.values() if host.bmc)}
+        names |= {IRONIC, MACHINES_PAGE, *(str(host.bmc["credentials"]) for host in plan.hosts.values() if host.bmc)}
     if plan.hypervisor.compute:
         names.add(NOVA_SSH_KEY)
     for release in plan.openstack.releases:

@@ -34,7 +34,7 @@ ARTIFACTS = ("ironic-13", "deploy-ramdisk-13", "machine-13", "netboot-13")
 RAMDISK = "/srv/groundup/ramdisk"
 WANTED: dict[str, Any] = {
     "api_url": f"https://{SEED}:6385", "media_url": f"https://{SEED}:6386", "api_port": 6385, "media_port": 6386,
-    "api_inside": 6388, "contact_inside": 6389, "ramdisk": RAMDISK,
+    "api_inside": 6388, "contact_inside": 6389, "machines_inside": 6390, "ramdisk": RAMDISK,
     "boot_url": f"http://{SEED}:6387", "discovery": True,
 }  # fmt: skip
 NETBOOT: dict[str, Any] = {

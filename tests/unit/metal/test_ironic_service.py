@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.module_utils._ironic import configuration, service
+from ansible_collections.groundup.cloud.plugins.module_utils._ironic import configuration, page, service
 
 WANTED: dict[str, Any] = {
     "api_url": "https://10.0.0.8:6385", "media_url": "https://10.0.0.8:6386", "api_port": 6385, "media_port": 6386,
-    "api_inside": 6388, "contact_inside": 6389, "ramdisk": "/srv/groundup/deploy-ramdisk-13/13.0.0",
+    "api_inside": 6388, "contact_inside": 6389, "machines_inside": 6390,
+    "ramdisk": "/srv/groundup/deploy-ramdisk-13/13.0.0",
 }  # fmt: skip
 FOUND = configuration.values(WANTED, environment=Path("/opt/groundup/ironic/current"))
 
@@ -48,6 +49,15 @@ def test_a_unit_is_not_root_s_and_writes_its_own_directory_alone(path: Path) -> 
     unit = ini(configuration.units(FOUND)[path])["Service"]
     assert (unit["User"], unit["ProtectSystem"], unit["NoNewPrivileges"]) == ("ironic", "strict", "true")
     assert unit["ReadWritePaths"] == "/var/lib/ironic"
+
+
+def test_the_page_of_machines_has_an_account_of_its_own_and_no_way_to_ironic_s_files() -> None:
+    unit = ini(page.unit_text(WANTED, environment=Path("/opt/groundup/ironic/current")))["Service"]
+    assert unit["User"] == unit["Group"] == "groundup-machines"
+    assert (unit["ProtectSystem"], unit["NoNewPrivileges"], unit["CapabilityBoundingSet"]) == ("strict", "true", "")
+    assert "ReadWritePaths" not in unit
+    assert str(configuration.PASSWORDS) not in unit["ExecStart"].split(), "its mode is for Ironic's account"
+    assert "--port 6390" in unit["ExecStart"]
 
 
 def test_the_web_server_shows_both_with_tls_alone() -> None:

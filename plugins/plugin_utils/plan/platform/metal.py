@@ -38,6 +38,7 @@ def metal(layout: Layout, supply: SupplyPlan) -> MetalPlan | None:
         media_url=f"https://{address}:{PORTS['ironic-media'].port}",
         contact_inside=PORTS["ironic-contact"].port,
         netboot=_netboot(layout, supply, address),
+        machines_inside=PORTS["ironic-machines"].port,
     )
 
 

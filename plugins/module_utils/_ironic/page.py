@@ -1,0 +1,82 @@
+"""The page of machines on the seed: its account, files, passwords and unit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from .._base import files
+from .._base.changes import Changes
+from .._host.units import Unit
+from .._hypervisor import accounts
+from . import configuration as own
+
+ACCOUNT = "groundup-machines"
+USER = "operator"  # who logs in to the page
+PROGRAMS = own.PROGRAMS / "machines"
+PASSWORDS = own.DIRECTORY / "machines-htpasswd"
+CONTROLLER = own.DIRECTORY / "machines-controller-htpasswd"  # Ironic's own is not for this account
+STATE = Path("/var/lib") / ACCOUNT
+UNIT = Path(f"/etc/systemd/system/{ACCOUNT}.service")
+
+# It reads hashes of two passwords and writes its own directory alone; Ironic's database is another account's.
+UNIT_TEXT = """\
+[Unit]
+Description=Page of machines
+
+[Service]
+User=%(account)s
+Group=%(account)s
+ExecStart=%(environment)s/bin/python %(programs)s/groundup-machines --port %(machines_inside)s --passwords %(passwords)s --state %(state)s
+Restart=on-failure
+RestartSec=5
+StateDirectory=%(account)s
+StateDirectoryMode=0700
+UMask=0077
+MemoryMax=512M
+TasksMax=100
+CapabilityBoundingSet=
+NoNewPrivileges=true
+ProtectSystem=strict
+ProtectHome=true
+PrivateTmp=true
+LockPersonality=true
+RestrictAddressFamilies=AF_INET AF_UNIX
+RestrictNamespaces=true
+RestrictRealtime=true
+RestrictSUIDSGID=true
+SystemCallArchitectures=native
+SystemCallFilter=@system-service
+
+[Install]
+WantedBy=multi-user.target
+"""  # noqa: E501  # one command
+
+
+def unit_text(wanted: Mapping[str, Any], *, environment: Path) -> str:
+    """Return the unit."""
+    found = {
+        "account": ACCOUNT, "programs": PROGRAMS, "state": STATE, "environment": environment,
+        "machines_inside": wanted["machines_inside"], "passwords": f"{CONTROLLER} {PASSWORDS}",
+    }  # fmt: skip
+    return files.HEADER + UNIT_TEXT % found
+
+
+def converge(
+    changes: Changes, wanted: Mapping[str, Any], *, home: Path, is_current: bool, controller: str, operator: str
+) -> None:
+    """Bring the page to what ``wanted`` says. Raises GroundupError, OSError.
+
+    ``controller`` and ``operator`` are lines of htpasswd files, of Ironic's user and of the page's.
+    """
+    group = accounts.ensure(changes, ACCOUNT, home=str(STATE), login="/usr/sbin/nologin")
+    unit = Unit(changes, UNIT.name)
+    if not is_current:
+        unit.replaced()
+    for name, text in wanted["machines_files"].items():
+        unit.place(PROGRAMS / name, text)
+    for path, line in ((CONTROLLER, controller), (PASSWORDS, operator)):
+        unit.place(path, line, mode=0o640, group=group, secret=True)
+    unit.place(UNIT, unit_text(wanted, environment=home))
+    unit.running()

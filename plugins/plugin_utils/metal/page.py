@@ -1,0 +1,81 @@
+"""Have the seed's page of machines show what a run knows: sent when it has changed, and now and then."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import requests
+
+from ..paths import state_dir
+from ..plan.types import Plan
+from ..secrets import open_store
+from ..secrets.names import IRONIC
+from .api import USER
+from .journal import home_of
+from .overview import Overview, as_dict
+
+PAUSE, AGAIN = 2.0, 30.0  # seconds between two looks, and until the same is said again
+_TIMEOUT = (5, 30)
+
+
+class Page:
+    """The page of one seed."""
+
+    def __init__(self, *, api: str, password: str, ca: Path) -> None:
+        """Take the address of Ironic's API, the password of our user and the file of the site's CA."""
+        self._url = f"{api}/machines/v1/overview"
+        self._session = requests.Session()
+        self._session.trust_env = False  # the seed is not behind a proxy
+        self._session.auth = (USER, password)
+        self._session.verify = str(ca)
+
+    def send(self, overview: dict[str, Any]) -> str:
+        """Send an overview; return why it was not taken, empty when it was."""
+        try:
+            answer = self._session.put(self._url, json=overview, timeout=_TIMEOUT)
+        except requests.RequestException as error:
+            return str(error)
+        return "" if answer.ok else f"{answer.status_code} {answer.text[:200].strip()}"
+
+
+@contextmanager
+def shown(plan: Plan, say: Callable[[str], None]) -> Iterator[None]:
+    """Have the page show the site's machines during the block, and as they are at its end.
+
+    A page that cannot be reached is said once and keeps no machine waiting.
+    """
+    if plan.metal is None:
+        yield
+        return
+    password = open_store(plan.site, write=False).get(IRONIC)
+    page = Page(api=plan.metal.api_url, password=password, ca=state_dir(plan.site) / "ca.crt")
+    ended = threading.Event()
+    thread = threading.Thread(target=tell, args=(page, plan, say, ended), name="page of machines", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
+def tell(page: Page, plan: Plan, say: Callable[[str], None], ended: threading.Event) -> None:
+    """Send what has changed until ``ended`` is set, and once more then."""
+    overview, sent, at, silent = Overview(plan, home_of(plan.site)), None, 0.0, False
+    while True:
+        last = ended.wait(PAUSE if at else 0)
+        rows = overview.rows()
+        if rows != sent or time.monotonic() - at > AGAIN:
+            now = time.time()
+            machines = [as_dict(row, now) for row in rows]
+            why = page.send({"site": plan.site, "time": round(now, 3), "machines": machines})
+            if why and not silent:
+                say(f"the seed's page of machines does not show this run: {why}")
+            silent, sent, at = bool(why), None if why else rows, time.monotonic()
+        if last:
+            return

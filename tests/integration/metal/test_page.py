@@ -1,0 +1,216 @@
+"""The page of machines on a seed, behind its web server: who may see it, what it shows, and in a real browser."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.page import Page
+from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
+from ansible_collections.groundup.cloud.tests.integration.metal.fake import OPERATOR, FakeSeed
+from ansible_collections.groundup.cloud.tests.integration.metal.ironic import PASSWORD, WANTED
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="a seed's programs run as root")
+ORIGIN = WANTED["api_url"]
+PAGE = f"{ORIGIN}/machines/"
+HOSTILE = "<img src=x onerror=\"document.title='taken'\"><script>document.title='taken'</script>"
+SCREENSHOT = COLLECTION / "docs/_static/machines-page.png"
+
+
+def machine(name: str, state: str | None, doing: str, **more: Any) -> dict[str, Any]:
+    return {
+        "machine": name, "rack": "r1", "group": "worker", "provisioner": "ironic", "state": state, "doing": doing,
+        "since": 1000.0, "expected": None, "moving": False, "card": None, **more,
+    }  # fmt: skip
+
+
+def overview(*machines: dict[str, Any]) -> dict[str, Any]:
+    return {"site": "lab-metal", "time": 1041.0, "machines": list(machines)}
+
+
+class Asked:
+    """A client of the page, inside the seed's network."""
+
+    def __init__(self, seed: FakeSeed) -> None:
+        """Begin without a session; the seed's certificate is checked."""
+        self._seed, self.session = seed, requests.Session()
+        self.session.trust_env, self.session.verify = False, str(seed.ca)
+
+    def ask(self, method: str, path: str, **more: Any) -> requests.Response:
+        return self._seed.inside(lambda: self.session.request(method, f"{PAGE}{path}", timeout=20, **more))
+
+    def log_in(self, password: str = OPERATOR, *, origin: str = ORIGIN) -> int:
+        return self.ask("POST", "v1/login", json={"password": password}, headers={"Origin": origin}).status_code
+
+    def event(self) -> dict[str, Any]:
+        """Return the first event."""
+
+        def read() -> dict[str, Any]:
+            with self.session.get(f"{PAGE}v1/events", stream=True, timeout=20) as answer:
+                assert answer.headers["Content-Type"].startswith("text/event-stream")
+                line: bytes = next(answer.iter_lines())
+                found: dict[str, Any] = json.loads(line.removeprefix(b"data: "))
+                return found
+
+        return self._seed.inside(read)
+
+
+@pytest.fixture
+def asked(seed_of_fakes: FakeSeed) -> Asked:
+    return Asked(seed_of_fakes)
+
+
+def send(seed: FakeSeed, found: dict[str, Any], *, password: str = PASSWORD) -> str:
+    return seed.inside(lambda: Page(api=ORIGIN, password=password, ca=seed.ca).send(found))
+
+
+def test_nothing_of_the_machines_is_seen_without_a_session(asked: Asked, seed_of_fakes: FakeSeed) -> None:
+    assert send(seed_of_fakes, overview(machine("worker-1", "serving", ""))) == ""
+    for path in ("v1/events", "v1/session"):
+        assert asked.ask("GET", path).status_code == 401
+    assert asked.ask("GET", "v1/overview").status_code == 404
+    assert "worker-1" not in asked.ask("GET", "").text
+    assert asked.log_in(origin="https://elsewhere.test") == 403
+    assert asked.log_in() == 200
+    assert [one["machine"] for one in asked.event()["machines"]] == ["worker-1"]
+
+
+def test_a_session_s_cookie_is_the_browser_s_alone_and_ends_with_its_token(asked: Asked) -> None:
+    login = asked.ask("POST", "v1/login", json={"password": OPERATOR}, headers={"Origin": ORIGIN})
+    said = login.headers["Set-Cookie"]
+    assert all(word in said for word in ("HttpOnly", "secure", "SameSite=strict", "Path=/machines/")), said
+    token = asked.ask("GET", "v1/session").json()["token"]
+    assert asked.ask("POST", "v1/logout", headers={"X-CSRF-Token": "forged"}).status_code == 403
+    cookies = asked.session.cookies.copy()
+    assert asked.ask("POST", "v1/logout", headers={"X-CSRF-Token": token}).status_code == 200
+    asked.session.cookies.update(cookies)
+    assert asked.ask("GET", "v1/session").status_code == 401, "a cookie that was kept opens nothing"
+
+
+def test_passwords_are_not_guessed_fast(asked: Asked, seed_of_fakes: FakeSeed) -> None:
+    # From another address, so that the other tests may go on.
+    seed_of_fakes.host.run("ip", "address", "add", "10.0.2.3/32", "dev", "lo", outside=True)
+
+    def status() -> str:
+        return seed_of_fakes.host.run(
+            "curl", "--silent", "--insecure", "--interface", "10.0.2.3", "--noproxy", "*", "--output", "/dev/null",
+            "--write-out", "%{http_code}", "--header", f"Origin: {ORIGIN}", "--data", '{"password": "guess"}',
+            f"{PAGE}v1/login",
+        ).stdout  # fmt: skip
+
+    assert [status() for _ in range(7)] == ["401"] * 5 + ["429"] * 2
+    assert asked.log_in() == 200, "somebody else's guesses lock nobody out"
+
+
+@pytest.mark.parametrize("password", ["wrong", "", "\0", "\ud800", "x" * 200])
+def test_a_wrong_password_of_the_controller_changes_nothing(
+    asked: Asked, seed_of_fakes: FakeSeed, password: str
+) -> None:
+    if password.isascii():
+        assert send(seed_of_fakes, overview(machine("forged", "serving", "")), password=password).startswith("401")
+    assert asked.log_in() == 200
+    assert "forged" not in json.dumps(asked.event())
+
+
+@pytest.mark.parametrize("body", ["[]", "{", '{"machines": 3}', '{"machines": [1, {"machine": {"a": {"b": 1}}}]}'])
+def test_what_is_no_overview_harms_nothing(asked: Asked, seed_of_fakes: FakeSeed, body: str) -> None:
+    put = asked.ask("PUT", "v1/overview", data=body, auth=("groundup", PASSWORD))
+    assert put.status_code == (200 if "[1" in body else 400)
+    assert send(seed_of_fakes, overview(machine("worker-1", "serving", ""))) == ""
+    assert asked.log_in() == 200
+    assert asked.event()["machines"][0]["state"] == "serving"
+
+
+def test_ten_machines_too_many_are_refused_before_they_are_read(asked: Asked) -> None:
+    put = asked.ask("PUT", "v1/overview", data=b"x" * (9 * 2**20), auth=("groundup", PASSWORD))
+    assert put.status_code == 413
+
+
+@pytest.fixture
+def browser(seed_of_fakes: FakeSeed, tmp_path: Path) -> Iterator[Any]:
+    if not Path("/usr/bin/chromedriver").exists():
+        pytest.skip("ci/bootstrap long installs chromium")
+    from selenium.webdriver import Chrome, ChromeOptions
+    from selenium.webdriver.chrome.service import Service
+
+    # Both run in the seed's network; the driver is spoken to from there, too.
+    driver = tmp_path / "chromedriver"
+    words = " ".join(seed_of_fakes.host.argv("/usr/bin/chromedriver", outside=True))
+    driver.write_text(f'#!/bin/sh\nexec {words} "$@"\n')
+    driver.chmod(0o755)
+    options = ChromeOptions()
+    options.binary_location = "/usr/bin/chromium"
+    for word in (
+        "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--window-size=1200,420",
+        "--no-proxy-server", f"--user-data-dir={tmp_path / 'profile'}", "--ignore-certificate-errors",
+    ):  # fmt: skip
+        options.add_argument(word)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    found = seed_of_fakes.inside(lambda: Chrome(options=options, service=Service(executable_path=str(driver))))
+    try:
+        yield found
+    finally:
+        seed_of_fakes.inside(found.quit)
+
+
+def test_a_browser_logs_in_and_sees_machines_change_without_a_reload(seed_of_fakes: FakeSeed, browser: Any) -> None:
+    from selenium.common.exceptions import StaleElementReferenceException
+    from selenium.webdriver.support.wait import WebDriverWait
+
+    # The page draws its rows anew, also between a look at one and a question to it.
+    wait = WebDriverWait(browser, 30, ignored_exceptions=(StaleElementReferenceException,))
+    card = {
+        "what": f"its management controller is not reached: {HOSTILE}",
+        "why": "it can neither be switched on nor booted",
+        "remedy": "see its cable and power, and bmc.address",
+    }
+    ramdisk = machine("worker-1", "provisioning", "its ramdisk boots, or writes the system", expected=98.0, moving=True)
+    failed = machine("worker-2", "failed", "", card=card, since=911.0)
+    given = machine("seed-1", None, "not installed by the seed", provisioner="container", since=None)
+    assert send(seed_of_fakes, overview(given, ramdisk, failed)) == ""
+
+    def inside() -> None:
+        browser.get(PAGE)
+        wait.until(lambda found: found.find_element("id", "password").is_displayed())
+        assert not browser.find_element("id", "machines").is_displayed()
+        browser.find_element("id", "password").send_keys("wrong\n")
+        wait.until(lambda found: "wrong" in found.find_element("id", "refused").text)
+        browser.find_element("id", "password").send_keys(f"{OPERATOR}\n")
+        wait.until(lambda found: "worker-1" in found.find_element("id", "machines").text)
+        text = browser.find_element("id", "machines").text
+        assert "remedy: see its cable and power" in text
+        assert HOSTILE in text, "shown as what it is"
+        assert not browser.find_elements("css selector", "#machines img, #machines script")
+        assert "1 container, 1 provisioning, 1 failed" in browser.find_element("id", "summary").text
+        assert "01:38" in text
+
+    seed_of_fakes.inside(inside)
+    assert (
+        send(seed_of_fakes, overview(given, {**ramdisk, "state": "serving", "doing": "", "moving": False}, failed))
+        == ""
+    )
+
+    def changed() -> None:
+        wait.until(lambda found: "serving" in found.find_element("id", "summary").text)
+        assert "serving" in browser.find_element("css selector", "tr.serving").text
+        assert browser.title == "Machines", "nobody's text ran"
+        severe = [one for one in browser.get_log("browser") if one["level"] == "SEVERE" and "401" not in one["message"]]
+        assert not severe
+
+    seed_of_fakes.inside(changed)
+    card["what"] = "its management controller is not reached: Max retries exceeded with url: /redfish/v1/"
+    assert send(seed_of_fakes, overview(given, ramdisk, failed)) == ""
+
+    def log_out() -> None:
+        wait.until(lambda found: found.find_elements("css selector", "tr.moving"))
+        if os.environ.get("GROUNDUP_SCREENSHOTS"):
+            browser.save_screenshot(str(SCREENSHOT))
+        browser.find_element("id", "logout").click()
+        wait.until(lambda found: found.find_element("id", "password").is_displayed())
+
+    seed_of_fakes.inside(log_out)
