@@ -6,7 +6,7 @@ from typing import get_args
 from xml.sax.saxutils import escape
 
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal import way
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.output.topology import FAINT, FRAME, INK, PAPER
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.output.drawing import FAINT, FRAME, INK, PAPER
 
 PICTURE = "docs/_static/machine-states.svg"
 _LEFT, _WIDE, _GAP, _MIDDLE, _RIGHT, _WIDTH = 24, 470, 30, 517, 540, 980

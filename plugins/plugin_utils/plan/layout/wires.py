@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from ...layers.purposes import PURPOSES
 from ..model.machines import MachineGroup
 from ..model.wiring import Wiring
 from ..part_types import LinkPlan
@@ -75,10 +74,11 @@ class _Machine:
         main = self.carriers.get(self.layout.management.name)
         if main:
             self.carriers |= dict.fromkeys(tagged, main)
+        # A machine that needs `provisioning` to boot is asked by its own finding, or discovered.
         lost = [
             one.network
             for one in interfaces
-            if one.network not in self.carriers and not PURPOSES[self.layout.networks[one.network].purpose].later
+            if one.network not in self.carriers and self.layout.networks[one.network].purpose != "provisioning"
         ]
         self.findings += [notes.no_port(self.member.key, self.member.name, network) for network in lost]
 
