@@ -66,7 +66,7 @@ class Discovery:
         found = identity(self.home, host.name) or self._wait(host)
         with self._lock:
             self._adopt(host, found)
-        return found.of(host)
+        return found.of(host, self.plan.networks)
 
     def look(self) -> dict[str, tuple[Sighting, Verdict]]:
         """Return the verdict on each discovered machine that is nobody's yet, by its node; journal it."""
@@ -204,7 +204,7 @@ def known_macs(plan: Plan, home: Path) -> list[dict[str, str]]:
     found: list[dict[str, str]] = []
     for name, host in plan.hosts.items():
         who = identity(home, name)
-        ports: Sequence[Any] = (who.of(host) if who else host).interfaces
+        ports: Sequence[Any] = (who.of(host, plan.networks) if who else host).interfaces
         found += [
             {"mac": port.mac, "address": port.address, "name": name}
             for port in ports

@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from ..plan.layout.wires import plain
 from ..plan.platform.metal import from_network
-from ..plan.types import HostPlan, Plan
+from ..plan.types import HostPlan, NetworkPlan, Plan
 from .sighting import Sighting
 from .way import Card, State
 
@@ -36,11 +37,13 @@ class Identity:
     macs: tuple[str, ...]
     ports: Mapping[str, str]
 
-    def of(self, host: HostPlan) -> HostPlan:
-        """Return ``host`` with what was found of it."""
+    def of(self, host: HostPlan, networks: Mapping[str, NetworkPlan]) -> HostPlan:
+        """Return ``host`` with what was found of it, and links for ports that the site file does not tell."""
         ports = tuple(replace(port, mac=port.mac or self.ports.get(port.network)) for port in host.interfaces)
         bmc = {**(host.bmc or {}), **({"address": self.bmc} if self.bmc else {})}
-        return replace(host, interfaces=ports, bmc=bmc)
+        told = {link.network for link in host.links}
+        found = plain(tuple(port for port in ports if port.network not in told), networks)
+        return replace(host, interfaces=ports, bmc=bmc, links=(*host.links, *found))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

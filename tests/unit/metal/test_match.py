@@ -85,9 +85,12 @@ def test_each_port_is_found_by_where_its_cable_ends(site: Any) -> None:
     plan = site()
     found = match(plan, [plan.hosts["found-1"]], [seen(1)], {})["node-1"]
     assert found.ports == {"provisioning": BOOT.format(1), "management": OTHER.format(1)}
-    who = Identity(node="n", serial="S1", bmc="", macs=(), ports=found.ports).of(plan.hosts["found-1"])
+    who = Identity(node="n", serial="S1", bmc="", macs=(), ports=found.ports).of(plan.hosts["found-1"], plan.networks)
     assert {port.network: port.mac for port in who.interfaces} == found.ports
     assert who.bmc == plan.hosts["found-1"].bmc
+    links = {link.network: (link.mac, link.address) for link in who.links}
+    assert links == {port.network: (port.mac, f"{port.address}/{port.prefix}") for port in who.interfaces}
+    assert [link.routes for link in who.links if link.routes] == [(("0.0.0.0/0", "10.77.0.1"),)], "one way out"
 
 
 def test_ports_that_cannot_be_told_apart_are_asked_for(site: Any) -> None:

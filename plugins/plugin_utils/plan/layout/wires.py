@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from ipaddress import ip_address, ip_interface
 
 from ..model.machines import MachineGroup
 from ..model.wiring import Wiring
 from ..part_types import LinkPlan
-from ..types import Finding, InterfacePlan
+from ..types import Finding, InterfacePlan, NetworkPlan
 from . import wire_notes as notes
 from .addresses import nth_of
 from .context import Layout, Member
@@ -157,7 +158,7 @@ def wire(
     if not dark and not (group.manage_network and provisioner == "existing"):
         return Wired(interfaces)
     if dark and not (own and (own.nics or own.mac or any(port.mac for port in own.ports.values()))):
-        return Wired(interfaces)  # to be discovered: nothing says which port is which
+        return Wired(interfaces)  # to be discovered: nothing says which port is which (`plain`)
     profile = layout.hardware.get(hardware)
     ways = {
         f"{member.key}.wiring": own.wiring if own else None,
@@ -184,6 +185,28 @@ def wire(
             replace(one, mac=machine.mac_of(boots)) if one.network == layout.management.name else one for one in named
         )
     return Wired(named, tuple(machine.links.values()))
+
+
+def plain(interfaces: tuple[InterfacePlan, ...], networks: Mapping[str, NetworkPlan]) -> tuple[LinkPlan, ...]:
+    """Return the links of a machine with a port of its own for each network: its ramdisk told their MAC addresses."""
+    links = []
+    for one in interfaces:
+        if not one.mac:
+            continue
+        network = networks[one.network]
+        address = f"{one.address}/{one.prefix}" if one.address else None
+        near = one.address and network.gateway and ip_address(network.gateway) in ip_interface(str(address)).network
+        routes = ((ANYWHERE, str(network.gateway)),) if near and network.purpose == "management" else ()
+        port = LinkPlan(name=one.name, kind="port", mtu=one.mtu, mac=one.mac, rename=True)
+        if network.vlan is None:
+            links.append(replace(port, network=one.network, address=address, routes=routes))
+            continue
+        wire = replace(port, name=one.name + CARRIER, rename=False)
+        links += [wire, LinkPlan(
+            name=one.name, kind="vlan", mtu=one.mtu, vlan=network.vlan, parent=wire.name, network=one.network,
+            address=address, routes=routes,
+        )]  # fmt: skip
+    return tuple(links)
 
 
 def _note(layout: Layout, finding: Finding) -> None:
