@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import requests
+from ansible_collections.groundup.cloud.plugins.module_utils._ironic import configuration, page
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.page import Page
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
 from ansible_collections.groundup.cloud.tests.integration.metal.fake import OPERATOR, FakeSeed
@@ -129,6 +130,16 @@ def test_what_is_no_overview_harms_nothing(asked: Asked, seed_of_fakes: FakeSeed
 def test_ten_machines_too_many_are_refused_before_they_are_read(asked: Asked) -> None:
     put = asked.ask("PUT", "v1/overview", data=b"x" * (9 * 2**20), auth=("groundup", PASSWORD))
     assert put.status_code == 413
+
+
+def test_systemd_takes_the_unit_and_finds_its_sandbox_good(seed_of_fakes: FakeSeed) -> None:
+    host = seed_of_fakes.host
+    host.at(page.UNIT).write_text(page.unit_text(WANTED, environment=configuration.PROGRAMS / "current"))
+    host.run("useradd", "--system", "--user-group", page.ACCOUNT)
+    done = host.run("systemd-analyze", "verify", str(page.UNIT))
+    assert (done.returncode, page.UNIT.name in done.stdout) == (0, False), done.stdout
+    judged = host.run("systemd-analyze", "security", "--offline=true", "--threshold=50", str(page.UNIT))
+    assert judged.returncode == 0, judged.stdout[-2000:]
 
 
 @pytest.fixture
