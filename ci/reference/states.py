@@ -11,6 +11,12 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.output.drawing
 PICTURE = "docs/_static/machine-states.svg"
 _LEFT, _WIDE, _GAP, _MIDDLE, _RIGHT, _WIDTH = 24, 470, 30, 517, 540, 980
 _GOOD, _BAD = "#2f7d4f", "#b8323a"
+_FROM = {  # whence a machine comes to a state beside the way
+    "failed": "with a card",
+    "quarantined": "after discovered: it fits nothing",
+    "retiring": "when asked for: its disks are erased",
+    "retired": "after retiring",
+}
 
 
 def picture() -> str:
@@ -25,7 +31,7 @@ def picture() -> str:
             falls.append(top + 20)
             parts += _arrow(top + tall, _verb(state))
         top += tall + _GAP
-    others, end = _aside(states[last:])
+    others, end = _aside(sorted(states[last:], key=lambda state: state != "failed"))
     parts += others
     parts += [_dashed(_LEFT + _WIDE, y, _MIDDLE, y) for y in falls]
     parts += [
@@ -88,18 +94,20 @@ def _dashed(x1: int, y1: int, x2: int, y2: int, *, tip: bool = False) -> str:
     return f'<line x1="{x1}" y1="{y1}" x2="{x2}" y2="{y2}" stroke="{_BAD}" stroke-dasharray="5 4"{more}/>'
 
 
-def _aside(states: tuple[str, ...]) -> tuple[list[str], int]:
+def _aside(states: list[str]) -> tuple[list[str], int]:
     """Return what is beside the way, `failed` with the cards it can have; and where that ends."""
     parts: list[str] = []
     top = _LEFT
     for state in states:
         failed = state == "failed"
+        colour = _BAD if failed else FAINT
         cards = [what for _, what, _, _ in way._CARDS] + [way._IN_USE.what, way._LOST.what] if failed else []
         tall = 36 + 18 * len(cards) + (6 if cards else 0)
         parts += [
-            f'<rect x="{_RIGHT}" y="{top}" width="{_WIDTH - _RIGHT - _LEFT}" height="{tall}" rx="8" fill="#fdf3f3"'
-            f' stroke="{_BAD}"/>',
-            _text(_RIGHT + 14, top + 24, state, size=15, bold=True, fill=_BAD),
+            f'<rect x="{_RIGHT}" y="{top}" width="{_WIDTH - _RIGHT - _LEFT}" height="{tall}" rx="8"'
+            f' fill="{"#fdf3f3" if failed else PAPER}" stroke="{colour}"/>',
+            _text(_RIGHT + 14, top + 24, state, size=15, bold=True, fill=colour),
+            _text(_RIGHT + 130, top + 24, _FROM.get(state, ""), size=11, fill=FAINT),
             *(_text(_RIGHT + 14, top + 46 + 18 * row, card, size=11) for row, card in enumerate(cards)),
         ]
         top += tall + _GAP

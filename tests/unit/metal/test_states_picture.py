@@ -27,6 +27,11 @@ def test_every_state_is_drawn_once() -> None:
     assert sorted(word for word in words() if word in get_args(way.State)) == sorted(get_args(way.State))
 
 
+def test_every_state_beside_the_way_says_whence_a_machine_comes_there() -> None:
+    order = get_args(way.State)
+    assert set(states._FROM) == set(order[order.index("serving") + 1 :])
+
+
 def test_states_of_ironic_and_cards_are_named() -> None:
     drawn = "\n".join(words())
     assert not [ironic for ironic in way._STEPS if ironic not in drawn]
