@@ -12,7 +12,7 @@ description:
     write-ahead logging, the systemd units of Ironic and of the service that hears installed machines call home, and
     the web server's part that speaks TLS before both and serves boot media.
   - Places the page of machines, a service with an account of its own, behind the same web server.
-  - Ends when Ironic answers.
+  - Ends when Ironic and the page answer.
 options:
   release:
     description: Version of Ironic.
@@ -91,7 +91,7 @@ options:
     type: dict
     required: true
   verify:
-    description: Changes nothing, asks whether Ironic answers.
+    description: Changes nothing, asks whether Ironic and the page of machines answer.
     type: bool
     default: false
 extends_documentation_fragment:

@@ -88,8 +88,14 @@ def converge(changes: Changes, wanted: Mapping[str, Any]) -> str:
 
 
 def answers(wanted: Mapping[str, Any]) -> None:
-    """Wait until Ironic answers on the loopback. Raises GroundupError."""
-    url = f"http://127.0.0.1:{wanted['api_inside']}/v1"
+    """Wait until Ironic and the page of machines answer on the loopback. Raises GroundupError."""
+    inside = "http://127.0.0.1"
+    _answers(f"{inside}:{wanted['api_inside']}/v1", "Ironic", own.UNIT.name, lacks="no machine can be installed")
+    url = f"{inside}:{wanted['machines_inside']}/machines/"
+    _answers(url, "the page of machines", page.UNIT.name, lacks="nobody sees there where machines are")
+
+
+def _answers(url: str, what: str, unit: str, *, lacks: str) -> None:
     direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
     def silent() -> str:
@@ -101,10 +107,10 @@ def answers(wanted: Mapping[str, Any]) -> None:
 
     if said := wait_until(silent, timeout=START, pause=1):
         raise GroundupError(
-            f"Ironic does not answer: {said}",
+            f"{what} does not answer: {said}",
             where=url,
-            why=f"{START:g} s after its start; no machine can be installed",
-            remedy=f"journalctl -n 50 -u {own.UNIT.name}",
+            why=f"{START:g} s after its start; {lacks}",
+            remedy=f"journalctl -n 50 -u {unit}",
         )
 
 

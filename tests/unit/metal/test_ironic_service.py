@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import configparser
+import http.server
+import socket
 import sqlite3
+import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -102,3 +105,28 @@ def test_the_database_is_made_once_with_write_ahead_logging_and_read_by_nobody_e
 def test_a_database_without_write_ahead_logging_is_an_error(made: Callable[..., list[str]]) -> None:
     with pytest.raises(GroundupError, match="journal is delete"):
         made(logged=False)
+
+
+def test_a_page_that_does_not_answer_is_named_with_its_unit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only Ironic answers."""
+
+    class Ironic(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.end_headers()
+
+        def log_message(self, *_given: Any) -> None: ...
+
+    monkeypatch.setattr(service, "START", 0.0)
+    with (
+        http.server.ThreadingHTTPServer(("127.0.0.1", 0), Ironic) as ironic,
+        socket.create_server(("127.0.0.1", 0)) as one,
+    ):
+        threading.Thread(target=ironic.serve_forever, daemon=True).start()
+        free = one.getsockname()[1]
+        one.close()
+        with pytest.raises(GroundupError, match="the page of machines does not answer") as refused:
+            service.answers({"api_inside": ironic.server_port, "machines_inside": free})
+        service.answers({"api_inside": ironic.server_port, "machines_inside": ironic.server_port})
+        ironic.shutdown()
+    assert refused.value.remedy.endswith("groundup-machines.service")
