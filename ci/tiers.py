@@ -44,10 +44,11 @@ NETWORK_KEPT = "test_network_kept.py"
 LIFE = "test_cloud_life.py"  # of a hypervisor
 FAULTS = "test_cloud_faults.py"
 REAL_CLOUD = "test_real_cloud.py"
+DASHBOARD = "test_dashboard.py"
 CHARTS = "GROUNDUP_OSH_CHARTS"
 MAKE_LABS = {
     "test_lab_clean.py", "test_lab_gone.py", "test_interruption.py", "test_prediction.py",
-    EXISTING, HOST_NETWORK, CONFORMANCE, KERNEL, CLOUD, NETWORK_KEPT, LIFE, FAULTS, REAL_CLOUD,
+    EXISTING, HOST_NETWORK, CONFORMANCE, KERNEL, CLOUD, NETWORK_KEPT, LIFE, FAULTS, REAL_CLOUD, DASHBOARD,
 }  # fmt: skip
 LAB_TESTS = sorted(
     str(path.relative_to(ROOT)) for path in (ROOT / "tests/e2e").glob("test_*.py") if path.name not in MAKE_LABS
@@ -63,6 +64,7 @@ SCENARIOS = sorted(
 CLOUD_SITE = "inventories/cloud/site.yml"
 WHOLE_CLOUD = f"SITE={CLOUD_SITE}"
 LARGE_CLOUD = "SITE=tests/e2e/network/site.yml"  # three control hosts, three hypervisors
+CLOUD_WITH_DASHBOARD = "SITE=tests/e2e/dashboard/site.yml"
 CLOUD_OF_REAL_CHARTS = "SITE=tests/e2e/real/site.yml"
 # What only three control hosts can show: quorum, a member lost, a total outage.
 THREE_CONTROL_HOSTS = "SITE=inventories/lab-ha/site.yml"
@@ -208,6 +210,13 @@ TIERS = (
         LARGE_CLOUD,
         ("ci/lab", "up"),
         (*PYTEST, "-s", f"tests/e2e/{NETWORK_KEPT}"),  # it prints what it measures
+    ),
+    lab_tier(
+        "dashboard",
+        CLOUD_WITH_DASHBOARD,
+        ("ci/lab", "up"),
+        (*PYTEST, "-x", f"tests/e2e/{DASHBOARD}"),  # each test goes on where the one before it ended
+        first=(("ci/bootstrap", "browser"),),
     ),
     lab_tier(
         "cost",

@@ -104,6 +104,54 @@ def test_every_pod_runs_without_root_on_a_read_only_file_system(rendered: dict[s
                     assert security["capabilities"]["add"] == ["CHOWN"], (owner, container["name"])
 
 
+def test_a_port_below_1024_is_open_to_a_pod_that_is_not_root(rendered: dict[str, Any]) -> None:
+    for items in rendered.values():
+        for owner, pod in pods(items):
+            low = [
+                p["containerPort"]
+                for one in pod["containers"]
+                for p in one.get("ports", ())
+                if p["containerPort"] < 1024
+            ]
+            opened = [{"name": "net.ipv4.ip_unprivileged_port_start", "value": str(port)} for port in low]
+            assert pod["securityContext"].get("sysctls", []) == opened, owner
+
+
+def settings_of(rendered: dict[str, Any]) -> dict[str, Any]:
+    """Return Horizon's settings as its pod reads them."""
+    secret = next(item for item in rendered["horizon"] if name_of(item) == "Secret/horizon-etc")
+    found: dict[str, Any] = {}
+    fake = "import sys, types; sys.modules['pymysql'] = types.SimpleNamespace(install_as_MySQLdb=lambda: None)\n"
+    exec(fake + base64.b64decode(secret["data"]["local_settings"]).decode(), found)  # noqa: S102  # it is what our chart wrote
+    return found
+
+
+def test_the_dashboard_is_for_https_under_its_own_name_alone(plan: Plan, rendered: dict[str, Any]) -> None:
+    found = settings_of(rendered)
+    assert found["ALLOWED_HOSTS"][0] == f"dashboard.{plan.domain}"
+    assert "*" not in found["ALLOWED_HOSTS"]
+    assert found["SECURE_PROXY_SSL_HEADER"] == ("HTTP_X_FORWARDED_PROTO", "https")
+    on = ("CSRF_COOKIE_SECURE", "SESSION_COOKIE_SECURE", "SESSION_COOKIE_HTTPONLY", "DISALLOW_IFRAME_EMBED")
+    assert [found[name] for name in (*on, "DEBUG", "OPENSTACK_SSL_NO_VERIFY")] == [*[True] * 4, False, False]
+    assert found["SECRET_KEY"] == "secrethorizonsecretkey"
+
+
+def test_every_pod_of_the_dashboard_knows_every_session_and_needs_no_cache(rendered: dict[str, Any]) -> None:
+    found = settings_of(rendered)
+    assert found["SESSION_ENGINE"] == "django.contrib.sessions.backends.db"
+    database = found["DATABASES"]["default"]
+    assert (database["HOST"], database["PORT"], database["NAME"]) == (
+        "mariadb.openstack.svc.cluster.local", "3306", "horizon",
+    )  # fmt: skip
+    assert "memcached" not in str(found["CACHES"])
+
+
+def test_the_dashboard_frames_the_consoles_of_its_site_alone(plan: Plan, rendered: dict[str, Any]) -> None:
+    secret = next(item for item in rendered["horizon"] if name_of(item) == "Secret/horizon-etc")
+    text = base64.b64decode(secret["data"]["horizon.conf"]).decode()
+    assert f"frame-src 'self' https://console.{plan.domain};" in text
+
+
 def test_every_pod_runs_on_nodes_of_the_control_plane(rendered: dict[str, Any]) -> None:
     for items in rendered.values():
         for owner, pod in pods(items):

@@ -5,7 +5,7 @@ Per component, <key> -> ...:
   name      of the workload and its service account (default: <service>-<key>)
   label     its label `component` (default: <key>)
   known     names the values know it by, first one found wins: in manifests (deployment_<name>, pdb_<name>, service_<name>),
-            labels, network, dependencies.static and, under pod, replicas, resources, probes, ... (default: [<key>])
+            labels, network (itself, where no name is in it), dependencies.static and, under pod, replicas, resources, probes, ... (default: [<key>])
   kind      Deployment or StatefulSet (default: Deployment)
   image     key of images.tags
   command   what runs; or, for an API,
@@ -42,7 +42,7 @@ Per component, <key> -> ...:
 {{/* An API's Service; with a node port it is what the site's edge balances over. */}}
 {{- define "groundup.component.service" -}}
 {{- $component := .component -}}
-{{- $network := (include "groundup.known" (dict "map" .root.Values.network "names" $component.known) | fromJson).it | default dict -}}
+{{- $network := (include "groundup.known" (dict "map" .root.Values.network "names" $component.known) | fromJson).it | default .root.Values.network | default dict -}}
 {{- $port := dict "name" $component.portName "port" (include "groundup.component.port" . | int) -}}
 {{- $extra := "" -}}
 {{- if dig "node_port" "enabled" false $network -}}
@@ -98,7 +98,8 @@ spec:
       serviceAccountName: {{ $component.name }}
       enableServiceLinks: false
       terminationGracePeriodSeconds: {{ $grace.timeout | default 30 }}
-      {{- include "groundup.pod.security" (dict "user" .profile.user) | nindent 6 }}
+      {{- $port := "" }}{{ if $component.endpoint }}{{ $port = include "groundup.component.port" $at }}{{ end }}
+      {{- include "groundup.pod.security" (dict "user" .profile.user "port" $port) | nindent 6 }}
       {{- include "groundup.pod.placement" (dict "root" $root "component" $component.label "known" $known "spread" true) | nindent 6 }}
       {{- $needs := (include "groundup.known" (dict "map" $root.Values.dependencies.static "names" $known) | fromJson).it }}
       {{- $wait := include "groundup.pod.wait" (merge (dict "needs" $needs) $at) }}
@@ -129,7 +130,7 @@ spec:
           {{- if $component.endpoint }}
           ports:
             - name: {{ $component.portName }}
-              containerPort: {{ include "groundup.component.port" $at }}
+              containerPort: {{ $port }}
           {{- end }}
           {{- include "groundup.component.probes" $at | nindent 10 }}
           {{- $mounts := dig ($component.mounts | default "") ($component.mounts | default "") dict ($pod.mounts | default dict) | default dict }}
