@@ -12,6 +12,7 @@ from .layout.context import PlanContext
 from .layout.machines import lay_out
 from .model import Site
 from .platform import parts as platform
+from .platform.ceph import ceph
 from .platform.host import host_settings
 from .platform.hypervisor import hypervisor
 from .platform.metal import metal
@@ -54,6 +55,7 @@ def make_plan(site: Site) -> Plan:
         openstack=platform.openstack(layout),
         hypervisor=hypervisor(layout),
         metal=metal(layout, supply),
+        ceph=ceph(layout),
         findings=(),
     )
     return replace(plan, findings=find(PlanContext(layout=layout, plan=plan)))

@@ -13,7 +13,7 @@ from ..layers.provisioners import Provisioner
 from ..layers.purposes import Purpose
 from ..layers.roles import Role
 from ..layers.storage import Volumes
-from .part_types import MetalPlan, PreflightPlan
+from .part_types import CephPlan, MetalPlan, PreflightPlan
 
 Severity = Literal["error", "warning", "info"]
 CniName = Literal["flannel", "cilium", "calico"]
@@ -284,4 +284,5 @@ class Plan:
     openstack: OpenStackPlan
     hypervisor: HypervisorPlan
     metal: MetalPlan | None  # None: the site has no machines from power-off, or no seed to install them
+    ceph: CephPlan | None  # None: nothing of Ceph is this site's
     findings: tuple[Finding, ...]

@@ -22,7 +22,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import D
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock.model import load_lock
 
 ROOT = Path(__file__).resolve().parents[3]
-BUILT = [name for name, layer in LAYERS.items() if not layer.unsupported]
+BUILT = list(LAYERS)
 
 
 def plays(name: str) -> list[dict[str, Any]]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from ...layers.provisioners import Provisioner
-from ..model.machines import Compute, Hardware
+from ..model.machines import Compute, Hardware, Osd
 from ..model.site import ProfileName
 from ..types import CniName
 
@@ -36,6 +36,7 @@ HARDWARE: dict[str, Hardware] = {
             cpu_allocation_ratio=8.0,
             stop_seconds=5,
         ),
+        osds=[Osd(file="osd", size_gb=8)],
     ),
     "lab-vm": Hardware(cores=1, memory_gb=2, nic_gbps=1, nvme=False),
 }

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field
 
-from ...layers.storage import Backend, Volumes
+from ...layers.storage import BACKENDS, Backend, DeviceClass, Volumes
 from ..types import CniName, DebianRelease, EdgeKind, FailureDomain, PackageSource, SupplySource, TenantNetwork
 from .base import Address, Cidr, Domain, IdRange, Model, Mtu, Name, Plain, Text, Version
 
@@ -203,15 +203,21 @@ class Pool(Model):
         None, description="Copies of each object. Default: storage.replicas."
     )
     failure_domain: FailureDomain | None = Field(None, description="Default: storage.failure_domain.")
+    device_class: DeviceClass | None = Field(
+        None, description="Kind of device it is on. Default: the fastest that the storage hosts have."
+    )
     name: Text | None = Field(None, description="Name of the pool. Default: its purpose.")
 
 
 class Storage(Model):
     """Block, object and file storage of the cloud, and persistent volumes of the control plane."""
 
-    backend: Backend = Field("none", description="Who runs Ceph, if anyone.")
+    backend: Backend = Field(
+        "none",
+        description=f"Who runs Ceph. {'; '.join(f'{name}: {record.what}' for name, record in BACKENDS.items())}.",
+    )
     volumes: Volumes | None = Field(
-        None, description="What the storage class `general` hands out. Default: ceph-rbd with a backend, else local."
+        None, description="What the storage class `general` hands out. Default: ceph-rbd with cephadm or rook, else local."
     )
     replicas: Annotated[int, Field(ge=1, le=10)] = Field(3, description="Copies of each object.")
     failure_domain: FailureDomain | None = Field(None, description="What no two copies share. Default: the profile's.")
