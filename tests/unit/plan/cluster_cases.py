@@ -98,6 +98,7 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
     ("unknown-service", "error", "lab", {"openstack/services": ["keystone", "keystnoe"]}, "openstack.services"),
     ("service-without-its-needs", "error", "lab", {"openstack/services": ["glance"]}, "openstack.services"),
     ("dashboard-first", "error", "lab", {"openstack/services": ["horizon"]}, "openstack.services"),
+    ("volumes-without-ceph", "error", "lab", {"openstack/services": ["keystone", "cinder"]}, "openstack.services"),
     ("service-not-built-in", "warning", "lab", {"openstack/services": ["keystone", "manila"]}, "openstack.services"),
     ("needless-magnum", "warning", "lab", {"openstack/services": ["keystone", "magnum"]}, "openstack.services"),
     (
