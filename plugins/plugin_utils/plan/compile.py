@@ -38,6 +38,7 @@ def make_plan(site: Site) -> Plan:
     access = platform.access(layout)
     host = host_settings(layout, edge, supply)
     set_neighbours(layout)
+    found = ceph(layout)
     plan = Plan(
         site=site.site,
         domain=site.domain,
@@ -53,9 +54,9 @@ def make_plan(site: Site) -> Plan:
         edge=edge,
         ovn=ovn(layout),
         openstack=platform.openstack(layout),
-        hypervisor=hypervisor(layout),
+        hypervisor=hypervisor(layout, found),
         metal=metal(layout, supply),
-        ceph=ceph(layout),
+        ceph=found,
         findings=(),
     )
     return replace(plan, findings=find(PlanContext(layout=layout, plan=plan)))

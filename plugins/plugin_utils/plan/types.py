@@ -13,7 +13,7 @@ from ..layers.provisioners import Provisioner
 from ..layers.purposes import Purpose
 from ..layers.roles import Role
 from ..layers.storage import Volumes
-from .part_types import CephPlan, MetalPlan, PreflightPlan
+from .part_types import CephClient, CephPlan, MetalPlan, PreflightPlan
 
 Severity = Literal["error", "warning", "info"]
 CniName = Literal["flannel", "cilium", "calico"]
@@ -245,6 +245,7 @@ class HypervisorPlan:
     southbound: tuple[str, ...]  # members of OVN's southbound database: "ssl:10.90.0.11:6642"
     compute: dict[str, dict[str, Any]]  # by hardware profile, those of hypervisors: fields of `Compute`
     environments: dict[DebianRelease, str]  # file with the Python environment, below files_url
+    volumes: CephClient | None  # whose key opens Cinder's volumes: Cinder tells Nova so; None: there are none
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
