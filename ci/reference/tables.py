@@ -76,6 +76,8 @@ def ports(_: Path) -> Iterator[str]:
         roles = "every host" if len(one.roles) == len(ROLES) else " and ".join(sorted(one.roles)) or "every node"
         only = f"; with {', '.join(sorted(one.pod_networks))}" if one.pod_networks else ""
         only += f"; with {one.service}" if one.service else ""
+        only += f"; with {one.backend} storage" if one.backend else ""
+        only += f"; on the {one.network} network" if one.network != "management" else ""
         other = f" (`{one.written}`)" if one.written else ""
         yield f"| {number}{other} | {roles} | {one.what}{only} | {_WHO[one.clients]} |"
 

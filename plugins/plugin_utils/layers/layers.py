@@ -178,6 +178,9 @@ LAYERS: dict[str, LayerRecord] = {
                 ),
                 space={"/opt": 1, "/var/lib/nova": 10},
             ),
+            PackageSet(
+                roles=frozenset(("hypervisor",)), backend="native", packages=("ceph-common", "qemu-block-extra")
+            ),
         ),
         library="`plugin_utils/hypervisor`, `module_utils/{_host,_hypervisor}`",
         owns="libvirt, nova-compute, Open vSwitch and ovn-controller of a hypervisor",

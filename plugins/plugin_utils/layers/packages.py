@@ -34,6 +34,4 @@ class PackageSet:
 
     def fits(self, roles: tuple[Role, ...], *, node: bool, backend: Backend = "none") -> bool:
         """Say whether a machine with ``roles`` gets this; ``node``: it is a node of the cluster."""
-        return self.backend in (None, backend) and (
-            (self.nodes and node) or not self.roles.isdisjoint(roles)
-        )
+        return self.backend in (None, backend) and ((self.nodes and node) or not self.roles.isdisjoint(roles))

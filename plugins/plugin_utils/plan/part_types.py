@@ -119,3 +119,4 @@ class CephPlan:
     osds: dict[str, tuple[CephOsd, ...]]  # by hardware profile, those of storage hosts
     locations: dict[str, dict[str, str]]  # by storage host: its place in the CRUSH map, below root
     secrets: tuple[str, ...]  # of the daemons, beside the clients'
+    settings: dict[str, str]  # further options of every daemon: the profile's, and those of the site file

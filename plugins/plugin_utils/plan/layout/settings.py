@@ -30,7 +30,7 @@ def own_settings(
     services: Collection[str],
     backend: Backend,
 ) -> OwnSettings:
-    """Return what a host with ``roles`` gets in a site with ``services`` and ``backend``; what is written for every host wins.
+    """Return what a host with ``roles`` gets in a site with ``services`` and ``backend``. What is written wins.
 
     A host that shares its kernel (``own_kernel`` is false) loads no module and has the parameters of its network alone.
     """

@@ -98,7 +98,8 @@ class Hardware(Model):
     nvme: bool = Field(description="Whether the system disk is NVMe.")
     compute: Compute = Field(default_factory=Compute, description="What it is as a hypervisor.")
     osds: Annotated[list[Osd], Field(max_length=200)] = Field(
-        default_factory=list, description="native: OSDs of a storage host. A disk that is not named here is not touched."
+        default_factory=list,
+        description="native: OSDs of a storage host. A disk that is not named here is not touched.",
     )
 
 

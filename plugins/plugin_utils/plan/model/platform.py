@@ -196,6 +196,12 @@ class Cluster(Model):
     serves: Literal["infrastructure", "tenants"] = Field("infrastructure", description="Whom the cluster is for.")
 
 
+CephOption = Annotated[
+    str, Field(pattern=r"^[a-z][a-z0-9_]{1,80}$", json_schema_extra={"examples": ["osd_max_backfills"]})
+]
+CephValue = Annotated[str, Field(pattern=r"^[!-~]( ?[!-~]){0,200}$")]
+
+
 class Pool(Model):
     """One pool of the storage cluster."""
 
@@ -217,7 +223,8 @@ class Storage(Model):
         description=f"Who runs Ceph. {'; '.join(f'{name}: {record.what}' for name, record in BACKENDS.items())}.",
     )
     volumes: Volumes | None = Field(
-        None, description="What the storage class `general` hands out. Default: ceph-rbd with cephadm or rook, else local."
+        None,
+        description="What the storage class `general` hands out. Default: ceph-rbd with cephadm or rook, else local.",
     )
     replicas: Annotated[int, Field(ge=1, le=10)] = Field(3, description="Copies of each object.")
     failure_domain: FailureDomain | None = Field(None, description="What no two copies share. Default: the profile's.")
@@ -226,6 +233,9 @@ class Storage(Model):
     )
     pools: dict[str, Pool] = Field(
         default_factory=dict, description="Pools by purpose. Default: one a purpose (volumes, images, vms, ...)."
+    )
+    settings: dict[CephOption, CephValue] = Field(
+        default_factory=dict, description="native: further options of ceph.conf, section global, over the profile's."
     )
 
 

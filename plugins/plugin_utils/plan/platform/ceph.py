@@ -15,6 +15,7 @@ from ..types import HostPlan
 
 RELEASE = 18  # Debian 13's
 DEBIAN = "13"
+LAB_ROOT = f"rootfs-storage-{DEBIAN}"  # what storage hosts of the lab are made from
 NAMESPACE = uuid.UUID("4e5a1c52-0d8c-5f0b-9a43-6ad5a9d3b1c7")  # of ours: sites' fsids are made in it
 MANAGERS = 2  # one works, one waits
 PGS_PER_OSD = 100  # copies of placement groups: what Ceph's own advice comes to
@@ -53,8 +54,25 @@ def ceph(layout: Layout) -> CephPlan | None:
         clients={name: _client(name, record, fsid, pools) for name, record in CLIENTS.items()},
         osds={kind: osds_of(layout, kind) for kind in dict.fromkeys(host.hardware for host in hosts)},
         locations={host.name: location(layout, host) for host in hosts},
-        secrets=("ceph/mon", "ceph/client.admin", "ceph/client.bootstrap-osd", *(f"ceph/mgr.{one}" for one in managers)),
+        settings={**layout.profile.ceph, **layout.site.storage.settings},
+        secrets=(
+            "ceph/mon",
+            "ceph/client.admin",
+            "ceph/client.bootstrap-osd",
+            *(f"ceph/mgr.{one}" for one in managers),
+        ),
     )
+
+
+def repository(layout: Layout, release: str) -> str:
+    """Return the lock's artifact with the packages of a Debian release: with Ceph's where the site runs it by them."""
+    return f"packages-ceph-{release}" if release == DEBIAN and ceph(layout) else f"packages-{release}"
+
+
+def artifacts(layout: Layout) -> tuple[str, ...]:
+    """Return the lock's artifacts that only sites with a Ceph of their own need."""
+    in_lab = any(host.provisioner == "container" for host in layout.with_role("storage"))
+    return (LAB_ROOT,) if in_lab and ceph(layout) else ()
 
 
 def monitors(layout: Layout) -> int:

@@ -111,6 +111,8 @@ def _opened(
             continue
         if record.service and record.service not in layout.site.openstack.services:
             continue
+        if record.backend and record.backend != layout.site.storage.backend:
+            continue
         if record.provisioner and record.provisioner not in provisioners:
             continue
         yield name, record
