@@ -89,7 +89,7 @@ def write(ceph: CephPlan, plan: Plan, stored: Mapping[str, str], ssh_config: Pat
 
 @pytest.mark.parametrize("what", ["osd", "monitor"])
 def test_a_killed_daemon_costs_no_block_that_was_written(
-    what: str, ceph: CephPlan, connect: Connect, ask: Ask, write: Write, capfd: pytest.CaptureFixture[str]
+    *, what: str, ceph: CephPlan, connect: Connect, ask: Ask, write: Write, capfd: pytest.CaptureFixture[str]
 ) -> None:
     leads = ask("quorum_status")["quorum_leader_name"]
     host = leads if what == "monitor" else ceph.monitors[-1].name
