@@ -44,10 +44,11 @@ LIFE = "test_cloud_life.py"  # of a hypervisor
 FAULTS = "test_cloud_faults.py"
 REAL_CLOUD = "test_real_cloud.py"
 STORAGE = "test_storage.py"
+VOLUMES = "test_volumes.py"
 CHARTS = "GROUNDUP_OSH_CHARTS"
 MAKE_LABS = {
     "test_lab_clean.py", "test_lab_gone.py", "test_interruption.py", "test_prediction.py",
-    EXISTING, CONFORMANCE, KERNEL, CLOUD, NETWORK_KEPT, LIFE, FAULTS, REAL_CLOUD, STORAGE,
+    EXISTING, CONFORMANCE, KERNEL, CLOUD, NETWORK_KEPT, LIFE, FAULTS, REAL_CLOUD, STORAGE, VOLUMES,
 }  # fmt: skip
 LAB_TESTS = sorted(
     str(path.relative_to(ROOT)) for path in (ROOT / "tests/e2e").glob("test_*.py") if path.name not in MAKE_LABS
@@ -63,6 +64,7 @@ SCENARIOS = sorted(
 CLOUD_SITE = "inventories/cloud/site.yml"
 WHOLE_CLOUD = f"SITE={CLOUD_SITE}"
 STORAGE_SITE = "SITE=tests/e2e/storage/site.yml"
+VOLUMES_SITE = "SITE=tests/e2e/volumes/site.yml"  # the cloud, and the Ceph that its images and volumes are in
 LARGE_CLOUD = "SITE=tests/e2e/network/site.yml"  # three control hosts, three hypervisors
 CLOUD_OF_REAL_CHARTS = "SITE=tests/e2e/real/site.yml"
 # What only three control hosts can show: quorum, a member lost, a total outage.
@@ -214,6 +216,13 @@ TIERS = (
         ("ci/lab", "up"),
         ("ci/lab", "unchanged"),
         (*PYTEST, "-s", f"tests/e2e/{STORAGE}"),  # it prints what it measures
+    ),
+    lab_tier(
+        "volumes",
+        VOLUMES_SITE,
+        ("ci/lab", "up"),
+        ("ci/lab", "unchanged"),
+        (*PYTEST, "-s", f"tests/e2e/{VOLUMES}"),  # it prints what it measures
     ),
     lab_tier(
         "cost",
