@@ -1,7 +1,7 @@
 """What a tenant does with volumes: writes to one from one instance, and reads it from another on another host.
 
-Usage: volumes.py HOST HOST GUEST LOOK... Prints, as JSON: SHA-256 of what was sent and of what each instance read, of a
-volume made of an image too; seconds; and ids of that image and volume with what the command LOOK said of them meanwhile.
+Usage: volumes.py HOST HOST GUEST LOOK... Prints, as JSON: SHA-256 of what was sent and of what each instance read, of
+a volume made of an image too; seconds; ids of that image and volume, and what the command LOOK said of them meanwhile.
 """
 
 from __future__ import annotations
