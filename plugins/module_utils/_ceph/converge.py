@@ -26,18 +26,19 @@ def converge(node: Node, changes: Changes, *, step: Step, known: bool, silent: S
     disk.refuse_foreign(node)
     osds.check(node)
     absent = packages.installed(changes, node.packages) and changes.check
-    _configure(node, changes, _units(node, changes), absent=absent)
+    units = _units(node, changes)
+    _configure(node, changes, units, absent=absent)
     if step == "monitor" and node.address:
         monitors.make(changes, node, known=known, silent=silent)
     if step == "daemons":
         _make_osds(node, changes)
-    units = _units(node, changes)
+    units |= {name: unit for name, unit in _units(node, changes).items() if name not in units}
     due = []
     for name, unit in units.items():
         if name.startswith("ceph-mgr@") and not (disk.has_store(node) and step != "monitor"):
             continue  # it would give up before there is a quorum
         if step == "restart" and unit.stale:
-            _restart(node, name, unit)
+            _restart(node, changes, name, unit)
         elif unit.stale and unit.active:
             due.append(name)  # one host at a time, later
         else:
@@ -78,7 +79,9 @@ def _configure(node: Node, changes: Changes, units: dict[str, Unit], *, absent: 
         for unit in units.values():
             unit.mark()
 
-    files.place(changes, CONF, configuration.conf(node), before=mark)
+    if files.place(changes, CONF, configuration.conf(node), before=mark):
+        for unit in units.values():
+            unit.replaced()
     group = 0 if absent else disk.owner()[1]
     if node.address:  # whoever is root on a monitor's host may look after the cluster
         _keyring(changes, node, ADMIN, ETC / f"ceph.{ADMIN}.keyring", group=None)
@@ -111,8 +114,11 @@ def _make_osds(node: Node, changes: Changes) -> None:
             osds.make(changes, cluster, node, one)
 
 
-def _restart(node: Node, name: str, unit: Unit) -> None:
+def _restart(node: Node, changes: Changes, name: str, unit: Unit) -> None:
     """Restart one daemon when nobody misses it, and wait until everything is whole again."""
+    if changes.check:
+        unit.running()
+        return
     with connected(ADMIN, node.keys[ADMIN], node.monitors) as cluster:
         health.wait(lambda: health.unclean(cluster), f"{name} is not restarted")
         unit.running()

@@ -11,8 +11,9 @@ from .cluster import Cluster
 PATIENCE = 300.0  # seconds for a cluster to become whole
 
 
-def wait(pending: Callable[[], str], what: str, *, timeout: float = PATIENCE) -> None:
+def wait(pending: Callable[[], str], what: str, *, timeout: float | None = None) -> None:
     """Wait until nothing is ``pending``. Raises GroundupError that says ``what`` and the reason."""
+    timeout = PATIENCE if timeout is None else timeout
     if reason := wait_until(pending, timeout=timeout):
         raise GroundupError(
             f"{what}: {reason}",

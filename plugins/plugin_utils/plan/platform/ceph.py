@@ -137,7 +137,8 @@ def _pools(layout: Layout) -> tuple[tuple[CephRule, ...], dict[str, CephPool]]:
     pools: dict[str, CephPool] = {}
     wanted = {purpose: written.pools.get(purpose) or Pool() for purpose in (*POOLS, *written.pools)}
     shares = {purpose: POOLS.get(purpose, OTHER_POOL).share for purpose in wanted}
-    on = {purpose: pool.device_class or next(iter(osds), FASTEST[1]) for purpose, pool in wanted.items()}
+    fastest: DeviceClass = next(iter(osds), "ssd")
+    on = {purpose: pool.device_class or fastest for purpose, pool in wanted.items()}
     for purpose, pool in wanted.items():
         domain = pool.failure_domain or written.failure_domain or layout.profile.failure_domain
         rule = CephRule(name=f"{domain}-{on[purpose]}", failure_domain=domain, device_class=on[purpose])
