@@ -28,11 +28,19 @@ class Wanted:
 def converge(cluster: Cluster, changes: Changes, wanted: Wanted) -> None:
     """Make what is missing and correct what differs; nothing is removed. Raises GroundupError."""
     _rules(cluster, changes, wanted)
-    found = {one["pool_name"]: one for one in cluster.ask("osd pool ls", detail="detail")}
+    found = _found(cluster)
     numbers = {one["rule_name"]: one["rule_id"] for one in cluster.ask("osd crush rule dump")}
     for pool in wanted.pools.values():
         _pool(cluster, changes, pool, found.get(pool["name"]), numbers)
+    own = wanted.pools.get(str(OWN["name"]))
+    if own and own["name"] not in found and not changes.check:
+        # A manager that just started may have been faster, by the default rule.
+        _pool(cluster, changes, own, _found(cluster)[own["name"]], numbers)
     _keys(cluster, changes, wanted)
+
+
+def _found(cluster: Cluster) -> dict[str, Any]:
+    return {one["pool_name"]: one for one in cluster.ask("osd pool ls", detail="detail")}
 
 
 def _rules(cluster: Cluster, changes: Changes, wanted: Wanted) -> None:

@@ -116,6 +116,21 @@ def test_a_key_gets_the_rights_of_the_plan_and_no_other_key_is_taken_for_it() ->
     assert "key of glance" not in str(caught.value)
 
 
+def test_a_manager_that_was_faster_than_we_with_its_own_pool_gets_our_rule() -> None:
+    own = {**POOL, **pools.OWN}
+    cluster, changes = Monitors(WHOLE), Changes(check=False)
+    made = {**FOUND, "pool_name": ".mgr", "crush_rule": 0, "pg_num_target": 1, "application_metadata": {"mgr": {}}}
+
+    def send(prefix: str, **arguments: object) -> bytes:
+        cluster.told.append((prefix, arguments))
+        cluster.answers["osd pool ls"] = [FOUND, made]
+        return b""
+
+    cluster.send = send  # type: ignore[method-assign]  # of this one
+    pools.converge(cluster, changes, replace(WANTED, pools={"images": POOL, ".mgr": own}))  # type: ignore[arg-type]
+    assert changes.done[-1] == "pool .mgr: crush_rule host-ssd"
+
+
 def test_a_pool_that_is_in_no_plan_stays() -> None:
     cluster, _ = converge({**WHOLE, "osd pool ls": [FOUND, {**FOUND, "pool_name": "of somebody"}]})
     assert cluster.told == []
