@@ -45,10 +45,13 @@ LIFE = "test_cloud_life.py"  # of a hypervisor
 FAULTS = "test_cloud_faults.py"
 REAL_CLOUD = "test_real_cloud.py"
 DASHBOARD = "test_dashboard.py"
+STORAGE = "test_storage.py"
+VOLUMES = "test_volumes.py"
 CHARTS = "GROUNDUP_OSH_CHARTS"
 MAKE_LABS = {
     "test_lab_clean.py", "test_lab_gone.py", "test_interruption.py", "test_prediction.py",
-    EXISTING, HOST_NETWORK, CONFORMANCE, KERNEL, CLOUD, NETWORK_KEPT, LIFE, FAULTS, REAL_CLOUD, DASHBOARD,
+    EXISTING, HOST_NETWORK, CONFORMANCE, KERNEL, CLOUD, NETWORK_KEPT, LIFE, FAULTS, REAL_CLOUD, DASHBOARD, STORAGE,
+    VOLUMES,
 }  # fmt: skip
 LAB_TESTS = sorted(
     str(path.relative_to(ROOT)) for path in (ROOT / "tests/e2e").glob("test_*.py") if path.name not in MAKE_LABS
@@ -63,6 +66,8 @@ SCENARIOS = sorted(
 )
 CLOUD_SITE = "inventories/cloud/site.yml"
 WHOLE_CLOUD = f"SITE={CLOUD_SITE}"
+STORAGE_SITE = "SITE=tests/e2e/storage/site.yml"
+VOLUMES_SITE = "SITE=tests/e2e/volumes/site.yml"  # the cloud, and the Ceph that its images and volumes are in
 LARGE_CLOUD = "SITE=tests/e2e/network/site.yml"  # three control hosts, three hypervisors
 CLOUD_WITH_DASHBOARD = "SITE=tests/e2e/dashboard/site.yml"
 CLOUD_OF_REAL_CHARTS = "SITE=tests/e2e/real/site.yml"
@@ -217,6 +222,20 @@ TIERS = (
         ("ci/lab", "up"),
         (*PYTEST, "-x", f"tests/e2e/{DASHBOARD}"),  # each test goes on where the one before it ended
         first=(("ci/bootstrap", "browser"),),
+    ),
+    lab_tier(
+        "storage",
+        STORAGE_SITE,
+        ("ci/lab", "up"),
+        ("ci/lab", "unchanged"),
+        (*PYTEST, "-s", f"tests/e2e/{STORAGE}"),  # it prints what it measures
+    ),
+    lab_tier(
+        "volumes",
+        VOLUMES_SITE,
+        ("ci/lab", "up"),
+        ("ci/lab", "unchanged"),
+        (*PYTEST, "-s", f"tests/e2e/{VOLUMES}"),  # it prints what it measures
     ),
     lab_tier(
         "cost",

@@ -276,7 +276,8 @@ def test_nova_has_three_schemas_and_hypervisors_a_way_to_none(plan: Plan, render
 
 def test_each_service_calls_others_with_an_account_of_its_own_that_its_job_makes(rendered: dict[str, Any]) -> None:
     for release, sections in {
-        "nova": ("neutron", "placement", "service_user"),
+        "cinder": ("nova", "service_user"),
+        "nova": ("cinder", "neutron", "placement", "service_user"),
         "neutron": ("nova", "placement"),
     }.items():
         config = configuration(rendered[release], release, f"{release}.conf")
@@ -291,7 +292,8 @@ def test_each_service_calls_others_with_an_account_of_its_own_that_its_job_makes
 
 
 def test_identity_is_made_beside_the_migration_and_apis_wait_for_both(rendered: dict[str, Any]) -> None:
-    apis = {"placement": "placement-api", "glance": "glance-api", "neutron": "neutron-server", "nova": "nova-api-osapi"}
+    apis = {name: f"{name}-api" for name in ("cinder", "glance", "placement")}
+    apis |= {"neutron": "neutron-server", "nova": "nova-api-osapi"}
     for release, api in apis.items():
         (job,) = [item for item in rendered[release] if name_of(item).startswith(f"Job/{release}-identity-")]
         assert "annotations" not in job["metadata"], "a hook would wait for the migration"
@@ -341,7 +343,10 @@ def test_metadata_and_console_have_public_names_and_no_entry_in_the_catalog(
     assert ports == {by_name[name].node_port for name in ("compute", "metadata", "console")}
 
 
-def test_images_are_on_a_volume_that_outlives_the_release(plan: Plan, rendered: dict[str, Any]) -> None:
+def test_without_ceph_images_are_on_a_volume_that_outlives_the_release(plan: Plan, rendered: dict[str, Any]) -> None:
+    if plan.ceph:
+        assert not [item for item in rendered["glance"] if item["kind"] == "PersistentVolumeClaim"]
+        return
     claim = next(item for item in rendered["glance"] if item["kind"] == "PersistentVolumeClaim")
     assert claim["spec"]["storageClassName"] == plan.kubernetes.storage_class
     assert claim["metadata"]["annotations"] == {"helm.sh/resource-policy": "keep"}

@@ -14,10 +14,11 @@ Per component, <key> -> ...:
   endpoint  its key under endpoints: it gets a Service with `portName`, probes over HTTP and, where the values know one, a
             disruption budget
   port      key under the endpoint's port (default: api)
-  check     command of its probes, when it has no endpoint
+  check     command of its probes, when it has no endpoint: whether it is ready; alive only where the values say so
   mounts    its key under pod.mounts: more volumes of the values
   sources   its key under pod.etcSources: what else its service reads, in /etc/<service>/<service>.conf.d
   owns      paths of its volumes that are to be the service's own
+  digest    of what else it reads: it is started anew when that changes
   env, envFrom, volumes   see _pod.tpl
 */}}
 {{- define "groundup.component" -}}
@@ -94,6 +95,9 @@ spec:
         {{- $labels | nindent 8 }}
       annotations:
         {{- include "groundup.digests" . | nindent 8 }}
+        {{- with $component.digest }}
+        objects-hash: {{ . }}
+        {{- end }}
     spec:
       serviceAccountName: {{ $component.name }}
       enableServiceLinks: false
@@ -177,8 +181,10 @@ pod.probes.<known>, the charts' name of the container.
 {{- $written := first (concat (values $entry) (list dict)) -}}
 {{- range $probe, $delay := dict "readiness" 5 "liveness" 60 -}}
 {{- $own := get $written $probe | default dict -}}
+{{- /* A command says what a restart would not mend. */ -}}
+{{- $on := hasKey $own "enabled" | ternary $own.enabled (or (not (empty $component.endpoint)) (eq $probe "readiness")) -}}
 {{- $params := $own.params | default (dict "initialDelaySeconds" $delay "periodSeconds" 15 "timeoutSeconds" 10) -}}
-{{- with include "groundup.pod.probe" (dict "probe" (dict "enabled" (or (not (hasKey $own "enabled")) $own.enabled) "params" $params) "action" $check) }}
+{{- with include "groundup.pod.probe" (dict "probe" (dict "enabled" $on "params" $params) "action" $check) }}
 {{ $probe }}Probe:
   {{- . | nindent 2 }}
 {{- end }}

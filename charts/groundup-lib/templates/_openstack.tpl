@@ -125,8 +125,8 @@ All files of the chart's files/ are in /opt/bin of its pods.
 {{- $data := dict -}}
 {{- range $path, $content := .root.Files.Glob "files/*" }}{{ $_ := set $data (base $path) (toString $content) }}{{ end -}}
 {{- $commands := list -}}
-{{- range concat (values .profile.components) (values .profile.jobs) (values .profile.cron) }}{{ $commands = concat $commands .command }}{{ end -}}
-{{- range list "apache.sh" "db-init.py" "identity.py" "rabbit-init.py" -}}
+{{- range concat (values .profile.components) (values .profile.jobs) (values .profile.cron) }}{{ $commands = concat $commands .command (.check | default list) }}{{ end -}}
+{{- range list "apache.sh" "connected.py" "db-init.py" "identity.py" "rabbit-init.py" -}}
 {{- if has (printf "/opt/bin/%s" .) $commands }}{{ $_ := set $data . ((index $root.Subcharts "groundup-lib").Files.Get (printf "files/%s" .)) }}{{ end -}}
 {{- end }}
 {{- include "groundup.configMap" (dict "name" (printf "%s-bin" .profile.service) "data" $data) }}

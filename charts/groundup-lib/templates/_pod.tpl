@@ -208,7 +208,7 @@ directory. In: root, profile, component.
 {{- range .volumes }}
 - name: {{ base .path }}
   mountPath: {{ .path }}
-  readOnly: {{ hasKey .volume "secret" }}
+  readOnly: {{ or (hasKey .volume "secret") (hasKey .volume "projected") }}
 {{- end }}
 {{- end }}
 

@@ -50,6 +50,7 @@ class Advice:
     """A finding about one service, where ``when`` is true. ``{profile}`` in ``what`` is the site's."""
 
     name: str
+    severity: Literal["error", "warning"] = "warning"
     when: Callable[[Plan, Sizes], bool]
     production: bool = False  # only in sites of a profile for production
     where: str = "openstack.services"
