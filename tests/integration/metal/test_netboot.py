@@ -1,4 +1,4 @@
-"""Boots from the network, converged on a host's root file system: made once, taken away again; its programs run there."""
+"""Boots from the network, converged on a host's root: made once, taken away again; its programs run there."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ print("\\n".join(changes.done))
 WANTED: dict[str, Any] = {
     "network": {
         "programs": "netboot.tar.gz", "cidr": "10.77.2.0/24", "gateway": "10.77.2.1", "address": "10.77.2.8",
-        "seed_address": "10.77.0.8", "port": 6387, "url": "http://10.77.2.8:6387", "pool": ["10.77.2.224", "10.77.2.254"],
+        "seed_address": "10.77.0.8", "port": 6387, "url": "http://10.77.2.8:6387",
+        "pool": ["10.77.2.224", "10.77.2.254"],
     },
     "files_root": "/srv", "ramdisk": "/srv/ramdisk", "api_url": "https://10.77.0.8:6385",
     "addresses": [{"mac": "52:54:00:00:00:01", "address": "10.77.2.72", "name": "found-1"}],
