@@ -38,16 +38,20 @@ CONFORMANCE = "test_conformance.py"
 CONFORMANCE_SITE = "tests/e2e/conformance/site.yml"
 CLUSTER = ("supply", "metal", "host", "seed", "kubernetes")  # layers of a site up to its cluster
 KERNEL = "test_kernel.py"
-METAL = "tests/integration/metal/test_ironic.py"
+METAL = tuple(f"tests/integration/metal/test_{name}.py" for name in ("discovery", "ironic"))
 CLOUD = "test_cloud.py"
 NETWORK_KEPT = "test_network_kept.py"
 LIFE = "test_cloud_life.py"  # of a hypervisor
 FAULTS = "test_cloud_faults.py"
 REAL_CLOUD = "test_real_cloud.py"
+DASHBOARD = "test_dashboard.py"
+STORAGE = "test_storage.py"
+VOLUMES = "test_volumes.py"
 CHARTS = "GROUNDUP_OSH_CHARTS"
 MAKE_LABS = {
     "test_lab_clean.py", "test_lab_gone.py", "test_interruption.py", "test_prediction.py",
-    EXISTING, HOST_NETWORK, CONFORMANCE, KERNEL, CLOUD, NETWORK_KEPT, LIFE, FAULTS, REAL_CLOUD,
+    EXISTING, HOST_NETWORK, CONFORMANCE, KERNEL, CLOUD, NETWORK_KEPT, LIFE, FAULTS, REAL_CLOUD, DASHBOARD, STORAGE,
+    VOLUMES,
 }  # fmt: skip
 LAB_TESTS = sorted(
     str(path.relative_to(ROOT)) for path in (ROOT / "tests/e2e").glob("test_*.py") if path.name not in MAKE_LABS
@@ -62,7 +66,10 @@ SCENARIOS = sorted(
 )
 CLOUD_SITE = "inventories/cloud/site.yml"
 WHOLE_CLOUD = f"SITE={CLOUD_SITE}"
+STORAGE_SITE = "SITE=tests/e2e/storage/site.yml"
+VOLUMES_SITE = "SITE=tests/e2e/volumes/site.yml"  # the cloud, and the Ceph that its images and volumes are in
 LARGE_CLOUD = "SITE=tests/e2e/network/site.yml"  # three control hosts, three hypervisors
+CLOUD_WITH_DASHBOARD = "SITE=tests/e2e/dashboard/site.yml"
 CLOUD_OF_REAL_CHARTS = "SITE=tests/e2e/real/site.yml"
 # What only three control hosts can show: quorum, a member lost, a total outage.
 THREE_CONTROL_HOSTS = "SITE=inventories/lab-ha/site.yml"
@@ -164,7 +171,7 @@ TIERS = (
             ("ci/lab", "supply"),
             ("ci/supply", "build", "plain"),
             ("ci/lab", "destroy"),
-            (*PYTEST, "-m", "long", "tests", f"--ignore={METAL}"),  # it has a tier of its own
+            (*PYTEST, "-m", "long", "tests", *(f"--ignore={one}" for one in METAL)),  # they have a tier of their own
             ("ci/lab", "destroy"),
             ("ci/run", "python", "ci/bench/cluster.py"),
             ("ci/run", "python", "ci/bench/first_run.py"),
@@ -190,7 +197,7 @@ TIERS = (
         commands=(
             ("ci/bootstrap", "long"),  # QEMU and its firmware
             ("ci/supply", "build", "lab", "metal"),
-            (*PYTEST, "-s", "-x", METAL),
+            (*PYTEST, "-s", "-x", *METAL),
         ),
         needs=needs_root,
         by_default=False,
@@ -208,6 +215,27 @@ TIERS = (
         LARGE_CLOUD,
         ("ci/lab", "up"),
         (*PYTEST, "-s", f"tests/e2e/{NETWORK_KEPT}"),  # it prints what it measures
+    ),
+    lab_tier(
+        "dashboard",
+        CLOUD_WITH_DASHBOARD,
+        ("ci/lab", "up"),
+        (*PYTEST, "-x", f"tests/e2e/{DASHBOARD}"),  # each test goes on where the one before it ended
+        first=(("ci/bootstrap", "browser"),),
+    ),
+    lab_tier(
+        "storage",
+        STORAGE_SITE,
+        ("ci/lab", "up"),
+        ("ci/lab", "unchanged"),
+        (*PYTEST, "-s", f"tests/e2e/{STORAGE}"),  # it prints what it measures
+    ),
+    lab_tier(
+        "volumes",
+        VOLUMES_SITE,
+        ("ci/lab", "up"),
+        ("ci/lab", "unchanged"),
+        (*PYTEST, "-s", f"tests/e2e/{VOLUMES}"),  # it prints what it measures
     ),
     lab_tier(
         "cost",

@@ -14,7 +14,6 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.roles import
 from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.systems import SYSTEMS
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.layout.profiles import HARDWARE
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services import RECORDS, needs
-from ansible_collections.groundup.cloud.plugins.plugin_utils.services.record import ServiceRecord
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services.secrets import secrets
 
 _OURS = "groundup.cloud."
@@ -43,11 +42,10 @@ def layers(root: Path) -> Iterator[str]:
     modules = {path.stem for path in (root / "plugins/modules").glob("*.py")}
     yield "| layer | starts after | runs on | roles | modules | library | owns |"
     for name, layer in LAYERS.items():
-        roles, used = ([], []) if layer.unsupported else _called(root, root / "playbooks" / f"{name}.yml")
-        owns = f"{layer.owns}{' (not in this version)' if layer.unsupported else ''}"
+        roles, used = _called(root, root / "playbooks" / f"{name}.yml")
         cells = (
             name, ", ".join(layer.needs) or "-", f"`{layer.group}`", _code(roles),
-            _code([one for one in used if one in modules]), layer.library, owns,
+            _code([one for one in used if one in modules]), layer.library, layer.owns,
         )  # fmt: skip
         yield f"| {' | '.join(cells)} |"
 
@@ -78,6 +76,8 @@ def ports(_: Path) -> Iterator[str]:
         roles = "every host" if len(one.roles) == len(ROLES) else " and ".join(sorted(one.roles)) or "every node"
         only = f"; with {', '.join(sorted(one.pod_networks))}" if one.pod_networks else ""
         only += f"; with {one.service}" if one.service else ""
+        only += f"; with {one.backend} storage" if one.backend else ""
+        only += f"; on the {one.network} network" if one.network != "management" else ""
         other = f" (`{one.written}`)" if one.written else ""
         yield f"| {number}{other} | {roles} | {one.what}{only} | {_WHO[one.clients]} |"
 
@@ -97,15 +97,7 @@ def services(_: Path) -> Iterator[str]:
     for record in RECORDS.values():
         api = f"`https://{record.api.host}.<domain>{record.api.path}`" if record.api else "-"
         after = ", ".join(needs(record)) or "-"
-        yield f"| {record.name} | {record.kind} | {after} | {api} | {_built(record)} |"
-
-
-def _built(record: ServiceRecord) -> str:
-    stands_on = {one.layer for one in (record, *(RECORDS[name] for name in needs(record))) if one.layer}
-    missing = sorted(name for name in stands_on if LAYERS[name].unsupported)
-    if not record.values:
-        return "no"
-    return f"chart only: layer {', '.join(missing)} is missing" if missing else "yes"
+        yield f"| {record.name} | {record.kind} | {after} | {api} | {'yes' if record.values else 'no'} |"
 
 
 def names_of_secrets(_: Path) -> Iterator[str]:

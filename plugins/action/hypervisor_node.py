@@ -41,6 +41,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
                     "chassis": found.options(),
                     "peers": peers(host["name"], addresses(variables), key=str(arguments["ssh_key"])),
                     "environments": self._environments(site, variables),
+                    "volume_key": volume_key(site),
                     "compute_id": configuration.compute_id(site["site"], host["name"]),
                     "configuration": self._configuration(site, host, found.tunnel, variables),
                 }
@@ -88,11 +89,18 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
             tunnel=tunnel,
             compute=site["hypervisor"]["compute"][host["hardware"]],
             southbound=tuple(site["hypervisor"]["southbound"]),
+            volumes=site["hypervisor"]["volumes"],
         )
         return {
             "nova": {"cluster": cluster.nova, "host": configuration.nova_host(cluster, own)},
             "agent": {"cluster": cluster.agent, "host": configuration.agent_host(own)},
         }
+
+
+def volume_key(site: Mapping[str, Any]) -> dict[str, str]:
+    """Return whose key opens volumes, and the id of libvirt's secret with it; nothing for a site without."""
+    client = site["hypervisor"]["volumes"]
+    return {"client": client["name"], "uuid": client["uuid"]} if client else {}
 
 
 def addresses(variables: Mapping[str, Any]) -> dict[str, str]:

@@ -24,6 +24,7 @@ ARGUMENTS = {
     "hosts": {"type": "list", "elements": "dict", "default": []},
     "networks": {"type": "dict", "default": {}},
     "image": {"type": "path"},
+    "images": {"type": "dict", "default": {}},
     "volumes": {"type": "list", "elements": "path", "default": []},
     "user": {"type": "str", "default": "root"},
     "authorized_keys": {"type": "list", "elements": "str", "default": [], "no_log": False},
@@ -76,6 +77,7 @@ def running(changes: Changes, lab: Lab, hosts: list[LabHost], params: dict[str, 
     if not changes.check:
         spec = converge.ContainerSpec(
             image=Path(params["image"]),
+            images={name: Path(image) for name, image in params["images"].items()},
             volumes=tuple(params["volumes"]),
             account=rootfs.LoginAccount(
                 user=params["user"], keys=tuple(params["authorized_keys"]), port=params["port"]

@@ -134,7 +134,12 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # ansible shi
             inventory.add_group(group)
         for host in plan.hosts.values():
             place = (f"rack_{host.rack.replace('-', '_')}", f"provisioner_{host.provisioner}")
-            own = groups_of(host.roles, node=bool(host.node_labels), services=plan.openstack.services)
+            own = groups_of(
+                host.roles,
+                node=bool(host.node_labels),
+                services=plan.openstack.services,
+                backend=plan.ceph.backend if plan.ceph else "none",
+            )
             for group in (*own, *place, *[MANAGED_NETWORK] * bool(host.links), *[REFUSED] * bool(errors)):
                 if group not in inventory.groups:
                     inventory.add_group(group)

@@ -9,14 +9,16 @@ short_description: Converge what runs on a hypervisor
 version_added: 0.2.0
 description:
   - Names the chassis, installs packages, sets Open vSwitch's database and bridges, gives ovn-controller, libvirt and
-    QEMU the host's certificate, places the Python environment of OpenStack's services, their configuration and an sshd
-    for Nova's own copies of disks, and starts them. Changes only what differs.
+    QEMU the host's certificate and libvirt the key of volumes in Ceph, places the Python environment of OpenStack's
+    services, their configuration and an sshd for Nova's own copies of disks, and starts them. Changes only what
+    differs.
   - First refuses a machine that lacks what its hardware profile says. Warns of one that was retired, which joins again.
   - Then verifies that ovn-controller reaches the southbound database, libvirt answers, both services run, and a packet
     of full size reaches the next hypervisor, except in check mode. Warns of a certificate that ends within a month.
   - Whether the cloud knows the host is asked by M(groundup.cloud.hypervisor_joined).
-  - The action of the same name adds O(chassis), O(underlay), O(peers), O(compute_id), O(environments) and
-    O(configuration), from the plan, the record of what the seed serves, and the Secrets of releases nova and neutron.
+  - The action of the same name adds O(chassis), O(underlay), O(peers), O(compute_id), O(volume_key), O(environments)
+    and O(configuration), from the plan, the record of what the seed serves, and the Secrets of releases nova and
+    neutron.
 options:
   name:
     description: Name of the host, of its chassis and of its compute.
@@ -84,6 +86,16 @@ options:
         C(public_key) of O(ssh_key).
     type: dict
     default: {}
+  volume_key:
+    description:
+      - Key of Ceph by which QEMU opens volumes, as C(client) and C(uuid) of libvirt's secret. Default is a site without
+        Ceph.
+    type: dict
+    default: {}
+  volume_secret:
+    description: Its value.
+    type: str
+    default: ""
   compute_id:
     description: Id of the compute, written once.
     type: str
@@ -154,6 +166,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._hypervisor import 
     pki,
     processor,
     services,
+    volumes,
 )
 
 OS_RELEASE = Path("/etc/os-release")
@@ -184,6 +197,8 @@ def converge(changes: Changes, wanted: dict[str, Any]) -> str:
     openvswitch.configure(changes, wanted["chassis"])
     ovn.start(changes, controller)
     libvirt.configure(changes, pair)
+    if wanted["volume_key"]:
+        volumes.own(changes, volumes.Key(**wanted["volume_key"], value=wanted["volume_secret"]))
     if not is_current:
         for unit in (compute, agent):
             unit.replaced()
@@ -266,6 +281,8 @@ def main() -> None:
             "chassis": {"type": "dict", "default": {}},
             "underlay": {"type": "dict", "default": {}},
             "peers": {"type": "dict", "default": {}},
+            "volume_key": {"type": "dict", "default": {}, "no_log": False},
+            "volume_secret": {"type": "str", "default": "", "no_log": True},
             "compute_id": {"type": "str", "default": ""},
             "configuration": {"type": "dict", "default": {}, "no_log": True},
             "verify": {"type": "bool", "default": False},

@@ -74,7 +74,11 @@ from ansible_collections.groundup.cloud.plugins.module_utils._base.changes impor
 from ansible_collections.groundup.cloud.plugins.module_utils._base.module import finish
 from ansible_collections.groundup.cloud.plugins.module_utils._ironic import boot_service
 
-ADDRESS = {name: {"type": "str", "required": True} for name in ("mac", "address", "name")}
+ADDRESS = {
+    "mac": {"type": "str", "required": True},
+    "address": {"type": "str", "required": True},
+    "name": {"type": "str", "required": True},
+}
 
 
 def main() -> None:

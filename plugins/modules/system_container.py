@@ -44,6 +44,10 @@ options:
     description:
       - Unpacked root file system of the hosts, never written to. Required when O(state=running).
     type: path
+  images:
+    description: Unpacked root file systems of hosts that are made from another than O(image), by name.
+    type: dict
+    default: {}
   volumes:
     description:
       - Host directories stored beside its root file system, because they hold overlays or much data. Each starts with

@@ -21,14 +21,16 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.services.parts impo
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = Path(__file__).parent / "data"
-SITES = sorted(path.parent.name for path in (ROOT / "inventories").glob("*/site.yml"))
+# The example sites, and one with what they do not have.
+SITES = {path.parent.name: path for path in sorted((ROOT / "inventories").glob("*/site.yml"))}
+SITES["volumes"] = ROOT / "tests/e2e/volumes/site.yml"
 Render = Callable[[ReleasePlan, Path], str]
 
 
-@pytest.fixture(scope="session", params=SITES)
+@pytest.fixture(scope="session", params=list(SITES))
 def plan(request: pytest.FixtureRequest) -> Plan:
     """The plan of every example site, with every service that is deployed."""
-    data = yaml.safe_load((ROOT / "inventories" / request.param / "site.yml").read_text())
+    data = yaml.safe_load(SITES[request.param].read_text())
     data["openstack"]["services"] = [record.name for record in of_kind("service") if record.values]
     return with_values(make_plan(build_site(data)))
 

@@ -104,6 +104,54 @@ def test_every_pod_runs_without_root_on_a_read_only_file_system(rendered: dict[s
                     assert security["capabilities"]["add"] == ["CHOWN"], (owner, container["name"])
 
 
+def test_a_port_below_1024_is_open_to_a_pod_that_is_not_root(rendered: dict[str, Any]) -> None:
+    for items in rendered.values():
+        for owner, pod in pods(items):
+            low = [
+                p["containerPort"]
+                for one in pod["containers"]
+                for p in one.get("ports", ())
+                if p["containerPort"] < 1024
+            ]
+            opened = [{"name": "net.ipv4.ip_unprivileged_port_start", "value": str(port)} for port in low]
+            assert pod["securityContext"].get("sysctls", []) == opened, owner
+
+
+def settings_of(rendered: dict[str, Any]) -> dict[str, Any]:
+    """Return Horizon's settings as its pod reads them."""
+    secret = next(item for item in rendered["horizon"] if name_of(item) == "Secret/horizon-etc")
+    found: dict[str, Any] = {}
+    fake = "import sys, types; sys.modules['pymysql'] = types.SimpleNamespace(install_as_MySQLdb=lambda: None)\n"
+    exec(fake + base64.b64decode(secret["data"]["local_settings"]).decode(), found)  # noqa: S102  # it is what our chart wrote
+    return found
+
+
+def test_the_dashboard_is_for_https_under_its_own_name_alone(plan: Plan, rendered: dict[str, Any]) -> None:
+    found = settings_of(rendered)
+    assert found["ALLOWED_HOSTS"][0] == f"dashboard.{plan.domain}"
+    assert "*" not in found["ALLOWED_HOSTS"]
+    assert found["SECURE_PROXY_SSL_HEADER"] == ("HTTP_X_FORWARDED_PROTO", "https")
+    on = ("CSRF_COOKIE_SECURE", "SESSION_COOKIE_SECURE", "SESSION_COOKIE_HTTPONLY", "DISALLOW_IFRAME_EMBED")
+    assert [found[name] for name in (*on, "DEBUG", "OPENSTACK_SSL_NO_VERIFY")] == [*[True] * 4, False, False]
+    assert found["SECRET_KEY"] == "secrethorizonsecretkey"
+
+
+def test_every_pod_of_the_dashboard_knows_every_session_and_needs_no_cache(rendered: dict[str, Any]) -> None:
+    found = settings_of(rendered)
+    assert found["SESSION_ENGINE"] == "django.contrib.sessions.backends.db"
+    database = found["DATABASES"]["default"]
+    assert (database["HOST"], database["PORT"], database["NAME"]) == (
+        "mariadb.openstack.svc.cluster.local", "3306", "horizon",
+    )  # fmt: skip
+    assert "memcached" not in str(found["CACHES"])
+
+
+def test_the_dashboard_frames_the_consoles_of_its_site_alone(plan: Plan, rendered: dict[str, Any]) -> None:
+    secret = next(item for item in rendered["horizon"] if name_of(item) == "Secret/horizon-etc")
+    text = base64.b64decode(secret["data"]["horizon.conf"]).decode()
+    assert f"frame-src 'self' https://console.{plan.domain};" in text
+
+
 def test_every_pod_runs_on_nodes_of_the_control_plane(rendered: dict[str, Any]) -> None:
     for items in rendered.values():
         for owner, pod in pods(items):
@@ -228,7 +276,8 @@ def test_nova_has_three_schemas_and_hypervisors_a_way_to_none(plan: Plan, render
 
 def test_each_service_calls_others_with_an_account_of_its_own_that_its_job_makes(rendered: dict[str, Any]) -> None:
     for release, sections in {
-        "nova": ("neutron", "placement", "service_user"),
+        "cinder": ("nova", "service_user"),
+        "nova": ("cinder", "neutron", "placement", "service_user"),
         "neutron": ("nova", "placement"),
     }.items():
         config = configuration(rendered[release], release, f"{release}.conf")
@@ -243,7 +292,8 @@ def test_each_service_calls_others_with_an_account_of_its_own_that_its_job_makes
 
 
 def test_identity_is_made_beside_the_migration_and_apis_wait_for_both(rendered: dict[str, Any]) -> None:
-    apis = {"placement": "placement-api", "glance": "glance-api", "neutron": "neutron-server", "nova": "nova-api-osapi"}
+    apis = {name: f"{name}-api" for name in ("cinder", "glance", "placement")}
+    apis |= {"neutron": "neutron-server", "nova": "nova-api-osapi"}
     for release, api in apis.items():
         (job,) = [item for item in rendered[release] if name_of(item).startswith(f"Job/{release}-identity-")]
         assert "annotations" not in job["metadata"], "a hook would wait for the migration"
@@ -293,7 +343,10 @@ def test_metadata_and_console_have_public_names_and_no_entry_in_the_catalog(
     assert ports == {by_name[name].node_port for name in ("compute", "metadata", "console")}
 
 
-def test_images_are_on_a_volume_that_outlives_the_release(plan: Plan, rendered: dict[str, Any]) -> None:
+def test_without_ceph_images_are_on_a_volume_that_outlives_the_release(plan: Plan, rendered: dict[str, Any]) -> None:
+    if plan.ceph:
+        assert not [item for item in rendered["glance"] if item["kind"] == "PersistentVolumeClaim"]
+        return
     claim = next(item for item in rendered["glance"] if item["kind"] == "PersistentVolumeClaim")
     assert claim["spec"]["storageClassName"] == plan.kubernetes.storage_class
     assert claim["metadata"]["annotations"] == {"helm.sh/resource-policy": "keep"}

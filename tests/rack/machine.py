@@ -2,42 +2,22 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.groundup.cloud.plugins.module_utils._base.locks import locked
-from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION, cache_dir
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build.virtualenv import index_settings
+from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
+from ansible_collections.groundup.cloud.tests.environments import environment
 
-REQUIREMENTS = COLLECTION / "ci/rack-requirements.txt"
 FIRMWARE = {"firmware": "/usr/share/OVMF/OVMF_CODE_4M.fd", "firmware_variables": "/usr/share/OVMF/OVMF_VARS_4M.fd"}
 USER = "admin"
 _HASH = "import bcrypt, sys; print(bcrypt.hashpw(sys.stdin.buffer.read(), bcrypt.gensalt(4)).decode())"
-
-
-def environment() -> Path:
-    """Return the environment of the controllers, made once from the hashed list."""
-    key = hashlib.sha256(REQUIREMENTS.read_bytes() + sys.version.encode()).hexdigest()[:16]
-    place = cache_dir() / "rack" / key
-    place.parent.mkdir(parents=True, exist_ok=True)
-    with locked(place.with_name(f".{key}.lock")):
-        if not (place / ".complete").exists():
-            subprocess.run([sys.executable, "-m", "venv", "--without-pip", "--clear", place], check=True)
-            install = [str(Path(sys.prefix) / "bin/uv"), "pip", "install", "-q", "--require-hashes", "--no-deps"]
-            index = {**os.environ, **index_settings()}
-            install += ["--python", str(place / "bin/python"), "-r", str(REQUIREMENTS)]
-            subprocess.run(install, check=True, env=index)
-            (place / ".complete").touch()
-    return place
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +47,7 @@ class RackMachine:
         if self.pid:
             return
         self.home.mkdir(mode=0o700, parents=True, exist_ok=True)
-        python = environment() / "bin/python"
+        python = environment("rack") / "bin/python"
         hashed = subprocess.run([python, "-c", _HASH], input=self.password.encode(), capture_output=True, check=True)
         (self.home / "htpasswd").write_text(f"{USER}:{hashed.stdout.decode()}")
         settings = {

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Make what a service needs in Keystone: its users with project and roles, its services and their endpoints.
 
-Usage: identity.py FILE      FILE: {region, users: [...], services: [...]}. The OS_* variables are the administrator's.
+Usage: identity.py FILE      FILE: {region, roles: [...], users: [...], services: [...]}. The OS_* variables are the
+administrator's. A user without a project has its roles on its domain; roles are those that nobody is given here.
 
 One process and one token for all of it: the start of Python and its libraries is what such a job costs. Safe to repeat,
 and beside the jobs of other services: what another makes at the same moment is taken as it is.
@@ -13,7 +14,6 @@ import json
 import sys
 import time
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -61,36 +61,47 @@ class Identity:
             self.domains[name] = found.id
         return self.domains[name]
 
+    def role(self, name: str) -> Any:
+        """Return a role."""
+        return ensure(f"role {name}", lambda: self.api.find_role(name), lambda: self.api.create_role(name=name))
+
+    def project(self, name: str, domain: str) -> Any:
+        """Return a project of a domain."""
+        where = self.domain(domain)
+        return ensure(
+            f"project {name}",
+            lambda: self.api.find_project(name, domain_id=where),
+            lambda: self.api.create_project(name=name, domain_id=where),
+        )
+
     def user(self, wanted: dict[str, Any]) -> None:
         """Make a user with its project and roles, and see that its password is the one it is to have."""
-        name, password = wanted["name"], wanted["password"]
-        home, where = self.domain(wanted["domain"]), self.domain(wanted["project_domain"])
-        project = ensure(
-            f"project {wanted['project']}",
-            lambda: self.api.find_project(wanted["project"], domain_id=where),
-            lambda: self.api.create_project(name=wanted["project"], domain_id=where),
-        )
+        name, password, home = wanted["name"], wanted["password"], self.domain(wanted["domain"])
+        project = self.project(wanted["project"], wanted["project_domain"]) if "project" in wanted else None
         user = ensure(
             f"user {name}",
             lambda: self.api.find_user(name, domain_id=home),
             lambda: self.api.create_user(name=name, domain_id=home, password=password),
         )
         for each in wanted["roles"]:
-            role = ensure(f"role {each}", partial(self.api.find_role, each), partial(self.api.create_role, name=each))
-            self.api.assign_project_role_to_user(project, user, role)
-        if not self.works(name, password, home, project.id):
+            if project:
+                self.api.assign_project_role_to_user(project, user, self.role(each))
+            else:
+                self.api.assign_domain_role_to_user(home, user, self.role(each))
+        if not self.works(name, password, home, {"project_id": project.id} if project else {"domain_id": home}):
             self.api.update_user(user, password=password)
             print(f"user {name}: password set", flush=True)
-        print(f"user {name}: {', '.join(wanted['roles'])} of project {wanted['project']}", flush=True)
+        where = f"project {wanted['project']}" if project else f"domain {wanted['domain']}"
+        print(f"user {name}: {', '.join(wanted['roles'])} of {where}", flush=True)
 
-    def works(self, name: str, password: str, domain: str, project: str) -> bool:
+    def works(self, name: str, password: str, domain: str, scope: dict[str, str]) -> bool:
         """Return whether a password works. To set it again for nothing would end every token of the user."""
         from keystoneauth1 import session
         from keystoneauth1.identity import v3
 
         admin = self.connection.session
         account = v3.Password(
-            admin.auth.auth_url, username=name, password=password, user_domain_id=domain, project_id=project
+            admin.auth.auth_url, username=name, password=password, user_domain_id=domain, **scope
         )
         try:
             session.Session(auth=account, verify=admin.verify, timeout=60).get_token()
@@ -134,6 +145,8 @@ def converge(connection: Any, wanted: dict[str, Any]) -> None:
         lambda: identity.api.find_region(region),
         lambda: identity.api.create_region(id=region),
     )
+    for role in wanted.get("roles", ()):
+        identity.role(role)
     for user in wanted["users"]:
         identity.user(user)
     for service in wanted["services"]:

@@ -5,7 +5,7 @@ Per component, <key> -> ...:
   name      of the workload and its service account (default: <service>-<key>)
   label     its label `component` (default: <key>)
   known     names the values know it by, first one found wins: in manifests (deployment_<name>, pdb_<name>, service_<name>),
-            labels, network, dependencies.static and, under pod, replicas, resources, probes, ... (default: [<key>])
+            labels, network (itself, where no name is in it), dependencies.static and, under pod, replicas, resources, probes, ... (default: [<key>])
   kind      Deployment or StatefulSet (default: Deployment)
   image     key of images.tags
   command   what runs; or, for an API,
@@ -14,10 +14,11 @@ Per component, <key> -> ...:
   endpoint  its key under endpoints: it gets a Service with `portName`, probes over HTTP and, where the values know one, a
             disruption budget
   port      key under the endpoint's port (default: api)
-  check     command of its probes, when it has no endpoint
+  check     command of its probes, when it has no endpoint: whether it is ready; alive only where the values say so
   mounts    its key under pod.mounts: more volumes of the values
   sources   its key under pod.etcSources: what else its service reads, in /etc/<service>/<service>.conf.d
   owns      paths of its volumes that are to be the service's own
+  digest    of what else it reads: it is started anew when that changes
   env, envFrom, volumes   see _pod.tpl
 */}}
 {{- define "groundup.component" -}}
@@ -42,7 +43,7 @@ Per component, <key> -> ...:
 {{/* An API's Service; with a node port it is what the site's edge balances over. */}}
 {{- define "groundup.component.service" -}}
 {{- $component := .component -}}
-{{- $network := (include "groundup.known" (dict "map" .root.Values.network "names" $component.known) | fromJson).it | default dict -}}
+{{- $network := (include "groundup.known" (dict "map" .root.Values.network "names" $component.known) | fromJson).it | default .root.Values.network | default dict -}}
 {{- $port := dict "name" $component.portName "port" (include "groundup.component.port" . | int) -}}
 {{- $extra := "" -}}
 {{- if dig "node_port" "enabled" false $network -}}
@@ -94,11 +95,15 @@ spec:
         {{- $labels | nindent 8 }}
       annotations:
         {{- include "groundup.digests" . | nindent 8 }}
+        {{- with $component.digest }}
+        objects-hash: {{ . }}
+        {{- end }}
     spec:
       serviceAccountName: {{ $component.name }}
       enableServiceLinks: false
       terminationGracePeriodSeconds: {{ $grace.timeout | default 30 }}
-      {{- include "groundup.pod.security" (dict "user" .profile.user) | nindent 6 }}
+      {{- $port := "" }}{{ if $component.endpoint }}{{ $port = include "groundup.component.port" $at }}{{ end }}
+      {{- include "groundup.pod.security" (dict "user" .profile.user "port" $port) | nindent 6 }}
       {{- include "groundup.pod.placement" (dict "root" $root "component" $component.label "known" $known "spread" true) | nindent 6 }}
       {{- $needs := (include "groundup.known" (dict "map" $root.Values.dependencies.static "names" $known) | fromJson).it }}
       {{- $wait := include "groundup.pod.wait" (merge (dict "needs" $needs) $at) }}
@@ -129,7 +134,7 @@ spec:
           {{- if $component.endpoint }}
           ports:
             - name: {{ $component.portName }}
-              containerPort: {{ include "groundup.component.port" $at }}
+              containerPort: {{ $port }}
           {{- end }}
           {{- include "groundup.component.probes" $at | nindent 10 }}
           {{- $mounts := dig ($component.mounts | default "") ($component.mounts | default "") dict ($pod.mounts | default dict) | default dict }}
@@ -176,8 +181,10 @@ pod.probes.<known>, the charts' name of the container.
 {{- $written := first (concat (values $entry) (list dict)) -}}
 {{- range $probe, $delay := dict "readiness" 5 "liveness" 60 -}}
 {{- $own := get $written $probe | default dict -}}
+{{- /* A command says what a restart would not mend. */ -}}
+{{- $on := hasKey $own "enabled" | ternary $own.enabled (or (not (empty $component.endpoint)) (eq $probe "readiness")) -}}
 {{- $params := $own.params | default (dict "initialDelaySeconds" $delay "periodSeconds" 15 "timeoutSeconds" 10) -}}
-{{- with include "groundup.pod.probe" (dict "probe" (dict "enabled" (or (not (hasKey $own "enabled")) $own.enabled) "params" $params) "action" $check) }}
+{{- with include "groundup.pod.probe" (dict "probe" (dict "enabled" $on "params" $params) "action" $check) }}
 {{ $probe }}Probe:
   {{- . | nindent 2 }}
 {{- end }}

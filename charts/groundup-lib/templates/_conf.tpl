@@ -91,7 +91,7 @@
 {{- $_ := set $options "memcache_security_strategy" "ENCRYPT" -}}
 {{- end -}}
 {{- end -}}
-{{- $_ := set $derived $section $options -}}
+{{- if $section }}{{ $_ := set $derived $section $options }}{{ end -}}
 {{- end -}}
 {{- merge $derived (.profile.options | default dict) | toYaml -}}
 {{- end }}

@@ -8,7 +8,8 @@ The profile:
   user        uid of the service in its image
   catalog     service types to register in Keystone, each a key under endpoints: [image], [orchestration, ...]
   accounts    account under endpoints.identity.auth -> section of its credentials (default: the service's own,
-              keystone_authtoken; none without a catalog)
+              keystone_authtoken; none without a catalog); "" for an account that no section has in this way
+  domainAccounts  accounts there that have a domain and no project; roles: roles to make that none of these accounts has
   databases   endpoint -> section of its connection, "" for none (default: oslo_db: database)
   options     section -> option -> value: what else follows from the endpoints
   config      files of Secret <service>-etc: name -> <path under conf>, or {conf, path, omit}; conf "" is an empty file, path
@@ -124,8 +125,8 @@ All files of the chart's files/ are in /opt/bin of its pods.
 {{- $data := dict -}}
 {{- range $path, $content := .root.Files.Glob "files/*" }}{{ $_ := set $data (base $path) (toString $content) }}{{ end -}}
 {{- $commands := list -}}
-{{- range concat (values .profile.components) (values .profile.jobs) (values .profile.cron) }}{{ $commands = concat $commands .command }}{{ end -}}
-{{- range list "apache.sh" "db-init.py" "identity.py" "rabbit-init.py" -}}
+{{- range concat (values .profile.components) (values .profile.jobs) (values .profile.cron) }}{{ $commands = concat $commands .command (.check | default list) }}{{ end -}}
+{{- range list "apache.sh" "connected.py" "db-init.py" "identity.py" "rabbit-init.py" -}}
 {{- if has (printf "/opt/bin/%s" .) $commands }}{{ $_ := set $data . ((index $root.Subcharts "groundup-lib").Files.Get (printf "files/%s" .)) }}{{ end -}}
 {{- end }}
 {{- include "groundup.configMap" (dict "name" (printf "%s-bin" .profile.service) "data" $data) }}
@@ -153,6 +154,10 @@ All files of the chart's files/ are in /opt/bin of its pods.
 {{- $users = append $users (dict "name" $one.username "password" $one.password "domain" $one.user_domain_name "project" $one.project_name
       "project_domain" $one.project_domain_name "roles" (splitList "," ($one.role | default "service"))) -}}
 {{- end -}}
+{{- range .profile.domainAccounts -}}
+{{- $one := get $endpoints.identity.auth . -}}
+{{- $users = append $users (dict "name" $one.username "password" $one.password "domain" $one.domain_name "roles" (splitList "," $one.role)) -}}
+{{- end -}}
 {{- $services := list -}}
 {{- range $type := .profile.catalog -}}
 {{- $urls := dict -}}
@@ -161,5 +166,5 @@ All files of the chart's files/ are in /opt/bin of its pods.
 {{- end -}}
 {{- $services = append $services (dict "type" $type "name" (dig (replace "-" "_" $type) "name" $service $endpoints) "endpoints" $urls) -}}
 {{- end -}}
-{{- dict "region" $endpoints.identity.auth.admin.region_name "users" $users "services" $services | toJson -}}
+{{- dict "region" $endpoints.identity.auth.admin.region_name "roles" (.profile.roles | default list) "users" $users "services" $services | toJson -}}
 {{- end }}

@@ -37,7 +37,7 @@ securityContext:
     drop: [ALL]
 {{- end }}
 
-{{/* A pod's security. In: user (number). */}}
+{{/* A pod's security. In: user (number), port it listens on: below 1024, too, without being root. */}}
 {{- define "groundup.pod.security" -}}
 securityContext:
   runAsUser: {{ .user }}
@@ -46,6 +46,10 @@ securityContext:
   fsGroup: {{ .user }}
   seccompProfile:
     type: RuntimeDefault
+  {{- if and .port (lt (int .port) 1024) }}
+  sysctls:
+    - {name: net.ipv4.ip_unprivileged_port_start, value: {{ .port | quote }}}
+  {{- end }}
 {{- end }}
 
 {{/* Requests and limits, when the site wants them. In: root, resources (map). */}}
@@ -204,7 +208,7 @@ directory. In: root, profile, component.
 {{- range .volumes }}
 - name: {{ base .path }}
   mountPath: {{ .path }}
-  readOnly: {{ hasKey .volume "secret" }}
+  readOnly: {{ or (hasKey .volume "secret") (hasKey .volume "projected") }}
 {{- end }}
 {{- end }}
 

@@ -6,7 +6,7 @@ import os
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
@@ -31,6 +31,7 @@ class ContainerSpec:
     account: rootfs.LoginAccount
     nameservers: tuple[str, ...]
     timeout: float  # seconds from start to ssh
+    images: Mapping[str, Path] = field(default_factory=dict)  # by name: of hosts that are made from another
 
 
 def state_of(lab: Lab, host: LabHost, links: Mapping[str, Mapping[str, object]]) -> str:
@@ -94,7 +95,7 @@ def _start(lab: Lab, host: LabHost, spec: ContainerSpec) -> None:
         machine.unmount(home)
         shutil.rmtree(home / "upper", ignore_errors=True)  # an unfinished first start begins again
         (home / "image").unlink(missing_ok=True)
-    rootfs.mount(lab, host.name, spec.image)
+    rootfs.mount(lab, host.name, spec.images.get(host.name, spec.image))
     rootfs.prepare(lab, host, volumes=spec.volumes, account=spec.account, nameservers=spec.nameservers)
     netns = network.wire(lab, host)
     modules = Path("/lib/modules") / os.uname().release

@@ -46,6 +46,11 @@ def off(changes: Changes, names: Sequence[str]) -> None:
                 run(["systemctl", "reset-failed", "--", name])
 
 
+def _active(state: dict[str, str]) -> bool:
+    # systemd calls a unit that ends again and again "activating", too: it does not run.
+    return state.get("ActiveState") in ACTIVE and "auto-restart" not in state.get("SubState", "")
+
+
 def _properties(text: str) -> dict[str, str]:
     return dict(line.split("=", 1) for line in text.splitlines() if "=" in line)
 
@@ -79,6 +84,11 @@ class Unit:
         """Whether a file it runs by was replaced since it started, or in check mode would be."""
         return self._stale
 
+    @property
+    def active(self) -> bool:
+        """Whether it runs now."""
+        return _active(properties(self._name, "ActiveState", "SubState"))
+
     def place(self, path: Path, content: str, **how: object) -> None:
         """Like `files.place`, for a file this unit runs by."""
         self._stale |= files.place(self._changes, path, content, before=self.mark, **how)  # type: ignore[arg-type]  # options of `files.place`
@@ -111,9 +121,7 @@ class Unit:
             run(["systemctl", "daemon-reload"])
         if enable and state.get("UnitFileState") in ("disabled", "") and self._changes.add(f"enable {self._name}"):
             run(["systemctl", "enable", "--quiet", "--", self._name])
-        # systemd calls a unit that ends again and again "activating", too: it does not run.
-        active = state.get("ActiveState") in ACTIVE and "auto-restart" not in state.get("SubState", "")
-        verb = (self._on_change if self._stale else None) if active else ("start" if start else None)
+        verb = (self._on_change if self._stale else None) if _active(state) else ("start" if start else None)
         if verb and self._changes.add(f"{verb} {self._name}"):
             control(verb, self._name)
             if self._healthy:

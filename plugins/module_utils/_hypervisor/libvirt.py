@@ -16,7 +16,7 @@ DAEMON, TLS = "libvirtd.service", "libvirtd-tls.socket"
 QEMU = Path("/etc/libvirt/qemu.conf")
 LIBVIRTD = Path("/etc/libvirt/libvirtd.conf")
 GROUP = "libvirt-qemu"
-_VIRSH = ("virsh", "--connect", "qemu:///system")
+VIRSH = ("virsh", "--connect", "qemu:///system")
 
 _QEMU = f"""{HEADER}\
 default_tls_x509_cert_dir = "{pki.QEMU}"
@@ -66,8 +66,8 @@ def configure(changes: Changes, pair: Pair) -> None:
 
 def _show_renewed(changes: Changes) -> None:
     """Have consoles of running guests show the certificate in QEMU's files: it has read them at its start."""
-    guests = attempt([*_VIRSH, "list", "--uuid"], timeout=30).stdout.split()
-    failed = [one for one in guests if attempt([*_VIRSH, "domdisplay-reload", one, "--type", "vnc"]).returncode]
+    guests = attempt([*VIRSH, "list", "--uuid"], timeout=30).stdout.split()
+    failed = [one for one in guests if attempt([*VIRSH, "domdisplay-reload", one, "--type", "vnc"]).returncode]
     if failed:
         changes.warnings.append(
             f"consoles keep the certificate (or none) that their guests were started with: {', '.join(failed)}; "
@@ -77,5 +77,5 @@ def _show_renewed(changes: Changes) -> None:
 
 def silent() -> str:
     """Return why libvirt does not answer, "" when it does."""
-    said = attempt([*_VIRSH, "version"], timeout=30)
+    said = attempt([*VIRSH, "version"], timeout=30)
     return "" if said.returncode == 0 else said.stderr.strip() or "no answer"

@@ -20,7 +20,7 @@ from .connection import ERRORS, said
 
 MARK = "groundup.cloud.tenant_smoke"
 _NAME = re.compile(r"smoke-[0-9a-f]{8}")
-_WAIT = 120.0  # seconds for an instance to be gone
+_WAIT = 120.0  # seconds for an instance, or a volume, to be gone
 
 
 def description(pid: int) -> str:
@@ -62,12 +62,16 @@ class _Sweep:
     def project(self, project: str) -> None:
         """Delete everything in a project. Its id is compared here, too: the administrator sees everybody's."""
         compute, network = self.admin.compute, self.admin.network
+        has_volumes = self.admin.has_service("block-storage")
 
         def within(find: Callable[..., Iterable[Any]], key: str = "project_id", **query: Any) -> list[Any]:
             return [one for one in find(**query, **{key: project}) if one[key] == project]
 
         def servers() -> list[Any]:
             return within(compute.servers, all_projects=True)
+
+        def volumes() -> list[Any]:
+            return within(self.admin.block_storage.volumes, all_projects=True) if has_volumes else []
 
         def router(one: Any) -> None:
             for port in network.ports(device_id=one["id"]):
@@ -81,6 +85,9 @@ class _Sweep:
         self.gone("floating IP", lambda: within(network.ips), network.delete_ip)
         self.gone("instance", servers, compute.delete_server)
         self.gone("instance", lambda: wait_until(servers, timeout=_WAIT, pause=1.0), _stays)
+        self.gone("volume", volumes, lambda one: self.admin.block_storage.delete_volume(one, force=True))
+        # Before images: one that a volume is a clone of cannot be deleted.
+        self.gone("volume", lambda: wait_until(volumes, timeout=_WAIT, pause=1.0), _stays)
         self.gone("image", lambda: within(self.admin.image.images, "owner"), self.admin.image.delete_image)
         self.gone("router", lambda: within(network.routers), router)
         self.gone("port", ports, network.delete_port)

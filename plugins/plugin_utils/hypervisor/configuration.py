@@ -67,6 +67,7 @@ class Host:
     tunnel: str  # on the tunnel network
     compute: Mapping[str, Any]  # of its hardware
     southbound: tuple[str, ...]
+    volumes: Mapping[str, Any] | None = None  # the client of Ceph whose key opens them
 
 
 def secret_file(secret: Mapping[str, Any] | None, names: tuple[str, ...], *, where: str) -> str:
@@ -152,6 +153,9 @@ def nova_host(cluster: Cluster, host: Host) -> str:
                 "hw_machine_type": f"x86_64={compute['machine_type']}",
                 "num_pcie_ports": 16 if q35 else None,
                 "images_type": "qcow2",
+                # Cinder says so with each volume, too. They are here for what Nova opens by itself.
+                "rbd_user": host.volumes["name"].removeprefix("client.") if host.volumes else None,
+                "rbd_secret_uuid": host.volumes["uuid"] if host.volumes else None,
                 "live_migration_scheme": "tls",  # without it native TLS is silently none
                 "live_migration_with_native_tls": True,
                 "live_migration_inbound_addr": host.address,

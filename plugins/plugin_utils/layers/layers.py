@@ -8,21 +8,12 @@ from dataclasses import dataclass
 from .packages import CONNTRACK_MAX, PackageSet
 from .provisioners import Provisioner
 from .roles import ROLES, Role
+from .storage import Backend
 
 ABSENT = "absent"  # group of hosts that a dry run cannot reach: later layers skip them
 MANAGED_NETWORK = "managed_network"  # group of hosts whose links the plan has
 FIRST_CONTACT = "first_contact"  # group of hosts that this run reaches by the operator's own login
 REFUSED = "refused"  # group of all hosts of a plan with errors: no layer starts
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unsupported:
-    """Why this version has no playbook for a layer, and what asks for it."""
-
-    asked_by: str  # key of the site file
-    what: str
-    why: str
-    remedy: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,10 +26,10 @@ class LayerRecord:
     nodes: bool = False  # whether every node of the cluster is in its group
     provisioners: tuple[Provisioner, ...] = ()  # whose machines it is for; none: any
     service: str | None = None  # only in sites that have it among their services
+    backend: Backend | None = None  # only in sites with this storage backend
     installs: tuple[PackageSet, ...] = ()
     library: str  # its Python below plugins/
     owns: str
-    unsupported: Unsupported | None = None
 
 
 LAYERS: dict[str, LayerRecord] = {
@@ -132,16 +123,19 @@ LAYERS: dict[str, LayerRecord] = {
     ),
     "storage": LayerRecord(
         needs=("kubernetes",),
-        group="storage",
-        library="-",
-        owns="Ceph: monitors, OSDs, pools, keys",
-        unsupported=Unsupported(
-            asked_by="storage.backend",
-            what="Ceph on the site's storage hosts",
-            why="storage is planned only: the storage class `general` must come from elsewhere",
-            remedy="bring your own class of that name and write storage.backend: external, or keep it for a later "
-            "version",
+        group="ceph",
+        roles=("storage",),
+        backend="native",
+        installs=(
+            PackageSet(
+                roles=frozenset(("storage",)),
+                packages=("ceph-common", "ceph-mgr", "ceph-mon", "ceph-osd"),
+                space={"/var/lib/ceph": 5},
+                volumes=("/var/lib/ceph",),
+            ),
         ),
+        library="`module_utils/_ceph`",
+        owns="Ceph: monitors, OSDs, pools, keys",
     ),
     "network": LayerRecord(
         needs=("kubernetes",),
@@ -185,6 +179,9 @@ LAYERS: dict[str, LayerRecord] = {
                 ),
                 space={"/opt": 1, "/var/lib/nova": 10},
             ),
+            PackageSet(
+                roles=frozenset(("hypervisor",)), backend="native", packages=("ceph-common", "qemu-block-extra")
+            ),
         ),
         library="`plugin_utils/hypervisor`, `module_utils/{_host,_hypervisor}`",
         owns="libvirt, nova-compute, Open vSwitch and ovn-controller of a hypervisor",
@@ -192,22 +189,31 @@ LAYERS: dict[str, LayerRecord] = {
 }
 
 
-def sets_of(roles: tuple[Role, ...], *, node: bool, services: Collection[str]) -> Iterator[tuple[str, PackageSet]]:
-    """Yield layer and package set of what a machine with ``roles`` gets in a site with ``services``."""
+def present(layer: LayerRecord, *, services: Collection[str], backend: Backend) -> bool:
+    """Say whether a site with ``services`` and ``backend`` has something for ``layer`` to do."""
+    return layer.service in (None, *services) and layer.backend in (None, backend)
+
+
+def sets_of(
+    roles: tuple[Role, ...], *, node: bool, services: Collection[str], backend: Backend = "none"
+) -> Iterator[tuple[str, PackageSet]]:
+    """Yield layer and package set of what a machine with ``roles`` gets in a site with ``services`` and ``backend``."""
     for name, layer in LAYERS.items():
-        if layer.service is None or layer.service in services:
-            yield from ((name, one) for one in layer.installs if one.fits(roles, node=node))
+        if present(layer, services=services, backend=backend):
+            yield from ((name, one) for one in layer.installs if one.fits(roles, node=node, backend=backend))
 
 
-def groups_of(roles: tuple[Role, ...], *, node: bool, services: Collection[str] = ()) -> tuple[str, ...]:
+def groups_of(
+    roles: tuple[Role, ...], *, node: bool, services: Collection[str] = (), backend: Backend = "none"
+) -> tuple[str, ...]:
     """Return the inventory groups of a machine with ``roles``; ``node``: it is a node of the cluster.
 
-    ``services`` are those of the site: a layer that is for one of them has no machines without it.
+    ``services`` and ``backend`` are the site's: a layer that is for one of them has no machines without it.
     """
     own = (
         one.group
         for one in LAYERS.values()
-        if (one.service is None or one.service in services)
+        if present(one, services=services, backend=backend)
         and ((one.nodes and node) or not set(one.roles).isdisjoint(roles))
     )
     return tuple(dict.fromkeys((*roles, *own)))

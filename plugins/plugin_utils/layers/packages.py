@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from .roles import Role
+from .storage import Backend
 
 CONNTRACK_MAX = "net.netfilter.nf_conntrack_max"
 # The machine's, although their names say net: a network namespace may read them only.
@@ -22,6 +23,7 @@ class PackageSet:
 
     roles: frozenset[Role] = frozenset()
     nodes: bool = False  # for every node of the cluster
+    backend: Backend | None = None  # only in sites with this storage backend
     packages: tuple[str, ...] = ()
     substitutes: tuple[str, ...] = ()  # installed where the host has nothing of its own that does their work
     sysctl: Mapping[str, str] = field(default_factory=dict)
@@ -30,6 +32,6 @@ class PackageSet:
     needed_modules: tuple[str, ...] = ()  # of the kernel, which loads them by itself
     volumes: tuple[str, ...] = ()  # hold overlays or much data: a lab host keeps them beside its root file system
 
-    def fits(self, roles: tuple[Role, ...], *, node: bool) -> bool:
+    def fits(self, roles: tuple[Role, ...], *, node: bool, backend: Backend = "none") -> bool:
         """Say whether a machine with ``roles`` gets this; ``node``: it is a node of the cluster."""
-        return (self.nodes and node) or not self.roles.isdisjoint(roles)
+        return self.backend in (None, backend) and ((self.nodes and node) or not self.roles.isdisjoint(roles))

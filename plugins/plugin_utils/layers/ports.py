@@ -6,14 +6,16 @@ from dataclasses import dataclass
 from typing import Literal
 
 from .provisioners import Provisioner
+from .purposes import Purpose
 from .roles import ROLES, Role
+from .storage import Backend
 
 Clients = Literal["anyone", "hosts", "nodes", "control", "itself"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PortRecord:
-    """One port, or a range of them, on the management network or on the loopback."""
+    """One port, or a range of them, on a network or on the loopback."""
 
     port: int
     last: int | None = None  # of a range
@@ -25,6 +27,8 @@ class PortRecord:
     nodes: bool = False  # on every node of the cluster
     pod_networks: frozenset[str] = frozenset()  # only with these, as name or name:backend; none: with any
     service: str | None = None  # only in sites that have it among their services
+    backend: Backend | None = None  # only in sites with this storage backend
+    network: Purpose = "management"  # it is on
     provisioner: Provisioner | None = None  # only in sites that have machines of it
     written: str | None = None  # key of the site file that gives another number
 
@@ -34,7 +38,7 @@ class PortRecord:
 
 
 _SEED, _CONTROL = frozenset[Role](("seed",)), frozenset[Role](("control",))
-_HYPERVISOR = frozenset[Role](("hypervisor",))
+_HYPERVISOR, _STORAGE = frozenset[Role](("hypervisor",)), frozenset[Role](("storage",))
 KERNEL, _OVSDB = "the kernel", ("ovsdb-server",)
 
 PORTS: dict[str, PortRecord] = {
@@ -165,6 +169,18 @@ PORTS: dict[str, PortRecord] = {
     "ovn-sb-raft": PortRecord(
         port=6644, what="OVN: southbound database, between members", programs=_OVSDB, clients="control",
         roles=_CONTROL, service="neutron",
+    ),
+    "ceph-mon": PortRecord(
+        port=3300, what="Ceph: monitor", programs=("ceph-mon",), clients="hosts", roles=_STORAGE, backend="native",
+        network="storage",
+    ),
+    "ceph-mon-old": PortRecord(
+        port=6789, what="Ceph: monitor, first version of its protocol", programs=("ceph-mon",), clients="hosts",
+        roles=_STORAGE, backend="native", network="storage",
+    ),
+    "ceph": PortRecord(
+        port=6800, last=7568, what="Ceph: OSDs and managers", programs=("ceph-osd", "ceph-mgr"), clients="hosts",
+        roles=_STORAGE, backend="native", network="storage",
     ),
     "ovs-manager": PortRecord(
         port=6640, what="Open vSwitch's database, for nova-compute", programs=_OVSDB, clients="itself",

@@ -1,4 +1,4 @@
-"""Who runs the storage of a site."""
+"""Who runs the storage of a site, and what a Ceph that is the site's own is for."""
 
 from __future__ import annotations
 
@@ -8,23 +8,68 @@ from typing import Literal
 from .purposes import Purpose
 from .roles import Role
 
-Backend = Literal["none", "cephadm", "rook", "external"]
+Backend = Literal["none", "native", "cephadm", "rook", "external"]
 Volumes = Literal["local", "ceph-rbd", "external"]
+DeviceClass = Literal["hdd", "ssd", "nvme"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BackendRecord:
     """What follows from a storage backend."""
 
+    what: str
     volumes: Volumes  # what the storage class `general` hands out, unless the site file says otherwise
     layer: str | None = None  # the layer that makes it; it then is Ceph on the site's storage hosts
+    planned_only: bool = False  # whether this version has no playbook for it
     networks: tuple[Purpose, ...] = ("storage",)  # those a site has because of it
     nodes: frozenset[Role] = frozenset()  # roles that are nodes of the cluster because of it
 
 
 BACKENDS: dict[Backend, BackendRecord] = {
-    "none": BackendRecord(volumes="local", networks=()),
-    "cephadm": BackendRecord(volumes="ceph-rbd", layer="storage"),
-    "rook": BackendRecord(volumes="ceph-rbd", layer="storage", nodes=frozenset(("storage",))),
-    "external": BackendRecord(volumes="external"),
+    "none": BackendRecord(what="nobody", volumes="local", networks=()),
+    # `general` stays local: the cluster has no driver for RBD volumes yet.
+    "native": BackendRecord(what="Debian's packages and systemd", volumes="local", layer="storage"),
+    "cephadm": BackendRecord(what="cephadm's containers", volumes="ceph-rbd", layer="storage", planned_only=True),
+    "rook": BackendRecord(
+        what="Rook's pods", volumes="ceph-rbd", layer="storage", planned_only=True, nodes=frozenset(("storage",))
+    ),
+    "external": BackendRecord(what="somebody else", volumes="external"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolRecord:
+    """What a pool is for."""
+
+    what: str
+    share: float  # of the cluster's data that it is expected to hold: its placement groups follow from it
+    application: str = "rbd"
+
+
+POOLS: dict[str, PoolRecord] = {
+    "images": PoolRecord(what="Glance's images", share=0.2),
+    "volumes": PoolRecord(what="Cinder's volumes", share=0.4),
+    "vms": PoolRecord(what="disks of instances that have no volume", share=0.3),
+    "backups": PoolRecord(what="Cinder's backups", share=0.1),
+}
+OTHER_POOL = PoolRecord(what="as the site file says", share=0.1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientRecord:
+    """What the key of a service may do: purposes of pools. Anything else is refused to it."""
+
+    what: str
+    writes: tuple[str, ...]
+    reads: tuple[str, ...] = ()
+
+
+CLIENTS: dict[str, ClientRecord] = {
+    "glance": ClientRecord(what="Glance", writes=("images",)),
+    # Volumes are clones of images.
+    "cinder": ClientRecord(what="Cinder", writes=("volumes",), reads=("images",)),
+    # A key of its own: whoever has Cinder's cannot take the backups along with the volumes.
+    "cinder-backup": ClientRecord(what="Cinder's backups", writes=("backups",), reads=("volumes",)),
+    # Hypervisors have this key alone: what they attach, they write to.
+    "nova": ClientRecord(what="hypervisors", writes=("vms", "volumes"), reads=("images",)),
 }

@@ -12,6 +12,7 @@ from .layout.context import PlanContext
 from .layout.machines import lay_out
 from .model import Site
 from .platform import parts as platform
+from .platform.ceph import ceph
 from .platform.host import host_settings
 from .platform.hypervisor import hypervisor
 from .platform.metal import metal
@@ -37,6 +38,7 @@ def make_plan(site: Site) -> Plan:
     access = platform.access(layout)
     host = host_settings(layout, edge, supply)
     set_neighbours(layout)
+    found = ceph(layout)
     plan = Plan(
         site=site.site,
         domain=site.domain,
@@ -52,8 +54,9 @@ def make_plan(site: Site) -> Plan:
         edge=edge,
         ovn=ovn(layout),
         openstack=platform.openstack(layout),
-        hypervisor=hypervisor(layout),
+        hypervisor=hypervisor(layout, found),
         metal=metal(layout, supply),
+        ceph=found,
         findings=(),
     )
     return replace(plan, findings=find(PlanContext(layout=layout, plan=plan)))

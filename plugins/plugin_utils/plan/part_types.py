@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from ..layers.storage import Backend, DeviceClass
+
 LinkKind = Literal["port", "bond", "bridge", "vlan"]
 
 
@@ -83,3 +85,76 @@ class MetalPlan:
     contact_inside: int
     netboot: NetbootPlan | None  # None: no machine boots from the network
     machines_inside: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CephMonitor:
+    """A MON daemon. Its address never changes: clients keep it, instances' domains too."""
+
+    name: str  # the host's
+    address: str  # on the storage network; ports 3300 (msgr2) and 6789
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CephRule:
+    """Where copies of an object are."""
+
+    name: str  # "host-ssd"
+    failure_domain: str  # no two copies share one
+    device_class: DeviceClass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CephPool:
+    """A pool."""
+
+    name: str
+    application: str
+    replicas: int
+    min_size: int  # with fewer copies nothing is written
+    pg_num: int
+    rule: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CephClient:
+    """The one key of a service."""
+
+    name: str  # "client.glance"
+    secret: str  # of the store: "ceph/client.glance"
+    uuid: str  # of libvirt's secret with this key
+    writes: tuple[str, ...]  # names of pools
+    reads: tuple[str, ...]
+    caps: dict[str, str]  # by kind of daemon: "mon", "osd", "mgr"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CephOsd:
+    """An OSD of each machine of a hardware profile."""
+
+    name: str  # of the device or file, as written
+    device: str | None  # path of a block device; None: a file below the OSD's directory
+    size_gb: int | None  # of the file
+    device_class: DeviceClass
+    memory: int  # bytes it is told to keep to
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CephPlan:
+    """The site's Ceph."""
+
+    backend: Backend
+    fsid: str
+    release: int  # 18
+    public_network: str
+    mtu: int
+    monitors: tuple[CephMonitor, ...]
+    mon_host: str  # as ceph.conf writes it
+    managers: tuple[str, ...]  # hosts, the first is active first
+    rules: tuple[CephRule, ...]
+    pools: dict[str, CephPool]  # by purpose: images, volumes, vms, backups, and what the site file adds
+    clients: dict[str, CephClient]  # by service: glance, cinder, cinder-backup, nova
+    osds: dict[str, tuple[CephOsd, ...]]  # by hardware profile, those of storage hosts
+    locations: dict[str, dict[str, str]]  # by storage host: its place in the CRUSH map, below root
+    secrets: tuple[str, ...]  # of the daemons, beside the clients'
+    settings: dict[str, str]  # further options of every daemon: the profile's, and those of the site file

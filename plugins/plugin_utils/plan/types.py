@@ -13,7 +13,7 @@ from ..layers.provisioners import Approve, Provisioner
 from ..layers.purposes import Purpose
 from ..layers.roles import Role
 from ..layers.storage import Volumes
-from .part_types import LinkPlan, MetalPlan, PreflightPlan
+from .part_types import CephClient, CephPlan, LinkPlan, MetalPlan, PreflightPlan
 
 Severity = Literal["error", "warning", "info"]
 CniName = Literal["flannel", "cilium", "calico"]
@@ -247,6 +247,7 @@ class HypervisorPlan:
     southbound: tuple[str, ...]  # members of OVN's southbound database: "ssl:10.90.0.11:6642"
     compute: dict[str, dict[str, Any]]  # by hardware profile, those of hypervisors: fields of `Compute`
     environments: dict[DebianRelease, str]  # file with the Python environment, below files_url
+    volumes: CephClient | None  # whose key opens Cinder's volumes: Cinder tells Nova so; None: there are none
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -286,4 +287,5 @@ class Plan:
     openstack: OpenStackPlan
     hypervisor: HypervisorPlan
     metal: MetalPlan | None  # None: the site has no machines from power-off, or no seed to install them
+    ceph: CephPlan | None  # None: nothing of Ceph is this site's
     findings: tuple[Finding, ...]

@@ -9,6 +9,8 @@ import base64
 import re
 import secrets
 import string
+import struct
+import time
 from collections.abc import Callable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
@@ -75,6 +77,11 @@ def private_key() -> str:
     return key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, plain).decode("ascii")
 
 
+def cephx_key() -> str:
+    """Return a key as Ceph writes it: type 1 (AES), when it was made, its length, 16 random bytes; in base64."""
+    return base64.b64encode(struct.pack("<HIIH", 1, int(time.time()), 0, 16) + secrets.token_bytes(16)).decode("ascii")
+
+
 def openpgp_key() -> str:
     """Return an OpenPGP private key, armored: Ed25519, which gpgv and sqv of Debian both take, without an end."""
     import pysequoia
@@ -87,6 +94,7 @@ KINDS: tuple[tuple[str, Callable[[], str]], ...] = (
     ("*/ssh-key", private_key),
     ("*/openpgp-key", openpgp_key),
     ("keepalived/auth", vrrp_password),
+    ("ceph/*", cephx_key),
     ("*/encryption-key", aes_key),
     ("*/kek", aes_key),
     ("*/fernet-key", fernet_key),
@@ -155,6 +163,8 @@ def required(plan: Plan) -> tuple[str, ...]:
         names |= {IRONIC, MACHINES_PAGE, *(str(host.bmc["credentials"]) for host in plan.hosts.values() if host.bmc)}
     if plan.hypervisor.compute:
         names.add(NOVA_SSH_KEY)
+    if plan.ceph:
+        names |= {*plan.ceph.secrets, *(client.secret for client in plan.ceph.clients.values())}
     for release in plan.openstack.releases:
         names |= references(release.values)
     return tuple(sorted(names))

@@ -1,10 +1,182 @@
-"""Cinder: volumes."""
+"""Cinder: volumes. They are images of the site's Ceph, which hypervisors open themselves."""
 
-from .record import PublicApi, ServiceRecord
+from __future__ import annotations
+
+import datetime
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from . import ceph
+from .parts import WORKERS, ChartNames, api_values, merge, queued, resources, uwsgi
+from .probing import PROBE, Client, forgotten, probed
+from .record import Advice, PublicApi, ServiceRecord, Values
+from .sizes import Sizes
+from .verification import Check, Verification
+
+if TYPE_CHECKING:
+    from ..plan.part_types import CephPlan
+    from ..plan.types import Plan
+    from ..rollout.verify.context import VerifierContext
+
+KEY = "ceph/client.cinder"  # name of the secret; hypervisors have it, too: they log in as Cinder tells them
+_BACKEND = "rbd1"
+_KEYRING = "cinder-volume-rbd-keyring"  # name of the Secret
+_OTHERS = ("scheduler", "volume")  # beside the API
+_JOBS = ["cinder-db-sync", "cinder-ks-user", "cinder-rabbit-init"]
+_API = "Deployment/cinder-api"
+_VOLUME = "Deployment/cinder-volume"
+_GIB = 1
+_PATIENCE = 60.0  # seconds for an empty volume, which takes two
+
+
+def values(plan: Plan, sizes: Sizes) -> Values:
+    """Return the chart's values. There is one cinder-volume: two would have to agree on locks."""
+    queue = [{"endpoint": "internal", "service": name} for name in ("oslo_messaging", "oslo_db", "identity")]
+    pod = resources(memory="256Mi", limit="1Gi", cpu=sizes.cpu(100))
+    own = {
+        "conf": merge(
+            queued("cinder"),
+            {
+                "cinder": {
+                    "DEFAULT": {
+                        "default_volume_type": "__DEFAULT__",  # Cinder's own: no job has to make one
+                        "os_region_name": plan.openstack.region,
+                        "volume_name_template": "volume-%s",
+                        "enabled_backends": _BACKEND if plan.ceph else "",
+                    },
+                    "nova": {"region_name": plan.openstack.region},
+                },
+                "backends": {_BACKEND: _backend(plan.ceph)} if plan.ceph else {},
+                "cinder_api_uwsgi": uwsgi(sizes.workers["cinder"]),
+            },
+        ),
+        "dependencies": {
+            "static": {
+                "api": {"jobs": [*_JOBS, "cinder-ks-endpoints"]},
+                **{name: {"services": queue, "jobs": _JOBS} for name in _OTHERS},
+            }
+        },
+        "pod": {
+            "replicas": {"scheduler": sizes.pods["cinder"], "volume": 1},
+            "resources": dict.fromkeys(_OTHERS, pod),
+        },
+        # Pools and keys are the layer storage's, and no type of volumes is made but Cinder's own.
+        "manifests": {
+            "cron_volume_usage_audit": False,
+            "deployment_backup": False,
+            "deployment_volume": plan.ceph is not None,
+            "job_backup_storage_init": False,
+            "job_bootstrap": False,
+            "job_clean": False,
+            "job_storage_init": False,
+            "pod_rally_test": False,
+            "pvc_backup": False,
+        },
+    }
+    names = ChartNames(probes=("api", "cinder-api"), labels=("api", "job", *_OTHERS))
+    shared = api_values(plan, sizes, "cinder", memory="256Mi", limit="1Gi", cpu=250, names=names)
+    return merge(merge(shared, own), ceph.access(plan.ceph, "cinder", keyring=_KEYRING) if plan.ceph else {})
+
+
+def _backend(found: CephPlan) -> Values:
+    return {
+        "volume_driver": "cinder.volume.drivers.rbd.RBDDriver",
+        "volume_backend_name": _BACKEND,
+        "rbd_ceph_conf": ceph.CONF,
+        "rbd_pool": found.pools["volumes"].name,
+        "rbd_user": ceph.user(found, "cinder"),
+        "rbd_secret_uuid": found.clients["cinder"].uuid,
+        "report_discard_supported": True,
+        "image_volume_cache_enabled": False,  # a volume of a raw image is a clone of it, at once
+    }
+
+
+def verify(context: VerifierContext) -> Verification:
+    """Return whether scheduler and back ends report, and a volume of 1 GiB can be made and deleted (L4)."""
+    return probed(context, "cinder", _ask)
+
+
+def _ask(client: Client) -> Iterator[Check]:
+    services = (client.call("GET", "/os-services").body or {}).get("services") or ()
+    reporting = judge_services(services)
+    yield reporting
+    now = datetime.datetime.now(datetime.UTC)
+    for left in (client.call("GET", f"/volumes/detail?name={PROBE}").body or {}).get("volumes") or ():
+        if forgotten(left, now=now):
+            _delete(client, str(left["id"]))
+    if not reporting.ok:
+        return  # a volume would wait for them, too
+    wanted = {"name": PROBE, "size": _GIB}
+    volume = (client.call("POST", "/volumes", body={"volume": wanted}, good=202).body or {})["volume"]["id"]
+    try:
+        status = _settled(client, volume)
+    finally:
+        _delete(client, volume)
+    yield judge_volume(status)
+
+
+def _delete(client: Client, volume: str) -> None:
+    """Delete a volume in whatever state: one that is being made when its host dies is so for ever."""
+    client.call("POST", f"/volumes/{volume}/action", body={"os-force_delete": {}}, good=202)
+
+
+def _settled(client: Client, volume: str) -> str:
+    """Return what became of a volume: its status once it is made, or after a while."""
+    end = time.monotonic() + _PATIENCE
+    while (status := _status(client, volume)) in ("creating", "downloading") and time.monotonic() < end:
+        time.sleep(0.5)
+    return status
+
+
+def _status(client: Client, volume: str) -> str:
+    return str(((client.call("GET", f"/volumes/{volume}").body or {}).get("volume") or {}).get("status"))
+
+
+def judge_services(services: Iterable[Mapping[str, Any]]) -> Check:
+    """Return whether a scheduler and every back end is up."""
+    found = {(str(one.get("binary")), str(one.get("host"))): one.get("state") == "up" for one in services}
+    up = {binary for (binary, _), state in found.items() if state}
+    # A scheduler's host is its pod: those of pods that are gone stay in the list.
+    down = [host for (binary, host), state in found.items() if binary == "cinder-volume" and not state]
+    missing = [binary for binary in ("cinder-scheduler", "cinder-volume") if binary not in up]
+    faults = [*(f"{binary} is up nowhere" for binary in missing), *(f"{host} is down" for host in down)]
+    return Check(
+        name="services", ok=not faults, detail="; ".join(faults) or "scheduler and back ends are up",
+        layer="message queue", object=f"Deployment/{missing[0]}" if missing else _VOLUME,
+    )  # fmt: skip
+
+
+def judge_volume(status: str) -> Check:
+    """Return whether a volume was made."""
+    ok = status == "available"
+    detail = f"{_GIB} GiB made and deleted" if ok else f"a volume of {_GIB} GiB is {status}"
+    return Check(name="volume", ok=ok, detail=detail, layer="volume", object=_VOLUME)
+
 
 SERVICE = ServiceRecord(
     name="cinder",
     needs=("keystone",),
     uses=("database", "queue", "cache"),
+    accounts={
+        "nova": "for calls to Nova",
+        "service": "whose token goes along with a tenant's",
+        "swift": "for backups",  # OpenStack-Helm's chart makes it, with a password everyone knows
+    },
     api=PublicApi(type="volumev3", host="volume", path="/v3", health="/healthcheck", port=8776, node_port=30877),
+    images=dict.fromkeys(("cinder_api", "cinder_db_sync", "cinder_scheduler", "cinder_volume"), "openstack"),
+    secrets={KEY: "Cinder's key of the site's Ceph"},
+    workers=WORKERS,
+    advice=(
+        Advice(
+            name="volumes-without-ceph",
+            severity="error",
+            when=lambda plan, _: plan.ceph is None,
+            what="Cinder has nothing to make volumes on",
+            why="its volumes are images of a Ceph of the site's own: every request for one would end in an error",
+            remedy="write storage.backend: native and storage hosts, or leave cinder out; LVM and NFS come later",
+        ),
+    ),
+    values=values,
+    verify=verify,
 )

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from . import ceph
 from .parts import WORKERS, ChartNames, api_values, merge, queued, uwsgi
 from .probing import PROBE, Client, forgotten, probed
 from .record import Advice, PublicApi, ServiceRecord, Values
@@ -16,30 +17,31 @@ from .sizes import Sizes
 from .verification import Check, Verification
 
 if TYPE_CHECKING:
+    from ..plan.part_types import CephPlan
     from ..plan.types import Plan
     from ..rollout.verify.context import VerifierContext
 
+KEY = "ceph/client.glance"  # name of the secret
 _OBJECT = "Deployment/glance-api"
+_KEYRING = "images-rbd-keyring"  # name of the Secret
 _VOLUME = {"lab": "4Gi", "edge": "100Gi", "region": "500Gi"}
 _CHUNK = 64 * 1024 * 1024  # bytes of one piece of an upload; more than uWSGI's own limit, where snapshots would hang
 _SIZE = 256 * 1024  # bytes of the image that is put and read back
 
 
 def values(plan: Plan, sizes: Sizes) -> Values:
-    """Return the chart's values. Images are files of one volume, so that one pod serves them."""
-    one = {**sizes.pods, "glance": 1}
+    """Return the chart's values. Without Ceph images are files of one volume, so that one pod serves them."""
+    pods = sizes.pods if plan.ceph else {**sizes.pods, "glance": 1}
     shared = api_values(
-        plan, replace(sizes, pods=one), "glance", memory="256Mi", limit="2Gi", cpu=250,
+        plan, replace(sizes, pods=pods), "glance", memory="256Mi", limit="2Gi", cpu=250,
         names=ChartNames(probes=("api", "glance-api"), labels=("api", "job")),
     )  # fmt: skip
     own = {
-        "storage": "pvc",
-        "volume": {"class_name": plan.kubernetes.storage_class, "size": _VOLUME[plan.profile]},
         "conf": {
             **queued("glance"),
             "glance_api_uwsgi": uwsgi(sizes.workers["glance"], **{"chunked-input-limit": _CHUNK}),
         },
-        # Nothing is to be done for a file store, and no image is fetched from elsewhere.
+        # Nothing is to be done for a file store, pools are the layer storage's, and no image is fetched from elsewhere.
         "dependencies": {
             "static": {
                 "api": {"jobs": ["glance-db-sync", "glance-rabbit-init", "glance-ks-user", "glance-ks-endpoints"]}
@@ -54,7 +56,27 @@ def values(plan: Plan, sizes: Sizes) -> Values:
             "pvc_tmp": False,
         },
     }
-    return merge(shared, own)
+    return merge(merge(shared, own), _rbd(plan.ceph) if plan.ceph else _files(plan))
+
+
+def _files(plan: Plan) -> Values:
+    return {
+        "storage": "pvc",
+        "volume": {"class_name": plan.kubernetes.storage_class, "size": _VOLUME[plan.profile]},
+    }
+
+
+def _rbd(found: CephPlan) -> Values:
+    """Return values with images in Ceph. Cinder is told where: a volume of a raw one is a clone, and copies nothing."""
+    store = {
+        "rbd_store_ceph_conf": ceph.CONF,
+        "rbd_store_pool": found.pools["images"].name,
+        "rbd_store_user": ceph.user(found, "glance"),
+        "rbd_thin_provisioning": True,
+    }
+    options = {"enabled_backends": "rbd:rbd", "show_image_direct_url": True}
+    conf = {"glance": {"DEFAULT": options, "glance_store": {"default_backend": "rbd"}, "rbd": store}}
+    return {"storage": "rbd", "conf": conf, **ceph.access(found, "glance", keyring=_KEYRING)}
 
 
 def verify(context: VerifierContext) -> Verification:
@@ -96,15 +118,16 @@ SERVICE = ServiceRecord(
     uses=("database", "queue", "cache"),
     api=PublicApi(type="image", host="image", health="/healthcheck", port=9292, node_port=30092),
     images={"glance_api": "openstack", "glance_db_sync": "openstack"},
+    secrets={KEY: "Glance's key of the site's Ceph"},
     workers=WORKERS,
     advice=(
         Advice(
             name="images-on-one-volume",
-            when=lambda *_: True,
+            when=lambda plan, _: plan.ceph is None,
             production=True,
             what="Glance keeps images as files on one volume, and has one pod",
             why="with the host of that volume no image can be read, so no server starts",
-            remedy="nothing yet: images in Ceph come with its layer",
+            remedy="write storage.backend: native and three storage hosts: then images are in Ceph",
         ),
     ),
     values=values,

@@ -1,10 +1,161 @@
 """Heat: stacks."""
 
-from .record import PublicApi, ServiceRecord
+from __future__ import annotations
+
+import datetime
+import secrets as random
+import time
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from .keystone import ADMIN
+from .parts import WORKERS, ChartNames, api_values, merge, public_endpoint, queued, resources, uwsgi
+from .probing import PROBE, Client, forgotten, probed
+from .record import PublicApi, ServiceRecord, Values
+from .secrets import secret
+from .sizes import Sizes
+from .verification import Check, Verification
+
+if TYPE_CHECKING:
+    from ..plan.types import Plan
+    from ..rollout.verify.context import VerifierContext
+
+_API, _CFN = "orchestration", "cloudformation"
+_NAMES = ChartNames(probes=None, labels=("api", "cfn", "engine", "job"))  # of its probes only ports can be set
+_TRUSTEE, _DOMAIN_ADMIN = "heat/trustee", "heat/stack-domain-admin"
+_LENGTH = 12  # letters of the resource that is made
+_PATIENCE = 120.0  # seconds a stack of one resource may take
+_PAUSE = 1.0
+_TEMPLATE = {
+    "heat_template_version": "2018-08-31",
+    "resources": {"word": {"type": "OS::Heat::RandomString", "properties": {"length": _LENGTH}}},
+    "outputs": {"word": {"value": {"get_attr": ["word", "value"]}}},
+}
+
+
+def values(plan: Plan, sizes: Sizes) -> Values:
+    """Return the chart's values: the API, that of guests which signal, the engine."""
+    pods, workers = sizes.pods["heat"], sizes.workers["heat"]
+    cfn = public_endpoint(plan, "heat", _CFN)
+    place = {"region_name": plan.openstack.region, "user_domain_name": "service", "project_domain_name": "service"}
+    own = {
+        "endpoints": {
+            _CFN: {"path": {"healthcheck": cfn.health_path}},
+            "identity": {
+                "auth": {
+                    # Acts for whoever made a stack, with a trust; owns the domain of the users that stacks make.
+                    "heat_trustee": {
+                        **ADMIN, **place, "project_name": "service", "role": "admin,service",
+                        "username": "heat-trust", "password": secret(_TRUSTEE),
+                    },
+                    "heat_stack_user": {
+                        "region_name": plan.openstack.region, "domain_name": "heat", "role": "admin",
+                        "username": "heat-domain", "password": secret(_DOMAIN_ADMIN),
+                    },
+                }
+            },
+        },
+        "network": {"cfn": {"node_port": {"enabled": True, "port": cfn.node_port}}},
+        "conf": merge(
+            queued("heat"),
+            {
+                "heat": {"DEFAULT": {"num_engine_workers": workers}},
+                "heat_api_uwsgi": uwsgi(workers),
+                "heat_api_cfn_uwsgi": uwsgi(1),
+            },
+        ),
+        "pod": {
+            "replicas": {"cfn": pods, "engine": pods},
+            "lifecycle": {"disruption_budget": {"cfn": {"min_available": 1 if pods > 1 else 0}}},
+            "resources": {
+                "cfn": resources(memory="256Mi", limit="1Gi", cpu=sizes.cpu(50)),
+                "engine": resources(memory="256Mi", limit="2Gi", cpu=sizes.cpu(250)),
+            },
+        },
+        # To forget engines that are gone it starts Heat's libraries every five minutes.
+        "manifests": {"cron_job_engine_cleaner": False, "pod_rally_test": False},
+    }  # fmt: skip
+    return merge(api_values(plan, sizes, "heat", memory="256Mi", limit="1Gi", cpu=250, names=_NAMES), own)
+
+
+def verify(context: VerifierContext) -> Verification:
+    """Return whether a stack of one resource is made by an engine, tells its output, and can be deleted."""
+    return probed(context, "heat", _ask)
+
+
+def _ask(client: Client) -> Iterator[Check]:
+    # The catalog has the project in the URL.
+    client = client.at(next(one["url"] for one in client.token.catalog if one["type"] == _API))
+    now = datetime.datetime.now(datetime.UTC)
+    for stack in (client.call("GET", "/stacks").body or {}).get("stacks") or ():
+        named = PROBE if str(stack["stack_name"]).startswith(f"{PROBE}-") else ""
+        if named and forgotten({"name": named, "created_at": stack["creation_time"]}, now=now):
+            client.gone(f"/stacks/{stack['stack_name']}/{stack['id']}")
+    name = f"{PROBE}-{random.token_hex(4)}"
+    wanted = {"stack_name": name, "template": _TEMPLATE, "timeout_mins": 5}
+    made = (client.call("POST", "/stacks", body=wanted, good=201).body or {})["stack"]
+    path = f"/stacks/{name}/{made['id']}"
+    try:
+        stack = _settled(client, path)
+    finally:
+        client.gone(path)
+    gone = _settled(client, path)
+    yield judge(stack, gone)
+
+
+def _settled(client: Client, path: str) -> Mapping[str, Any]:
+    """Return a stack when nothing is being done to it any more, or as it is when that takes too long."""
+    end = time.monotonic() + _PATIENCE
+    while True:
+        stack: Mapping[str, Any] = (client.call("GET", path).body or {}).get("stack") or {}
+        if not str(stack.get("stack_status")).endswith("_IN_PROGRESS") or time.monotonic() > end:
+            return stack
+        time.sleep(_PAUSE)
+
+
+def judge(stack: Mapping[str, Any], gone: Mapping[str, Any]) -> Check:
+    """Return whether a ``stack`` was made with its resource's output, and was deleted in the end (``gone``)."""
+    outputs = {one.get("output_key"): str(one.get("output_value")) for one in stack.get("outputs") or ()}
+    status, end = stack.get("stack_status"), gone.get("stack_status")
+    wrong = ""
+    if status != "CREATE_COMPLETE":
+        wrong = f"a stack of one random word is {status}: {stack.get('stack_status_reason')}"
+    elif len(outputs.get("word", "")) != _LENGTH:
+        wrong = "the stack does not tell the word it made"
+    elif end != "DELETE_COMPLETE":
+        wrong = f"the deleted stack is {end}: {gone.get('stack_status_reason')}"
+    return Check(
+        name="stack", ok=not wrong, object="Deployment/heat-engine",
+        detail=wrong or "a stack of one resource made, read and deleted",
+    )  # fmt: skip
+
 
 SERVICE = ServiceRecord(
     name="heat",
     needs=("keystone",),
     uses=("database", "queue", "cache"),
-    api=PublicApi(type="orchestration", host="orchestration", path="/v1", port=8004, node_port=30004),
-)
+    api=PublicApi(
+        type=_API, host="orchestration", path="/v1/%(project_id)s", health="/healthcheck", port=8004, node_port=30004
+    ),
+    more_apis=(
+        PublicApi(
+            type=_CFN, host="cloudformation", path="/v1", health="/healthcheck", port=8000, node_port=30800,
+            backend="heat-cfn", in_catalog=False,
+        ),
+    ),
+    images={
+        "bootstrap": "openstack-client",
+        "heat_api": "openstack",
+        "heat_cfn": "openstack",
+        "heat_db_sync": "openstack",
+        "heat_engine": "openstack",
+        "heat_purge_deleted": "openstack",
+    },
+    secrets={
+        _TRUSTEE: "Heat's user that acts for a stack's owner",
+        _DOMAIN_ADMIN: "administrator of the domain of the users that stacks make",
+    },
+    workers=WORKERS,
+    values=values,
+    verify=verify,
+)  # fmt: skip

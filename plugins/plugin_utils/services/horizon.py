@@ -1,19 +1,156 @@
-"""Horizon: the dashboard."""
+"""Horizon: the dashboard. A client of the other services by the account of whoever logs in, with none of its own."""
 
-from .record import PublicApi, ServiceRecord
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .browsing import LOGIN, Browser, judge
+from .parts import WORKERS, anti_affinity, node_labels, public_endpoint, resources
+from .record import PublicApi, ServiceRecord, Values
+from .secrets import secret
+from .sizes import Sizes
+from .verification import Verification
+
+if TYPE_CHECKING:
+    from ..plan.types import Plan
+    from ..rollout.verify.context import VerifierContext
+
+_KEY = "horizon/secret-key"
+_PORT = 80
+_CONSOLE = "compute-novnc-proxy"  # what a console's page comes from, shown in a frame of the dashboard's
+
+
+def _apache(processes: int, *, frames: str) -> str:
+    """Return Apache's part. Only ``frames`` are shown inside of the dashboard, and it is in no other site's frame."""
+    policy = f"frame-ancestors 'self'; frame-src {frames}; object-src 'none'; base-uri 'self'; form-action 'self'"
+    return f"""\
+LogFormat "%{{X-Forwarded-For}}i %l %u %t \\"%r\\" %>s %b %D \\"%{{User-Agent}}i\\"" proxied
+CustomLog /dev/stdout proxied
+ErrorLogFormat "%{{cu}}t %M"
+ErrorLog /dev/stdout
+
+<IfModule !headers_module>
+    LoadModule headers_module /usr/lib/apache2/modules/mod_headers.so
+</IfModule>
+
+<VirtualHost *:{_PORT}>
+    WSGIDaemonProcess horizon processes={processes} threads=4 \
+user=horizon group=horizon home=/tmp display-name=%{{GROUP}}
+    WSGIProcessGroup horizon
+    WSGIApplicationGroup %{{GLOBAL}}
+    WSGIScriptAlias / /var/www/cgi-bin/horizon/django.wsgi
+    <Directory /var/www/cgi-bin/horizon>
+        Require all granted
+    </Directory>
+
+    Alias /static /var/www/html/horizon
+    <Directory /var/www/html/horizon>
+        Options FollowSymLinks
+        AllowOverride None
+        Require all granted
+        Header set Cache-Control "max-age=86400"
+    </Directory>
+
+    Header always set Content-Security-Policy "{policy}"
+    Header always set X-Content-Type-Options nosniff
+    Header always set Referrer-Policy same-origin
+</VirtualHost>
+"""
+
+
+def values(plan: Plan, sizes: Sizes) -> Values:
+    """Return the chart's values. Sessions are in the database: every pod knows them, and no cache is to be lost."""
+    endpoint, pods = public_endpoint(plan, "horizon"), sizes.pods["horizon"]
+    console = [f"https://{other.name}" for other in plan.edge.endpoints if other.type == _CONSOLE]
+    # TLS ends at the edge, so cookies are for https though Apache has none. Scripts read the token against forgery.
+    settings = {
+        "horizon_secret_key": secret(_KEY),
+        "allowed_hosts": [endpoint.name],
+        "secure_proxy_ssl_header": True,
+        "csrf_cookie_secure": "True",
+        "session_cookie_secure": "True",
+        "session_cookie_httponly": "True",
+        "session_engine": "django.contrib.sessions.backends.db",
+        "cache_backend": "django.core.cache.backends.locmem.LocMemCache",  # with Memcached away no page would open
+        "disallow_iframe_embed": "True",
+        "ssl_no_verify": "False",
+        "keystone_multidomain_support": "False",
+        "log_level": "INFO",
+    }
+    return {
+        "labels": node_labels(("dashboard", "job")),
+        "endpoints": {"dashboard": {"path": {"healthcheck": endpoint.health_path}}},
+        "dependencies": {
+            "static": {
+                "dashboard": {
+                    "services": [{"endpoint": "internal", "service": other} for other in ("oslo_db", "identity")]
+                }
+            }
+        },
+        "network": {"node_port": {"enabled": True, "port": endpoint.node_port}},
+        "conf": {
+            "software": {
+                "apache2": {"site_dir": "/etc/apache2/sites-enabled", "conf_dir": "/etc/apache2/conf-enabled"}
+            },
+            "horizon": {
+                "apache": _apache(sizes.workers["horizon"], frames=" ".join(["'self'", *console])),
+                "local_settings": {"config": settings},
+            },
+        },
+        "pod": {
+            "replicas": {"server": pods},
+            "affinity": anti_affinity(sizes, members=pods, quorum=False),
+            "lifecycle": {
+                "upgrades": {"deployments": {"rolling_update": {"max_unavailable": 0, "max_surge": 1}}},
+                "disruption_budget": {"horizon": {"min_available": 1 if pods > 1 else 0}},
+            },
+            "resources": {
+                "enabled": sizes.resources,
+                "server": resources(memory="256Mi", limit="2Gi", cpu=sizes.cpu(250)),
+            },
+        },
+        "manifests": {"pod_helm_test": False},
+    }
+
+
+def verify(context: VerifierContext) -> Verification:
+    """Return whether the administrator logs in as with a browser, is shown his own project, and is out afterwards."""
+    url = public_endpoint(context.plan, "horizon").url.rstrip("/")
+    browser = Browser(ask=context.request, url=url)
+    admin = context.value("endpoints.identity.auth.admin")
+    browser.open(LOGIN)
+    answer = browser.submit(LOGIN, username=admin["username"], password=admin["password"], region="default")
+    page = browser.open("/project/api_access/")
+    browser.submit("/auth/logout/")
+    after = browser.open("/project/api_access/")
+    return Verification(
+        checks=judge(
+            login=answer.status, page=page.data.decode(errors="replace"), after=after.headers.get("location", ""),
+            user=admin["username"], project=admin["project_name"],
+            api=public_endpoint(context.plan, "keystone").url.rstrip("/"),
+        )
+    )  # fmt: skip
+
 
 SERVICE = ServiceRecord(
     name="horizon",
     needs=("keystone",),
-    uses=("database", "cache"),
+    uses=("database",),
+    nobody_at=("keystone",),
     unmet=("dashboard-first", "a dashboard without APIs shows errors only"),
     api=PublicApi(
         type="dashboard",
         host="dashboard",
-        health="/auth/login/",
-        port=80,
+        health=LOGIN,
+        port=_PORT,
         node_port=31000,
         backend="horizon-int",
+        port_name="web",
         in_catalog=False,
     ),
+    images={"horizon": "openstack", "horizon_db_sync": "openstack"},
+    secrets={_KEY: "signs what the dashboard gives browsers to keep"},
+    workers=WORKERS,
+    values=values,
+    verify=verify,
 )

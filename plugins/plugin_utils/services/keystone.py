@@ -35,7 +35,9 @@ def endpoints(plan: Plan, _sizes: Sizes, client: str) -> Values:
         place = {"project_name": "service", "user_domain_name": "service", "project_domain_name": "service"}
         # `service` is the role by which services know each other; without `admin` none may act for a tenant.
         user = {**shared, **place, "role": "admin,service"}
-        auth = {"admin": admin, client: {**user, **account(client, f"{client}/keystone")}}
+        auth = {"admin": admin}
+        if "keystone" not in RECORDS[client].nobody_at:
+            auth[client] = {**user, **account(client, f"{client}/keystone")}
         for key in RECORDS[client].accounts:
             auth[key] = {**user, **account(f"{client}_{key}", f"{client}/keystone-{key}")}
         return merge(api_endpoint(plan, "keystone", _API), {"identity": {"auth": auth}})

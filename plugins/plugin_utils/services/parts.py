@@ -37,7 +37,8 @@ def shared_values(plan: Plan, sizes: Sizes, record: ServiceRecord) -> Values:
             endpoints = merge(endpoints, other.endpoints(plan, sizes, client))
         for api in (other.apis[:1] if client else other.apis) if not other.endpoints else ():
             endpoints = merge(endpoints, api_endpoint(plan, other.name, api))
-    images = {tag: image for other in others for tag, image in other.client_images.items()}
+    known = [other for other in others if other.name not in record.nobody_at]
+    images = {tag: image for other in known for tag, image in other.client_images.items()}
     images |= {**record.images, "dep_check": "dep-check"}
     return {
         "images": {

@@ -50,6 +50,7 @@ class Advice:
     """A finding about one service, where ``when`` is true. ``{profile}`` in ``what`` is the site's."""
 
     name: str
+    severity: Literal["error", "warning"] = "warning"
     when: Callable[[Plan, Sizes], bool]
     production: bool = False  # only in sites of a profile for production
     where: str = "openstack.services"
@@ -69,6 +70,7 @@ class ServiceRecord:
     needs: tuple[str, ...] = ()  # services it calls
     uses: tuple[Facility, ...] = ()  # infrastructure it starts after and has an account with
     optional: tuple[Facility, ...] = ()  # infrastructure it has an account with and does not wait for
+    nobody_at: tuple[str, ...] = ()  # of these, others where it has no account: it has its users' own there
     provides: Facility | None = None
     databases: Mapping[str, str] = field(default_factory=dict)  # the charts' endpoint -> schema; {}: oslo_db, its name
     accounts: Mapping[str, str] = field(default_factory=dict)  # more of its own in Keystone: key in charts -> what for

@@ -17,7 +17,7 @@ def secrets() -> dict[str, str]:
             f"{record.name}/keystone-{key}": f"{record.label}'s user {what}" for key, what in record.accounts.items()
         }
         for other in (*map(provider, (*record.uses, *record.optional)), *(RECORDS[need] for need in record.needs)):
-            if other.client_account:
+            if other.client_account and other.name not in record.nobody_at:
                 end, what = other.client_account
                 found[f"{record.name}/{end}"] = f"{record.label}'s {what}"
     return found

@@ -12,7 +12,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.layers import layer
 from ansible_collections.groundup.cloud.tests.integration.commands import ROOT, run
 
 EDGE = (ROOT / "inventories/edge/site.yml").read_text()
-LAYERS = [name for name, layer in layers.LAYERS.items() if name != "plan" and not layer.unsupported]
+LAYERS = [name for name in layers.LAYERS if name != "plan"]
 RECAP = re.compile(r"^(\S+) +: (ok=\d+ +changed=\d+ +unreachable=\d+ +failed=\d+)", re.MULTILINE)
 
 Play = Callable[..., subprocess.CompletedProcess[str]]

@@ -22,7 +22,7 @@ PROGRAMS = {
     "openstack": (
         "apache2", "uwsgi", "python", "keystone-manage", "glance-manage", "placement-manage", "nova-manage", "bash",
         "cinder-manage", "neutron-db-manage", "heat-manage", "nova-conductor", "nova-scheduler", "nova-novncproxy",
-        "neutron-rpc-server", "heat-engine", "cinder-scheduler", "cinder-volume", "openstack", "qemu-img",
+        "neutron-rpc-server", "heat-engine", "cinder-scheduler", "cinder-volume", "openstack", "qemu-img", "rbd",
     ),
     "openstack-client": ("openstack", "python", "bash"),
     "mariadb": ("mariadbd", "mariadb", "mariadb-install-db", "mariadb-upgrade", "mariadb-backup", "pidof", "bash"),
@@ -75,6 +75,13 @@ def test_programs_of_the_services_start_on_a_read_only_root(image: Callable[[str
     modules = "import iso8601, kubernetes.client, kubernetes.config, pykube, pymysql"
     assert image("mariadb").run("/usr/bin/python3", "-c", modules, uid=999).stdout == ""
     assert image("openstack-client").run("python", "-c", "import pymysql, sqlalchemy").stdout == ""
+
+
+def test_services_reach_ceph_by_debians_own_library(image: Callable[[str], Image]) -> None:
+    """Without a file to write to."""
+    opened = "import rados, rbd; print(rados.Rados(conf={'mon_host': '::1'}).conf_get('mon_host'), rbd.RBD().version())"
+    found = image("openstack").run("python", "-c", opened, uid=42424)
+    assert found.stdout.startswith("::1 (1, "), found.stdout
 
 
 def test_the_shipped_bytecode_is_what_runs(image: Callable[[str], Image]) -> None:

@@ -184,7 +184,11 @@ def test_the_identity_job_makes_users_services_and_endpoints_in_a_real_keystone_
         urls = {"public": public, "internal": "http://c", "admin": "http://c"}
         wanted = {
             "region": "one",
-            "users": [{**user, "password": word, "roles": ["admin", "service"]}],
+            "roles": ["heat_stack_user"],
+            "users": [
+                {**user, "password": word, "roles": ["admin", "service"]},
+                {"name": "heat-domain", "domain": "heat", "password": word, "roles": ["admin"]},
+            ],
             "services": [{"type": "image", "name": "glance", "endpoints": urls}],
         }
         (tmp_path / f"{file}.json").write_text(json.dumps(wanted))
@@ -193,10 +197,13 @@ def test_the_identity_job_makes_users_services_and_endpoints_in_a_real_keystone_
     assert said.count("== ") == 3, said
     first, again, second = (part.splitlines()[1:] for part in said.split("== ")[1:])
     assert {"domain service: made", "user glance: made", "service glance (image): made"} <= set(first), said
+    assert {"role heat_stack_user: made", "domain heat: made", "user heat-domain: made"} <= set(first), said
     assert "endpoint image public http://a: made" in first
     assert [line for line in again if not line.endswith(": there")] == [
-        "user glance: admin, service of project service"
+        "user glance: admin, service of project service",
+        "user heat-domain: admin of domain heat",
     ]
+    assert "user heat-domain: password set" in second
     assert {"user glance: password set", "endpoint image public https://b: was http://a"} <= set(second), said
     assert second[-2:] == ["token with one-word: 1", "token with other-word: 0"], said
     assert "-word" not in "".join([*first, *again, *second[:-2]])

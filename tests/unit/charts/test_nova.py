@@ -10,7 +10,7 @@ import pytest
 
 from .conftest import CHARTS, script
 
-connected = script("nova/files/connected.py")
+connected = script("groundup-lib/files/connected.py")
 db_sync = script("nova/files/db-sync.py")
 # The kernel's table: header, a listener on 5672, a connection from 5672 to elsewhere, and one to 5672 elsewhere.
 TABLE = """\

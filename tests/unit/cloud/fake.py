@@ -16,7 +16,8 @@ from .fake_hosts import FakeHosts
 
 ADMIN = "admin-project"
 Entry = dict[str, Any]
-_PATHS = {"identity": "/v3", "network": "/v2.0", "compute": "/v2.1", "image": "/v2", "placement": ""}
+_PATHS = {"identity": "/v3", "network": "/v2.0", "compute": "/v2.1", "image": "/v2", "placement": "", "volumev3": "/v3"}
+_VERSIONED = ("identity", "compute", "volumev3")  # whose URL in the catalog says it
 _STATUS = {"servers": "ACTIVE", "floatingips": "DOWN"}
 
 
@@ -47,7 +48,7 @@ class FakeCloud:
         return {f"{kind}.{self.domain}": "127.0.0.1" for kind in (*_PATHS, "console")}
 
     def url(self, kind: str) -> str:
-        return f"https://{kind}.{self.domain}:{self.port}{_PATHS[kind] if kind in ('identity', 'compute') else ''}"
+        return f"https://{kind}.{self.domain}:{self.port}{_PATHS[kind] if kind in _VERSIONED else ''}"
 
     def of(self, kind: str) -> list[Entry]:
         return self.kinds.setdefault(kind, [])
@@ -74,6 +75,8 @@ class FakeCloud:
             self.add("ports", port, project)
         if kind == "keypairs":
             made["id"] = made["name"]
+        if kind == "volumes":
+            made["os-vol-tenant-attr:tenant_id"] = project
         if kind == "routers":
             self.add("ports", {"device_id": made["id"], "device_owner": "network:router_gateway"}, "")
         self.of(kind).append(made)
@@ -168,6 +171,8 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         one = {"id": number, "status": "CURRENT", "links": [{"rel": "self", "href": href}]}
         if service == "compute":
             one |= {"version": "2.96", "min_version": "2.1"}
+        if service == "volumev3":
+            one |= {"id": "v3.0", "version": "3.71", "min_version": "3.0"}
         if service == "identity":
             one |= {"status": "stable", "id": "v3.14"}
         if service == "image":

@@ -26,7 +26,7 @@ STEPS = [
     "floating IP", "ssh", "metadata", "payload there", "payload back", "deletion",
 ]  # fmt: skip
 TENANTS = ("projects", "users", "keypairs", "security_groups", "networks", "subnets", "routers", "ports", "images",
-           "flavors", "servers", "floatingips")  # fmt: skip
+           "flavors", "servers", "floatingips", "volumes")  # fmt: skip
 
 
 class Talk:
@@ -189,7 +189,9 @@ def test_leftovers_of_a_killed_run_go_and_those_of_a_living_one_stay(
 def test_deletion_never_leaves_its_project(admin: Any, fake: FakeCloud, monkeypatch: pytest.MonkeyPatch) -> None:
     """An API that does not know a filter lists everybody's."""
     monkeypatch.setattr("ansible_collections.groundup.cloud.tests.unit.cloud.fake._Handler._fits", lambda *_: True)
-    for kind in ("networks", "routers", "images", "servers", "floatingips", "security_groups", "keypairs", "flavors"):
+    for kind in (
+        "networks", "routers", "images", "servers", "floatingips", "security_groups", "keypairs", "flavors", "volumes",
+    ):  # fmt: skip
         fake.add(kind, {"name": "of-a-customer", "user_id": "c"}, "customer")
     before = left(fake)
     mine = {"name": "smoke-00000001", "description": description(os.getpid())}
@@ -197,6 +199,17 @@ def test_deletion_never_leaves_its_project(admin: Any, fake: FakeCloud, monkeypa
     fake.add("users", mine, ADMIN)
     assert sweep(admin, "smoke-00000001") == []
     assert left(fake) == before
+
+
+def test_volumes_go_before_the_images_they_are_clones_of(admin: Any, fake: FakeCloud) -> None:
+    mine = {"name": "smoke-00000001", "description": description(os.getpid())}
+    project = fake.add("projects", mine, ADMIN)["id"]
+    for kind in ("images", "volumes"):
+        fake.add(kind, {"name": mine["name"]}, project)
+    assert sweep(admin, mine["name"]) == []
+    gone = [one.split("/")[0] for one in fake.asked if one.startswith("DELETE")]
+    assert gone.index("DELETE volumes") < gone.index("DELETE images")
+    assert left(fake) == []
 
 
 def test_a_signal_ends_it_and_what_was_made_goes(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -125,6 +126,13 @@ def test_the_queue_is_spoken_to_as_it_listens(tls: bool) -> None:
     # Without a CA file it is not verified, and with everybody's a certificate of any of them would do.
     trusted = "/etc/groundup/hypervisor/ca.pem" if tls else None
     assert ini.value(text, "oslo_messaging_rabbit", "ssl_ca_file") == trusted
+
+
+def test_volumes_are_opened_by_the_key_that_cinder_names() -> None:
+    text = configuration.nova_host(cluster(), replace(host(), volumes={"name": "client.cinder", "uuid": "its-id"}))
+    assert ini.value(text, "libvirt", "rbd_user") == "cinder"
+    assert ini.value(text, "libvirt", "rbd_secret_uuid") == "its-id"
+    assert ini.value(configuration.nova_host(cluster(), host()), "libvirt", "rbd_user") is None
 
 
 def test_the_agent_reaches_the_southbound_database_with_the_hosts_certificate() -> None:

@@ -14,11 +14,13 @@ ON_THE_CONTROLLER = ("_container/",)
 DOWNLOADED = {"crictl", "kubeadm", "kubectl", "kubelet"}  # from the seed's file tree
 # Debian's essential packages, and what a host must have before its first run: systemd, openssh-server, sudo, python3.
 EVERY_DEBIAN = {
-    "apt-get": "apt", "dpkg": "dpkg", "dpkg-query": "dpkg", "journalctl": "systemd", "runuser": "util-linux",
-    "setpriv": "util-linux", "sshd": "openssh-server", "systemctl": "systemd", "systemd-run": "systemd", "tar": "tar",
-    "timedatectl": "systemd", "unshare": "util-linux", "useradd": "passwd", "usermod": "passwd", "visudo": "sudo",
+    "apt-get": "apt", "blkid": "util-linux", "dpkg": "dpkg", "dpkg-query": "dpkg", "install": "coreutils",
+    "journalctl": "systemd", "lsblk": "util-linux", "runuser": "util-linux", "setpriv": "util-linux",
+    "sshd": "openssh-server", "systemctl": "systemd", "systemd-run": "systemd", "tar": "tar", "timedatectl": "systemd",
+    "unshare": "util-linux", "useradd": "passwd", "usermod": "passwd", "visudo": "sudo",
 }  # fmt: skip
-INSTALLED = {
+INSTALLED = {  # or in one that it needs
+    "ceph-authtool": "ceph-common", "ceph-mon": "ceph-mon", "ceph-osd": "ceph-osd", "monmaptool": "ceph-mon",
     "haproxy": "haproxy", "ip": "iproute2", "keepalived": "keepalived", "modprobe": "kmod", "nft": "nftables",
     "openssl": "openssl", "ovn-appctl": "ovn-common", "ovsdb-client": "openvswitch-common",
     "ovsdb-tool": "openvswitch-common", "ovs-vsctl": "openvswitch-switch",

@@ -22,7 +22,18 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import D
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock.model import load_lock
 
 ROOT = Path(__file__).resolve().parents[3]
-BUILT = [name for name, layer in LAYERS.items() if not layer.unsupported]
+BUILT = list(LAYERS)
+
+
+def installed(backend: Backend | None) -> set[str]:
+    """Return what layers install in sites with ``backend`` alone, or whatever the backend is (None)."""
+    return {
+        name
+        for layer in LAYERS.values()
+        for one in layer.installs
+        if (one.backend or layer.backend) == backend
+        for name in (*one.packages, *one.substitutes)
+    }
 
 
 def plays(name: str) -> list[dict[str, Any]]:
@@ -56,12 +67,25 @@ def test_every_role_has_hardware_in_every_profile() -> None:
 
 def test_the_seed_serves_and_hosts_of_the_lab_have_what_the_layers_install_and_no_more() -> None:
     lock = load_lock()
-    wanted = {name for layer in LAYERS.values() for one in layer.installs for name in (*one.packages, *one.substitutes)}
+    wanted = installed(None)
     for name in lock.groups["packages"]:
         assert set(lock.artifacts[name].inputs["packages"]) == wanted, name
     host = lock.artifacts["rootfs-host"].inputs
     assert set(host["installed"]) == wanted
     assert wanted.isdisjoint(host["packages"]), "beside it: a Debian that boots"
+
+
+def test_what_only_sites_with_a_ceph_of_their_own_install_is_in_artifacts_of_their_own() -> None:
+    artifacts = load_lock().artifacts
+    served, host = artifacts["packages-ceph-13"].inputs, artifacts["rootfs-storage-13"].inputs
+    assert served["packages"] == host["installed"] == artifacts["packages-13"].inputs["packages"]
+    assert set(served["further"]) == installed("native")
+    assert set(host["further"]) == {name for one in LAYERS["storage"].installs for name in one.packages}
+    assert installed("native").isdisjoint(installed(None)), "others would carry it"
+    assert artifacts["packages-ceph-13"].optional
+    assert artifacts["rootfs-storage-13"].optional
+    differing = {name for name, value in host.items() if value != artifacts["rootfs-host"].inputs.get(name)}
+    assert differing == {"further"}
 
 
 def test_the_lock_has_the_repository_of_every_release_where_the_plan_says() -> None:
@@ -78,7 +102,12 @@ def test_modules_install_nothing_that_the_tables_do_not_name() -> None:
     assert written <= tabled
     calls = (ROOT / "plugins").glob("module*/**/*.py")
     named = {name for path in calls for name in re.findall(r"packages\.installed\(changes, (.*)\)", path.read_text())}
-    assert named == {'wanted["packages"]', "central.packages", '[*wanted["packages"], *store, *clock.lacking()]'}
+    assert named == {
+        'wanted["packages"]',
+        "central.packages",
+        "node.packages",
+        '[*wanted["packages"], *store, *clock.lacking()]',
+    }
 
 
 def test_plain_hosts_come_with_no_package_that_a_layer_installs_but_what_every_debian_has() -> None:

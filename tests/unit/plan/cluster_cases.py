@@ -7,6 +7,14 @@ from typing import Any
 CERTIFICATE = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
 DIGEST = "@sha256:" + "0" * 64
 
+NATIVE = {"storage/backend": "native"}
+FILES = {
+    "hardware/files": {
+        "cores": 32, "memory_gb": 256, "nic_gbps": 25, "nvme": True, "osds": [{"file": "osd", "size_gb": 9}],
+    },
+    "machines/storage/hardware": "files",
+}  # fmt: skip
+
 # name, severity, example, changes, a key the finding points at
 CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
     # quorums and failure domains
@@ -50,6 +58,30 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
         "region",
         {"storage/pools": {"vms": {"replicas": 2}}},
         "storage.pools.vms.replicas",
+    ),
+    # a Ceph of the site's own
+    ("no-osds", "error", "region", {"storage/backend": "native"}, "hardware.region-storage.osds"),
+    ("osd-in-a-file", "error", "region", {**FILES, **NATIVE}, "hardware.files.osds"),
+    (
+        "pool-without-devices",
+        "error",
+        "lab",
+        {**NATIVE, "machines/storage": {"count": 3}, "storage/pools": {"vms": {"device_class": "nvme"}}},
+        "storage.pools.vms",
+    ),
+    (
+        "one-copy",
+        "error",
+        "lab",
+        {**NATIVE, "machines/storage": {"count": 3}, "storage/pools": {"vms": {"replicas": 1}}},
+        "storage.pools.vms.replicas",
+    ),
+    (
+        "ceph-needs-debian",
+        "error",
+        "lab",
+        {**NATIVE, "machines/storage": {"count": 3}, "hosts/debian_releases": ["12"]},
+        "hosts.debian_releases",
     ),
     # the cluster
     ("openstack-on-tenant-cluster", "error", "lab", {"kubernetes/serves": "tenants"}, "kubernetes.serves"),
@@ -98,6 +130,7 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
     ("unknown-service", "error", "lab", {"openstack/services": ["keystone", "keystnoe"]}, "openstack.services"),
     ("service-without-its-needs", "error", "lab", {"openstack/services": ["glance"]}, "openstack.services"),
     ("dashboard-first", "error", "lab", {"openstack/services": ["horizon"]}, "openstack.services"),
+    ("volumes-without-ceph", "error", "lab", {"openstack/services": ["keystone", "cinder"]}, "openstack.services"),
     ("service-not-built-in", "warning", "lab", {"openstack/services": ["keystone", "manila"]}, "openstack.services"),
     ("needless-magnum", "warning", "lab", {"openstack/services": ["keystone", "magnum"]}, "openstack.services"),
     (

@@ -112,6 +112,7 @@ def test_racks_have_a_subnet_each_and_a_route_to_the_others(plan_of: Callable[..
                 "racks": {"r1": {"cidr": "10.77.0.0/24"}, "r2": {"cidr": "10.77.1.0/24", "gateway": "10.77.1.254"}},
             },
             "networks/oob/cidr": "10.78.1.0/24",
+            "networks/provisioning/cidr": "10.78.2.0/24",
             "networks/storage": {
                 "cidr": "10.79.0.0/22", "vlan": 120,
                 "racks": {"r1": {"cidr": "10.79.0.0/24"}, "r2": {"cidr": "10.79.1.0/24"}},

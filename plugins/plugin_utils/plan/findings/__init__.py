@@ -8,6 +8,7 @@ from . import (
     access,
     addresses,
     availability,
+    ceph,
     cluster,
     domains,
     links,
@@ -26,7 +27,7 @@ from . import (
 
 SUBJECTS = (
     addresses, links, wiring, planes, machines, netboot, availability, access, packages, quorum, domains,
-    storage, cluster, services, supply, versions, unsupported,
+    storage, ceph, cluster, services, supply, versions, unsupported,
 )  # fmt: skip
 _ORDER = {"error": 0, "warning": 1, "info": 2}
 

@@ -28,7 +28,7 @@ def _storage(context: PlanContext) -> Iterator[Finding]:
         if pool.replicas or pool.failure_domain:
             wanted[f"storage.pools.{name}"] = (pool.replicas or written.replicas, pool.failure_domain or common)
     for key, (replicas, domain) in wanted.items():
-        have = len({_domain(context, host, domain) for host in hosts})
+        have = len({domain_of(context, host, domain) for host in hosts})
         if replicas > have:
             yield error("replicas-do-not-fit", key, "machines")(
                 what=f"{replicas} copies, no two in one {domain}, and storage hosts in {_counted(have, domain)}",
@@ -41,7 +41,8 @@ def _counted(number: int, noun: str) -> str:
     return f"{number} {noun}{'s' if number > 1 else ''}"
 
 
-def _domain(context: PlanContext, host: HostPlan, domain: str) -> str:
+def domain_of(context: PlanContext, host: HostPlan, domain: str) -> str:
+    """Return the name of the ``domain`` that a host stands in."""
     if domain == "host":
         return host.name
     rack = context.site.racks.get(host.rack)

@@ -9,7 +9,8 @@ from ...layers.storage import BACKENDS
 from ...services import RECORDS
 from ...services.sizes import sizes
 from ..form import error, finding
-from ..layout.context import Layout, PlanContext
+from ..layout.context import PlanContext
+from ..platform.ceph import monitors
 from ..types import Finding
 
 _SMALLEST = 3  # the least that survives the loss of one
@@ -47,8 +48,3 @@ def check(context: PlanContext) -> Iterator[Finding]:
                 why="members on one machine fail together: the quorum is a number only",
                 remedy=f"write at most {room}, or more machines",
             )
-
-
-def monitors(layout: Layout) -> int:
-    """Return how many Ceph monitors the site is to have: as written, else an odd number of at most three."""
-    return layout.site.storage.monitors or (3 if len(layout.with_role("storage")) >= 3 else 1)

@@ -7,7 +7,7 @@ from ipaddress import IPv4Address, IPv4Network
 
 from ...services import RECORDS, of_kind
 from ...services.sizes import sizes
-from ..form import choose, error, warning
+from ..form import choose, error, finding, warning
 from ..layout.context import PlanContext
 from ..types import Finding
 
@@ -27,8 +27,8 @@ def check(context: PlanContext) -> Iterator[Finding]:
             continue
         missing = [need for need in RECORDS[name].needs if need not in wanted]
         if missing:
-            finding, why = RECORDS[name].unmet
-            yield error(finding, "openstack.services")(
+            unmet, why = RECORDS[name].unmet
+            yield error(unmet, "openstack.services")(
                 what=f"{name} is listed without {', '.join(missing)}",
                 why=why,
                 remedy=f"add: {', '.join(missing)}",
@@ -63,7 +63,7 @@ def _advice(context: PlanContext) -> Iterator[Finding]:
     for name in (*infrastructure, *plan.openstack.services):
         for advice in RECORDS[name].advice if name in RECORDS else ():
             if advice.when(plan, size) and (context.layout.profile.production or not advice.production):
-                yield warning(advice.name, advice.where)(
+                yield finding(advice.name, advice.severity, advice.where)(
                     what=advice.what.format(profile=plan.profile),
                     why=advice.why,
                     remedy=advice.remedy,

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...layers.layers import LAYERS, LayerRecord
 from ...layers.purposes import PURPOSES
 from ...layers.storage import BACKENDS
-from ...services import RECORDS
 from ..form import error, warning
 from ..layout.context import PlanContext
 from ..platform.metal import PROTOCOLS, from_network
@@ -22,17 +20,14 @@ def check(context: PlanContext) -> Iterator[Finding]:
             why="nothing would listen on port 443: no release could verify",
             remedy="write edge.kind: haproxy, or leave it out",
         )
-    for service in (RECORDS[name] for name in context.plan.openstack.services if name in RECORDS):
-        if service.layer and LAYERS[service.layer].unsupported:
-            yield error("not-in-this-version", "openstack.services")(
-                what=f"{service.name} stands on the layer {service.layer}, which this version does not have",
-                why="its pods would wait for what that layer makes, and the rollout for them, until its time is up",
-                remedy=f"leave out {service.name}, and what needs it, until a later version",
-            )
-    for name, layer in LAYERS.items():
-        missing = layer.unsupported
-        if missing and (asked := _asked(context, name, layer)):
-            yield _warning(missing.asked_by, f"{missing.what}{asked}", missing.why, missing.remedy)
+    backend = context.site.storage.backend
+    if BACKENDS[backend].planned_only:
+        yield _warning(
+            "storage.backend",
+            f"Ceph on the site's storage hosts, by {backend}",
+            "storage is planned only: the storage class `general` must come from elsewhere",
+            f"write storage.backend: native; or bring your own class of that name and write external; or {_KEEP}",
+        )
     yield from _from_power_off(context)
     for network in context.plan.networks.values():
         record = PURPOSES[network.purpose]
@@ -68,23 +63,6 @@ def _from_power_off(context: PlanContext) -> Iterator[Finding]:
 
 _KEEP = "keep it for a later version"
 _LEAVE = f"leave it out, or {_KEEP}"
-
-
-def _asked(context: PlanContext, name: str, layer: LayerRecord) -> str:
-    """Return how much of the site asks for ``layer``, empty when nothing does."""
-    match layer.unsupported.asked_by if layer.unsupported else "":
-        case "machines":
-            hosts = [
-                host.name
-                for host in context.plan.hosts.values()
-                if host.provisioner in layer.provisioners or not set(layer.roles).isdisjoint(host.roles)
-            ]
-            return f", {len(hosts)} of them, {hosts[0]} first" if hosts else ""
-        case "storage.backend":
-            backend = context.site.storage.backend
-            return f", by {backend}" if BACKENDS[backend].layer == name else ""
-        case key:
-            return f" ({key})" if key in context.site.model_fields_set else ""
 
 
 def _warning(where: str, what: str, why: str, remedy: str) -> Finding:

@@ -44,7 +44,12 @@ def lay_out(site: Site) -> Layout:
         labels, taints = nodes.labels(roles, group), nodes.taints(roles, group)
         settings = {
             own: own_settings(
-                site.hosts, roles, node=nodes.is_node(roles), own_kernel=own, services=site.openstack.services
+                site.hosts,
+                roles,
+                node=nodes.is_node(roles),
+                own_kernel=own,
+                services=site.openstack.services,
+                backend=site.storage.backend,
             )
             for own in (True, False)
         }

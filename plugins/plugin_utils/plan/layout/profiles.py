@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from ...layers.provisioners import Provisioner
-from ..model.machines import Compute, Hardware
+from ..model.machines import Compute, Hardware, Osd
 from ..model.site import ProfileName
 from ..types import CniName
 
@@ -36,6 +36,7 @@ HARDWARE: dict[str, Hardware] = {
             cpu_allocation_ratio=8.0,
             stop_seconds=5,
         ),
+        osds=[Osd(file="osd", size_gb=8)],
     ),
     "lab-vm": Hardware(cores=1, memory_gb=2, nic_gbps=1, nvme=False),
 }
@@ -52,6 +53,7 @@ class Profile:
     sysctl: dict[str, str]
     kernel_modules: tuple[str, ...]
     ntp_servers: tuple[str, ...]
+    ceph: dict[str, str]  # options of its daemons
     failure_domain: Literal["host", "rack"]
     production: bool  # findings about quorums, planes and local volumes are errors or warnings here, notes elsewhere
     control_taint: bool  # control hosts take nothing but the control plane
@@ -63,6 +65,8 @@ _SHARED_DISK = {
     "evictionHard": {"memory.available": "100Mi", "nodefs.available": "1Gi", "imagefs.available": "1Gi"},
     "imageGCHighThresholdPercent": 100,  # never: 100 turns the collection of unused images off
 }
+# Nor does Ceph warn of a monitor on a disk that others fill, or measure at its first start what it shares.
+_SHARED_BY_CEPH = {"mon_data_avail_warn": "3", "mon_data_avail_crit": "1", "osd_mclock_skip_benchmark": "true"}
 _FORWARDING = {
     "net.ipv4.ip_forward": "1",
     "net.bridge.bridge-nf-call-iptables": "1",
@@ -81,6 +85,7 @@ PROFILES: dict[ProfileName, Profile] = {
         sysctl=_FORWARDING,
         kernel_modules=(),
         ntp_servers=(),
+        ceph=_SHARED_BY_CEPH,
         failure_domain="host",
         production=False,
         control_taint=False,
@@ -93,6 +98,7 @@ PROFILES: dict[ProfileName, Profile] = {
         sysctl=_FORWARDING,
         kernel_modules=_MODULES,
         ntp_servers=("pool.ntp.org",),
+        ceph={},
         failure_domain="host",
         production=False,
         control_taint=False,
@@ -105,6 +111,7 @@ PROFILES: dict[ProfileName, Profile] = {
         sysctl=_FORWARDING,
         kernel_modules=_MODULES,
         ntp_servers=("pool.ntp.org",),
+        ceph={},
         failure_domain="rack",
         production=True,
         control_taint=True,

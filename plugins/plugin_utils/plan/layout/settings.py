@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from ...layers.layers import sets_of
 from ...layers.packages import OF_THE_MACHINE
 from ...layers.roles import Role
+from ...layers.storage import Backend
 from ..model.platform import Hosts
 
 
@@ -21,16 +22,22 @@ class OwnSettings:
 
 
 def own_settings(
-    written: Hosts, roles: tuple[Role, ...], *, node: bool, own_kernel: bool, services: Collection[str]
+    written: Hosts,
+    roles: tuple[Role, ...],
+    *,
+    node: bool,
+    own_kernel: bool,
+    services: Collection[str],
+    backend: Backend,
 ) -> OwnSettings:
-    """Return what a host with ``roles`` gets in a site with ``services``; what is written for every host wins.
+    """Return what a host with ``roles`` gets in a site with ``services`` and ``backend``. What is written wins.
 
     A host that shares its kernel (``own_kernel`` is false) loads no module and has the parameters of its network alone.
     """
     packages: dict[str, set[str]] = {}
     sysctl: dict[str, str] = {}
     modules: list[str] = []
-    for layer, one in sets_of(roles, node=node, services=services):
+    for layer, one in sets_of(roles, node=node, services=services, backend=backend):
         if one.packages:
             packages.setdefault(layer, set()).update(one.packages)
         sysctl |= {n: v for n, v in one.sysctl.items() if own_kernel or _of_its_network(n)}

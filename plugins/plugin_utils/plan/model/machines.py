@@ -8,6 +8,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from ...layers.provisioners import PROVISIONERS, Approve, Provisioner
 from ...layers.roles import Role
+from ...layers.storage import DeviceClass
 from ..layout.names import expand_names
 from .base import Address, InterfaceName, Mac, Model, Name
 from .wiring import Wiring
@@ -68,6 +69,25 @@ class Compute(Model):
         return self
 
 
+class Osd(Model):
+    """One OSD of a storage host. Exactly one of device and file."""
+
+    device: Annotated[str, Field(pattern=r"^/dev/[A-Za-z0-9._/:+-]{1,200}$")] | None = Field(
+        None,
+        description="Path of a whole block device that stays the same over restarts, such as "
+        "/dev/disk/by-path/... or /dev/disk/by-id/.... One that holds data is refused.",
+    )
+    file: Name | None = Field(None, description="Name of an OSD that is a file in the OSD's own directory, for tests.")
+    size_gb: Annotated[int, Field(ge=1, le=65536)] | None = Field(None, description="Size of the file, GiB.")
+    device_class: DeviceClass = Field("ssd", description="Kind of device: pools are put on one kind.")
+
+    @model_validator(mode="after")
+    def _device_or_file(self) -> Osd:
+        if (self.device is None) == (self.file is None) or (self.file is None) != (self.size_gb is None):
+            raise ValueError("write either device, or file and size_gb")
+        return self
+
+
 class Hardware(Model):
     """What a machine must have; inspection compares it with what the machine has."""
 
@@ -80,6 +100,10 @@ class Hardware(Model):
     compute: Compute = Field(default_factory=Compute, description="What it is as a hypervisor.")
     wiring: Wiring | None = Field(
         None, description="How it is cabled. Default: each network has a port of its own, or a VLAN."
+    )
+    osds: Annotated[list[Osd], Field(max_length=200)] = Field(
+        default_factory=list,
+        description="native: OSDs of a storage host. A disk that is not named here is not touched.",
     )
 
 

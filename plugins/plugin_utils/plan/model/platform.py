@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field
 
-from ...layers.storage import Backend, Volumes
+from ...layers.storage import BACKENDS, Backend, DeviceClass, Volumes
 from ..types import CniName, DebianRelease, EdgeKind, FailureDomain, PackageSource, SupplySource, TenantNetwork
 from .base import Address, Cidr, Domain, IdRange, Model, Mtu, Name, Plain, Text, Version
 
@@ -196,6 +196,12 @@ class Cluster(Model):
     serves: Literal["infrastructure", "tenants"] = Field("infrastructure", description="Whom the cluster is for.")
 
 
+CephOption = Annotated[
+    str, Field(pattern=r"^[a-z][a-z0-9_]{1,80}$", json_schema_extra={"examples": ["osd_max_backfills"]})
+]
+CephValue = Annotated[str, Field(pattern=r"^[!-~]( ?[!-~]){0,200}$")]
+
+
 class Pool(Model):
     """One pool of the storage cluster."""
 
@@ -203,15 +209,22 @@ class Pool(Model):
         None, description="Copies of each object. Default: storage.replicas."
     )
     failure_domain: FailureDomain | None = Field(None, description="Default: storage.failure_domain.")
+    device_class: DeviceClass | None = Field(
+        None, description="Kind of device it is on. Default: the fastest that the storage hosts have."
+    )
     name: Text | None = Field(None, description="Name of the pool. Default: its purpose.")
 
 
 class Storage(Model):
     """Block, object and file storage of the cloud, and persistent volumes of the control plane."""
 
-    backend: Backend = Field("none", description="Who runs Ceph, if anyone.")
+    backend: Backend = Field(
+        "none",
+        description=f"Who runs Ceph. {'; '.join(f'{name}: {record.what}' for name, record in BACKENDS.items())}.",
+    )
     volumes: Volumes | None = Field(
-        None, description="What the storage class `general` hands out. Default: ceph-rbd with a backend, else local."
+        None,
+        description="What the storage class `general` hands out. Default: ceph-rbd with cephadm or rook, else local.",
     )
     replicas: Annotated[int, Field(ge=1, le=10)] = Field(3, description="Copies of each object.")
     failure_domain: FailureDomain | None = Field(None, description="What no two copies share. Default: the profile's.")
@@ -220,6 +233,9 @@ class Storage(Model):
     )
     pools: dict[str, Pool] = Field(
         default_factory=dict, description="Pools by purpose. Default: one a purpose (volumes, images, vms, ...)."
+    )
+    settings: dict[CephOption, CephValue] = Field(
+        default_factory=dict, description="native: further options of ceph.conf, section global, over the profile's."
     )
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from ...layers.roles import ROLES
 from ...layers.storage import BACKENDS
 from ...services.sizes import sizes
-from ..findings.quorum import monitors
 from ..layout.machines import lay_out
 from ..model import Site
+from ..platform.ceph import monitors
 from ..types import Plan
 
 

@@ -54,5 +54,13 @@ def host_settings(layout: Layout, edge_plan: EdgePlan, supply_plan: SupplyPlan) 
             for name in (blocked if written.blocked_modules is None else written.blocked_modules)
             if name not in loaded
         ),
-        volumes=tuple(sorted(path for layer in LAYERS.values() for one in layer.installs for path in one.volumes)),
+        volumes=tuple(
+            sorted(
+                path
+                for layer in LAYERS.values()
+                if layer.backend in (None, layout.site.storage.backend)
+                for one in layer.installs
+                for path in one.volumes
+            )
+        ),
     )

@@ -5,12 +5,13 @@ from __future__ import annotations
 from ...layers.layers import LAYERS
 from ...layers.ports import PORTS
 from ..layout.context import Layout
+from ..part_types import CephPlan
 from ..types import HypervisorPlan
 
 ENVIRONMENT = "environment.tar.gz"  # what the builder of that name makes
 
 
-def hypervisor(layout: Layout) -> HypervisorPlan:
+def hypervisor(layout: Layout, ceph: CephPlan | None) -> HypervisorPlan:
     """Return what every hypervisor is told."""
     port = PORTS["ovn-sb-chassis"].port
     kinds = dict.fromkeys(host.hardware for host in layout.with_role("hypervisor"))
@@ -22,6 +23,7 @@ def hypervisor(layout: Layout) -> HypervisorPlan:
             release: f"hypervisor-{release}/{layout.site.openstack.release}/{ENVIRONMENT}"
             for release in layout.site.hosts.debian_releases
         },
+        volumes=ceph.clients["cinder"] if ceph and "cinder" in layout.site.openstack.services else None,
     )
 
 

@@ -23,6 +23,8 @@ from ..types import (
     SupplyPlan,
 )
 from . import versions
+from .ceph import artifacts as ceph_artifacts
+from .ceph import repository as ceph_repository
 from .cni import cni
 from .hypervisor import artifacts as hypervisor_artifacts
 from .metal import artifacts as metal_artifacts
@@ -51,7 +53,8 @@ def supply(layout: Layout) -> SupplyPlan:
     charts = versions.POD_NETWORKS[pod_network].chart
     chosen = charts if charts is None or site.supply.source == "registry" else f"cni-{pod_network}"
     seed = seeds[0].name if seeds and not site.supply.registry else None
-    releases = dict.fromkeys(site.hosts.debian_releases if package_source(site.hosts, seed) == "seed" else ())
+    releases = site.hosts.debian_releases if package_source(site.hosts, seed) == "seed" else []
+    repositories = {release: ceph_repository(layout, release) for release in releases}
     return SupplyPlan(
         source=site.supply.source,
         registry=registry,
@@ -62,12 +65,16 @@ def supply(layout: Layout) -> SupplyPlan:
         seed=seed,
         readers=tuple(network.cidr for network in layout.networks.values() if PURPOSES[network.purpose].reads),
         ca=site.supply.ca,
-        packages={release: f"packages-{release}/{release}" for release in releases},
+        packages={release: f"{name}/{release}" for release, name in repositories.items()},
         images={**found, **site.supply.images},
         chosen=(
             *((chosen,) if chosen else ()),
-            *(f"packages-{release}" for release in releases),
-            *((*hypervisor_artifacts(layout), *metal_artifacts(layout)) if site.supply.source != "registry" else ()),
+            *repositories.values(),
+            *(
+                (*hypervisor_artifacts(layout), *metal_artifacts(layout), *ceph_artifacts(layout))
+                if site.supply.source != "registry"
+                else ()
+            ),
         ),
     )
 

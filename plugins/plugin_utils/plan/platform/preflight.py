@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
-from ...layers.layers import LAYERS, sets_of
+from ...layers.layers import LAYERS, present, sets_of
 from ...layers.ports import PORTS, PortRecord
 from ...layers.purposes import PURPOSES
 from ...layers.roles import Role
+from ...layers.storage import Backend
 from ...layers.systems import SYSTEMS
 from ..layout.context import Layout
 from ..part_types import PreflightPlan, PreflightRoles
@@ -70,11 +71,12 @@ def preflight(
         asked=[*control, *(one for one in there if one.name == supply.seed and one not in control)],
         kernel_modules=host.kernel_modules,
         services=layout.site.openstack.services,
+        backend=layout.site.storage.backend,
     )
     return PreflightPlan(
         systems=tuple({name: getattr(record, name) for name in _SYSTEM} for record in SYSTEMS.values()),
         hardware={
-            name: {"name": name, **layout.hardware[name].model_dump(exclude={"compute"})}
+            name: {"name": name, **layout.hardware[name].model_dump(exclude={"compute", "osds"})}
             for name in dict.fromkeys(one.hardware for one in layout.hosts.values())
             if name in layout.hardware
         },
@@ -85,7 +87,7 @@ def preflight(
         unused_networks=tuple(
             name
             for name, network in layout.networks.items()
-            if _unused(network.purpose, layout.site.openstack.services)
+            if _unused(network.purpose, layout.site.openstack.services, layout.site.storage.backend)
         ),
         control={name: addresses for name in layout.networks if (addresses := tuple(_addresses(control, name)))},
         by_roles={
@@ -109,6 +111,8 @@ def _opened(
             continue
         if record.service and record.service not in layout.site.openstack.services:
             continue
+        if record.backend and record.backend != layout.site.storage.backend:
+            continue
         if record.provisioner and record.provisioner not in provisioners:
             continue
         yield name, record
@@ -123,11 +127,12 @@ class _Needs:
     asked: list[HostPlan]  # hosts whose ports every host tries
     kernel_modules: tuple[str, ...]
     services: list[str]
+    backend: Backend
 
     def of(self, roles: tuple[Role, ...]) -> PreflightRoles:
         """Return what hosts with ``roles`` need."""
         node = roles in self.nodes
-        sets = [one for _, one in sets_of(roles, node=node, services=self.services)]
+        sets = [one for _, one in sets_of(roles, node=node, services=self.services, backend=self.backend)]
         modules = [*self.kernel_modules, *(name for one in sets for name in (*one.kernel_modules, *one.needed_modules))]
         tunnels: list[str] = [name for name in ("vxlan", "geneve") if node and name in self.ports]
         return PreflightRoles(
@@ -168,8 +173,8 @@ def _addresses(hosts: list[HostPlan], network: str) -> Iterator[str]:
                 yield port.address
 
 
-def _unused(purpose: str, services: list[str]) -> bool:
+def _unused(purpose: str, services: list[str], backend: Backend) -> bool:
     record = PURPOSES[purpose]  # type: ignore[index]  # a key of PURPOSES, from the site model
     layer = LAYERS[record.layer] if record.layer else None
-    lacks = layer and (layer.unsupported or (layer.service and layer.service not in services))
+    lacks = layer and not present(layer, services=services, backend=backend)
     return bool(record.ignored or lacks)

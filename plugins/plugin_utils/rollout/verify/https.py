@@ -28,6 +28,7 @@ class Answer:
     headers: Mapping[str, str]  # names in lower case
     body: Any  # JSON, or None when it is not JSON
     data: bytes = b""  # as it came
+    cookies: tuple[str, ...] = ()  # every one it sets, as it came
 
 
 def request(
@@ -66,4 +67,5 @@ def request(
     return Answer(
         status=response.status, body=parsed, data=response.data,
         headers={key.lower(): value for key, value in response.headers.items()},
+        cookies=tuple(response.headers.getlist("set-cookie")),
     )  # fmt: skip

@@ -9,6 +9,7 @@ Inputs, all optional:
   shipped), ``ldflags`` (for what is compiled), ``omit`` (patterns below ``site-packages`` that nothing needs to run);
 * ``python``: ``requirements`` (the same) for the system's own Python;
 * ``files``: directory below ``supply/images/`` whose tree is laid over the image;
+* ``links``: path -> target;
 * ``directories``: path -> numeric owner;
 * ``omit``: patterns, without the leading ``/``, that are left out: what packages generate for one machine;
 * ``config``: ``env``, ``user``, ``cmd``, ``entrypoint`` of the image.
@@ -70,6 +71,8 @@ class DebianImage(Builder):
             self._python(root, base, inputs, context)
         if "files" in inputs:
             shutil.copytree(_IMAGES / inputs["files"], root.upper, dirs_exist_ok=True, symlinks=True)
+        for path, target in inputs.get("links", {}).items():
+            (root.upper / path.lstrip("/")).symlink_to(target)
         for path, owner in inputs.get("directories", {}).items():
             root.run(["install", "-d", "-o", str(owner), "-g", str(owner), path], network=False)
         root.run(["find", "/var/log", "-type", "f", "-delete"], network=False)

@@ -1,7 +1,8 @@
 """A repository of Debian packages with everything they depend on: what hosts of a site without internet install from.
 
-Inputs: ``suite``, ``packages`` (names). The closure is that of an empty machine, without recommended packages, so it
-serves any host of the release. Whoever serves it signs ``Release`` (``pki/openpgp.py``): the key is a site's own.
+Inputs: ``suite``, ``packages`` (names), ``further`` (more names). The closure is that of an empty machine, without
+recommended packages, so it serves any host of the release. Whoever serves it signs ``Release`` (``pki/openpgp.py``):
+the key is a site's own.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class DebianPackages(Builder):
         """Resolve and download, then index."""
         suite = entry.inputs["suite"]
         context.say("downloading packages")
-        archives = _download(context, suite, entry.inputs["packages"])
+        archives = _download(context, suite, [*entry.inputs["packages"], *entry.inputs.get("further", ())])
         context.say("writing the index")
         pool = context.output / "pool"
         pool.mkdir()

@@ -1,9 +1,9 @@
 """Root file systems of Debian packages: the host's operating system, and the roots that builds run in.
 
-Inputs: ``packages`` (names), ``installed`` (further ones), ``disable`` (systemd units a role enables later), ``files``
-(directory of this collection whose tree is laid over the root), ``dpkg`` ("full", or "lean": without documentation and
-translations), ``variant`` (mmdebstrap's word for how much is there beside the packages: ``minbase``, or ``essential``:
-not even apt), ``suite`` (another Debian release than the pinned one).
+Inputs: ``packages`` (names), ``installed`` and ``further`` (more names), ``disable`` (systemd units a role enables
+later), ``files`` (directory of this collection whose tree is laid over the root), ``dpkg`` ("full", or "lean": without
+documentation and translations), ``variant`` (mmdebstrap's word for how much is there beside the packages: ``minbase``,
+or ``essential``: not even apt), ``suite`` (another Debian release than the pinned one).
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ class DebianRoot(Builder):
         suite = inputs.get("suite", context.lock.pins.suite)
         root = context.scratch / "root"
         command = ["mmdebstrap", "--mode=root", f"--variant={inputs.get('variant', 'minbase')}"]
-        command.append(f"--include={','.join([*inputs['packages'], *inputs.get('installed', ())])}")
+        names = [*inputs["packages"], *inputs.get("installed", ()), *inputs.get("further", ())]
+        command.append(f"--include={','.join(names)}")
         command += [f"--aptopt={line}" for line in machine.apt_options()]
         if inputs.get("dpkg") == "lean":
             command += [f"--dpkgopt=path-exclude=/{pattern}" for pattern in _LEAN]

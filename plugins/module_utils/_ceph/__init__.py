@@ -1,0 +1,1 @@
+"""What the storage layer does on its hosts: monitors, managers, OSDs, pools, keys."""

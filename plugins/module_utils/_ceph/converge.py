@@ -1,0 +1,125 @@
+"""Bring a storage host to the plan: what is on its disk decides, and no data are made a second time."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from .._base import files
+from .._base.changes import Changes
+from .._base.errors import GroundupError
+from .._host import packages
+from .._host.units import Unit, off
+from . import configuration, disk, health, monitors, osds, stand_in
+from .cluster import connected
+from .model import ADMIN, BOOTSTRAP, CONF, ETC, LIB, Node, Step
+
+DEBIAN = {18: "13"}  # Ceph's release -> Debian's that has it
+SYSTEMD = Path("/etc/systemd/system")
+
+
+def converge(node: Node, changes: Changes, *, step: Step, known: bool, silent: Sequence[str]) -> dict[str, Any]:
+    """Do one step and return the module's result. Raises GroundupError, OSError."""
+    _refuse_release(node)
+    disk.refuse_foreign(node)
+    osds.check(node)
+    absent = packages.installed(changes, node.packages) and changes.check
+    units = _units(node, changes)
+    _configure(node, changes, units, absent=absent)
+    if step == "monitor" and node.address:
+        monitors.make(changes, node, known=known, silent=silent)
+    if step == "daemons":
+        _make_osds(node, changes)
+    units |= {name: unit for name, unit in _units(node, changes).items() if name not in units}
+    due = []
+    for name, unit in units.items():
+        if name.startswith("ceph-mgr@") and not (disk.has_store(node) and step != "monitor"):
+            continue  # it would give up before there is a quorum
+        if step == "restart" and unit.stale:
+            _restart(node, changes, name, unit)
+        elif unit.stale and unit.active:
+            due.append(name)  # one host at a time, later
+        else:
+            unit.running()
+    return changes.result() | {
+        "known": disk.has_store(node) or bool(disk.osds(node)),
+        "waits": [
+            *(["monitor"] if node.address and not disk.has_store(node) else ()),
+            *(one.name for one in osds.missing(node)),
+        ],
+        "due": due,
+    }
+
+
+def _refuse_release(node: Node) -> None:
+    found = platform.freedesktop_os_release()
+    if found.get("ID") != "debian" or found.get("VERSION_ID") != DEBIAN[node.release]:
+        raise GroundupError(
+            f"{found.get('PRETTY_NAME', 'this system')} has no Ceph {node.release}",
+            where=f"host {node.name}, /etc/os-release",
+            why="daemons of several releases are no cluster of this version's",
+            remedy=f"install Debian {DEBIAN[node.release]} on storage hosts",
+        )
+
+
+def _units(node: Node, changes: Changes) -> dict[str, Unit]:
+    """Return the units of the daemons that this host has data of, and of its manager, in the order they start."""
+    names = [f"ceph-mon@{node.name}"] if disk.has_store(node) else []
+    names += [f"ceph-mgr@{node.name}"] if node.name in node.managers else []
+    names += [f"ceph-osd@{number}" for number in sorted(disk.osds(node).values())]
+    return {name: Unit(changes, f"{name}.service") for name in names}
+
+
+def _configure(node: Node, changes: Changes, units: dict[str, Unit], *, absent: bool) -> None:
+    """Write what daemons run by; those that did by something else are marked."""
+
+    def mark() -> None:
+        for unit in units.values():
+            unit.mark()
+
+    if files.place(changes, CONF, configuration.conf(node), before=mark):
+        for unit in units.values():
+            unit.replaced()
+    group = 0 if absent else disk.owner()[1]
+    if node.address:  # whoever is root on a monitor's host may look after the cluster
+        _keyring(changes, node, ADMIN, ETC / f"ceph.{ADMIN}.keyring", group=None)
+    if node.name in node.managers:
+        _keyring(changes, node, f"mgr.{node.name}", LIB / f"mgr/ceph-{node.name}/keyring", group=group)
+        files.place(changes, stand_in.PATH, stand_in.SOURCE)
+    if not absent:
+        off(changes, ["ceph-crash.service"])  # wants a key of its own; systemd's journal has what it would tell
+    for one in node.osds:
+        number = disk.osds(node).get(one.uuid)
+        if one.device and number is not None:
+            # A whole disk is root's again after a restart of the host.
+            text = f"[Service]\nExecStartPre=+/bin/chown ceph:ceph {one.device}\n"
+            units[f"ceph-osd@{number}"].generate(SYSTEMD / f"ceph-osd@{number}.service.d/groundup.conf", text)
+
+
+def _keyring(changes: Changes, node: Node, entity: str, path: Path, *, group: int | None) -> None:
+    text = configuration.keyring({entity: node.keys[entity]})
+    files.place(changes, path, text, mode=0o600 if group is None else 0o640, group=group, secret=True)
+
+
+def _make_osds(node: Node, changes: Changes) -> None:
+    wanted = osds.missing(node)
+    if not wanted or changes.check:
+        for one in wanted:
+            changes.add(f"make {osds.label(one)}")
+        return
+    with connected(BOOTSTRAP, node.keys[BOOTSTRAP], node.monitors) as cluster:
+        for one in wanted:
+            osds.make(changes, cluster, node, one)
+
+
+def _restart(node: Node, changes: Changes, name: str, unit: Unit) -> None:
+    """Restart one daemon when nobody misses it, and wait until everything is whole again."""
+    if changes.check:
+        unit.running()
+        return
+    with connected(ADMIN, node.keys[ADMIN], node.monitors) as cluster:
+        health.wait(lambda: health.unclean(cluster), f"{name} is not restarted")
+        unit.running()
+        health.wait(lambda: health.unclean(cluster) or health.outside(cluster, node.monitors), f"{name} was restarted")

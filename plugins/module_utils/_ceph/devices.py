@@ -1,0 +1,79 @@
+"""Block devices for OSDs: one that holds data of anybody is refused by name."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from pathlib import Path
+
+from .._base.errors import GroundupError
+from .._base.run import attempt, run
+
+MAGIC = b"bluestore block device\n"
+GIB = 1024**3
+REPLICAS = tuple(
+    size * GIB for size in (0, 1, 10, 100, 1000)
+)  # where BlueStore keeps its label; wipefs knows the first
+
+
+def refuse_used(device: str) -> None:
+    """Refuse a ``device`` that is missing, in use, or holds anything. Raises GroundupError, OSError."""
+    path = Path(device)
+    if not path.exists():
+        raise _refusal(device, "there is no such device", remedy="correct its path under hardware.<name>.osds")
+    if not stat.S_ISBLK(path.stat().st_mode):
+        raise _refusal(device, "it is no block device", remedy="correct its path under hardware.<name>.osds")
+    # In use first: a mounted disk is named so, whatever it holds.
+    found = json.loads(run(["lsblk", "--json", "--paths", "--output", "NAME,TYPE,MOUNTPOINTS", device]))
+    (tree,) = found["blockdevices"]
+    mounted = [name for name in tree.get("mountpoints") or () if name]
+    if mounted:
+        raise _refusal(device, f"it is mounted on {', '.join(mounted)}")
+    if children := [one["name"] for one in tree.get("children", ())]:
+        raise _refusal(device, f"it has partitions or volumes: {', '.join(children)}")
+    holders = Path("/sys/dev/block") / f"{os.major(path.stat().st_rdev)}:{os.minor(path.stat().st_rdev)}" / "holders"
+    if holders.is_dir() and (names := sorted(one.name for one in holders.iterdir())):
+        raise _refusal(device, f"{', '.join(names)} of this host uses it")
+    refuse_signed(device)
+
+
+def refuse_signed(device: str) -> None:
+    """Refuse a ``device`` with a signature: partition table, file system, LVM, RAID, another OSD."""
+    if labels := _labels(Path(device)):
+        raise _refusal(device, f"it holds an OSD: {', '.join(labels)}")
+    # --probe reads the device itself: neither a cache nor udev says what is on it.
+    probed = attempt(["blkid", "--probe", "--output", "export", device])
+    tags = dict(line.split("=", 1) for line in probed.stdout.splitlines() if "=" in line)
+    if probed.returncode == 8:  # several signatures: ambivalent
+        raise _refusal(device, "it holds signatures of several kinds")
+    if kind := tags.get("PTTYPE"):
+        raise _refusal(device, f"it has a partition table ({kind})")
+    if kind := tags.get("TYPE"):
+        raise _refusal(device, f"it holds {kind}" + (f" (label {tags['LABEL']})" if "LABEL" in tags else ""))
+
+
+def _labels(path: Path) -> list[str]:
+    """Return the ids of OSDs in BlueStore's labels on ``path``."""
+    found = []
+    with path.open("rb") as stream:
+        size = stream.seek(0, os.SEEK_END)
+        for offset in REPLICAS:
+            if offset + len(MAGIC) + 36 > size:
+                break
+            stream.seek(offset)
+            start = stream.read(len(MAGIC) + 36)
+            if start.startswith(MAGIC):
+                found.append(start[len(MAGIC) :].decode("ascii", "replace"))
+    return list(dict.fromkeys(found))
+
+
+def _refusal(device: str, what: str, *, remedy: str = "") -> GroundupError:
+    return GroundupError(
+        f"{device} is not taken for an OSD: {what}",
+        where=f"this host, {device}",
+        why="an OSD overwrites the whole device, and what is on it would be lost",
+        remedy=remedy
+        or f"name another device; if nothing on it is needed: wipefs --all {device} (an OSD: "
+        f"ceph-bluestore-tool zap-device --dev {device} --yes-i-really-really-mean-it), then run this again",
+    )

@@ -1,0 +1,91 @@
+"""What lies on a storage host's disk, and how it gets there: made beside its place and moved, whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from .._base import files
+from .._base.errors import GroundupError
+from .model import CONF, LIB, USER, Node
+
+FSID = "groundup-fsid"  # beside the data of a monitor: of which cluster it is
+OSDS = LIB / "osd"
+_FSID = re.compile(r"^\s*fsid\s*=\s*([0-9a-fA-F-]{36})\s*$", re.MULTILINE)
+
+
+def refuse_foreign(node: Node) -> None:
+    """Refuse a host with data or configuration of another cluster. Raises GroundupError."""
+    written = _FSID.search(files.read(CONF) or "")
+    if written and written[1].lower() != node.fsid:
+        raise _foreign(CONF, written[1], node)
+    for store in sorted((LIB / "mon").glob("ceph-*")):
+        known = (files.read(store / FSID) or "").strip()
+        if any(store.iterdir()) and (known != node.fsid or store != node.store):
+            raise _foreign(store, known or "a cluster that this product did not make", node)
+    for directory in sorted(OSDS.glob("ceph-*")):
+        known = (files.read(directory / "ceph_fsid") or "").strip()
+        if any(directory.iterdir()) and known != node.fsid:
+            raise _foreign(directory, known or "an unknown cluster", node)
+
+
+def has_store(node: Node) -> bool:
+    """Say whether this host's monitor has data."""
+    return (node.store / FSID).exists()
+
+
+def osds(node: Node) -> dict[str, int]:
+    """Return the number of each OSD of the cluster on this host, by its id."""
+    found = {}
+    for directory in OSDS.glob("ceph-*"):
+        if (files.read(directory / "ceph_fsid") or "").strip() == node.fsid:
+            found[(files.read(directory / "fsid") or "").strip()] = int(directory.name.removeprefix("ceph-"))
+    return found
+
+
+def owner() -> tuple[int, int]:
+    """Return user and group of the daemons."""
+    entry = pwd.getpwnam(USER)
+    return entry.pw_uid, entry.pw_gid
+
+
+def own(path: Path) -> None:
+    """Give ``path`` and what is in it to the daemons."""
+    user, group = owner()
+    for one in (path, *path.rglob("*")):
+        os.chown(one, user, group, follow_symlinks=False)
+
+
+@contextmanager
+def scratch(directory: Path) -> Iterator[Path]:
+    """Yield an empty ``directory`` of the daemons' that is gone afterwards, for files with keys."""
+    shutil.rmtree(directory, ignore_errors=True)
+    directory.mkdir(mode=0o700, parents=True)
+    try:
+        yield directory
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+def sync(directory: Path) -> None:
+    """Have the names in ``directory`` on the disk."""
+    handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _foreign(path: Path, known: str, node: Node) -> GroundupError:
+    return GroundupError(
+        f"{path} is of another Ceph: {known}",
+        where=f"this host, {path}; the site's is {node.fsid}",
+        why="it may be all that is left of somebody's data; nothing is changed here",
+        remedy="correct the addresses in the site file; if nothing needs it: systemctl stop ceph.target, move "
+        f"{path} away, then run this again",
+    )

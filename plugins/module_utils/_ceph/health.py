@@ -1,0 +1,56 @@
+"""How the cluster is, in Ceph's own words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from .._base.errors import GroundupError
+from .._base.wait import wait_until
+from .cluster import Cluster
+
+PATIENCE = 300.0  # seconds for a cluster to become whole
+
+
+def wait(pending: Callable[[], str], what: str, *, timeout: float | None = None) -> None:
+    """Wait until nothing is ``pending``. Raises GroundupError that says ``what`` and the reason."""
+    timeout = PATIENCE if timeout is None else timeout
+    if reason := wait_until(pending, timeout=timeout):
+        raise GroundupError(
+            f"{what}: {reason}",
+            where="the cluster, as its monitors see it",
+            why=f"it did not change within {timeout:g} s; with less than all copies the next fault may lose data",
+            remedy="on a monitor host: ceph health detail, ceph osd tree, ceph pg dump_stuck",
+        )
+
+
+def unclean(cluster: Cluster) -> str:
+    """Return which placement groups are not active+clean, "" when all are."""
+    states = cluster.ask("pg stat")["pg_summary"]["num_pg_by_state"]
+    # Groups that are read through, now and then, are active+clean+scrubbing.
+    return ", ".join(f"{one['num']} PGs {one['name']}" for one in states if not one["name"].startswith("active+clean"))
+
+
+def down(cluster: Cluster, *, expected: int) -> str:
+    """Return which OSDs are down or out, or how many of the ``expected`` ones there are; "" when all work."""
+    found = cluster.ask("osd dump")["osds"]
+    away = [
+        f"osd.{one['osd']} {'is down' if not one['up'] else 'is out'}" for one in found if not one["up"] * one["in"]
+    ]
+    if len(found) < expected:
+        away.append(f"{len(found)} of {expected} OSDs are known")
+    return ", ".join(away)
+
+
+def outside(cluster: Cluster, monitors: Iterable[str]) -> str:
+    """Return which monitors of the plan are outside the quorum."""
+    inside = cluster.ask("quorum_status")["quorum_names"]
+    return ", ".join(f"monitor {name} is outside the quorum" for name in monitors if name not in inside)
+
+
+def unwell(cluster: Cluster) -> str:
+    """Return Ceph's own reasons for not being HEALTH_OK, "" when it is."""
+    found = cluster.ask("health", detail="detail")
+    if found["status"] == "HEALTH_OK":
+        return ""
+    reasons = [f"{name} ({one['summary']['message']})" for name, one in found["checks"].items()]
+    return f"{found['status']}: {'; '.join(reasons) or 'no reason given'}"

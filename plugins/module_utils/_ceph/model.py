@@ -1,0 +1,92 @@
+"""What a storage host is to run, read from the plan's own words (``groundup_site.ceph``)."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+Step = Literal["maintain", "monitor", "daemons", "restart"]
+
+ETC = Path("/etc/ceph")
+CONF = ETC / "ceph.conf"
+LIB = Path("/var/lib/ceph")
+USER = "ceph"
+ADMIN = "client.admin"
+BOOTSTRAP = "client.bootstrap-osd"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Osd:
+    """An OSD of this host."""
+
+    name: str
+    device: str | None  # None: a file
+    size_gb: int | None
+    device_class: str
+    memory: int
+    uuid: str  # follows from cluster, host and name: the same at every run
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """A storage host."""
+
+    fsid: str
+    release: int
+    name: str
+    public_network: str
+    monitors: Mapping[str, str]  # host -> address
+    managers: Sequence[str]
+    location: Mapping[str, str]
+    osds: Sequence[Osd]
+    packages: Sequence[str]
+    settings: Mapping[str, str]
+    replicas: int
+    keys: Mapping[str, str] = field(repr=False)  # by entity: "mon.", "client.admin", "mgr.storage-1"
+    caps: Mapping[str, Mapping[str, str]]  # of services, by entity
+
+    @property
+    def address(self) -> str:
+        """Return the address of this host's monitor, "" where it has none."""
+        return self.monitors.get(self.name, "")
+
+    @property
+    def store(self) -> Path:
+        """Return the directory of the monitor's data."""
+        return LIB / f"mon/ceph-{self.name}"
+
+
+def node(given: Mapping[str, Any]) -> Node:
+    """Return the host that a module's options describe."""
+    ceph, name = given["ceph"], given["name"]
+    return Node(
+        fsid=ceph["fsid"],
+        release=ceph["release"],
+        name=name,
+        public_network=ceph["public_network"],
+        monitors={one["name"]: one["address"] for one in ceph["monitors"]},
+        managers=ceph["managers"],
+        location=ceph["locations"][name],
+        osds=[osd(ceph["fsid"], name, one) for one in ceph["osds"].get(given["hardware"], ())],
+        packages=given["packages"],
+        settings=ceph["settings"],
+        replicas=max(pool["replicas"] for pool in ceph["pools"].values()),
+        keys=entities(given["keys"]),
+        caps={one["name"]: one["caps"] for one in ceph["clients"].values()},
+    )
+
+
+def entities(keys: Mapping[str, str]) -> dict[str, str]:
+    """Return keys by entity; given are names of secrets: "ceph/mon", "ceph/client.glance"."""
+    named = {name.removeprefix("ceph/"): key for name, key in keys.items()}
+    return {"mon." if name == "mon" else name: key for name, key in named.items()}
+
+
+def osd(fsid: str, host: str, plan: Mapping[str, Any]) -> Osd:
+    """Return one OSD of ``host``."""
+    own = str(uuid.uuid5(uuid.UUID(fsid), f"{host}/{plan['name']}"))
+    fields = ("name", "device", "size_gb", "device_class", "memory")
+    return Osd(uuid=own, **{name: plan[name] for name in fields})

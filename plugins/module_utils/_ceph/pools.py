@@ -1,0 +1,116 @@
+"""Rules, pools and keys, as the monitors have them against the plan."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from .._base.changes import Changes
+from .._base.errors import GroundupError
+from . import configuration
+from .cluster import Cluster
+
+OWN = {"name": ".mgr", "application": "mgr", "pg_num": 1}  # Ceph's own: it would be made by the default rule
+ROOT = "default"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What the plan says of the cluster as a whole."""
+
+    rules: Mapping[str, Mapping[str, str]]  # by name: failure_domain, device_class
+    pools: Mapping[str, Mapping[str, Any]]  # by name
+    keys: Mapping[str, str] = field(repr=False)  # by entity
+    caps: Mapping[str, Mapping[str, str]]  # by entity
+
+
+def converge(cluster: Cluster, changes: Changes, wanted: Wanted) -> None:
+    """Make what is missing and correct what differs; nothing is removed. Raises GroundupError."""
+    _rules(cluster, changes, wanted)
+    found = _found(cluster)
+    numbers = {one["rule_name"]: one["rule_id"] for one in cluster.ask("osd crush rule dump")}
+    for pool in wanted.pools.values():
+        _pool(cluster, changes, pool, found.get(pool["name"]), numbers)
+    own = wanted.pools.get(str(OWN["name"]))
+    if own and own["name"] not in found and not changes.check:
+        # A manager that just started may have been faster, by the default rule.
+        _pool(cluster, changes, own, _found(cluster)[own["name"]], numbers)
+    _keys(cluster, changes, wanted)
+
+
+def _found(cluster: Cluster) -> dict[str, Any]:
+    return {one["pool_name"]: one for one in cluster.ask("osd pool ls", detail="detail")}
+
+
+def _rules(cluster: Cluster, changes: Changes, wanted: Wanted) -> None:
+    known = set(cluster.ask("osd crush rule ls"))
+    for name, rule in wanted.rules.items():
+        if name not in known and changes.add(f"make rule {name}"):
+            cluster.send(
+                "osd crush rule create-replicated",
+                name=name, root=ROOT, type=rule["failure_domain"], **{"class": rule["device_class"]},
+            )  # fmt: skip
+
+
+def _pool(
+    cluster: Cluster,
+    changes: Changes,
+    pool: Mapping[str, Any],
+    found: Mapping[str, Any] | None,
+    numbers: Mapping[str, int],
+) -> None:
+    name = pool["name"]
+    if found is None:
+        said = f"make pool {name}: {pool['replicas']} copies, {pool['pg_num']} placement groups, rule {pool['rule']}"
+        if changes.add(said):
+            cluster.send(
+                "osd pool create",
+                pool=name, pg_num=pool["pg_num"], pool_type="replicated", rule=pool["rule"], size=pool["replicas"],
+                autoscale_mode="off", yes_i_really_mean_it=True,
+            )  # fmt: skip
+            cluster.send("osd pool set", pool=name, var="min_size", val=str(pool["min_size"]))
+            cluster.send("osd pool application enable", pool=name, app=pool["application"])
+        return
+    for key, option in (("size", "replicas"), ("min_size", "min_size")):
+        if found[key] != pool[option]:
+            _set(cluster, changes, name, key, str(pool[option]), old=found[key])
+    # Fewer would merge groups under load; the plan's count of OSDs goes down when one is repaired, too.
+    if found["pg_num_target"] < pool["pg_num"]:
+        _set(cluster, changes, name, "pg_num", str(pool["pg_num"]), old=found["pg_num_target"])
+    if found["crush_rule"] != numbers.get(pool["rule"]):
+        _set(cluster, changes, name, "crush_rule", pool["rule"], old=found["crush_rule"])
+    if pool["application"] not in found["application_metadata"] and changes.add(
+        f"pool {name}: application {pool['application']}"
+    ):
+        cluster.send("osd pool application enable", pool=name, app=pool["application"])
+
+
+def _set(cluster: Cluster, changes: Changes, pool: str, key: str, value: str, *, old: object) -> None:
+    if changes.add(
+        f"pool {pool}: {key} {value}", name=f"pool {pool}", before=f"{key} {old}\n", after=f"{key} {value}\n"
+    ):
+        cluster.send("osd pool set", pool=pool, var=key, val=value)
+
+
+def _keys(cluster: Cluster, changes: Changes, wanted: Wanted) -> None:
+    """Import keys that the cluster lacks and set what they may do; a key that differs is refused."""
+    found = {one["entity"]: one for one in cluster.ask("auth ls")["auth_dump"]}
+    for entity, caps in wanted.caps.items():
+        known = found.get(entity)
+        if known and known["key"] != wanted.keys[entity]:
+            raise GroundupError(
+                f"the cluster has another key for {entity} than the secrets store of this site",
+                where=f"the cluster; ceph/{entity} of the secrets store",
+                why="whoever runs by the cluster's would be cut off at once by ours",
+                remedy="restore the store the cluster was made with; if nobody uses the key any more: "
+                f"ceph auth rm {entity}, then run this again",
+            )
+        if known and known["caps"] == dict(caps):
+            continue
+        before = "".join(f"{kind} {what}\n" for kind, what in (known["caps"] if known else {}).items())
+        after = "".join(f"{kind} {what}\n" for kind, what in caps.items())
+        said = f"{'set the rights of' if known else 'import the key of'} {entity}"
+        if changes.add(said, name=entity, before=before, after=after):
+            keyring = configuration.keyring({entity: wanted.keys[entity]}, {entity: caps})
+            cluster.send("auth import", content=keyring)

@@ -1,0 +1,77 @@
+"""Every service's key at work: it writes, reads and deletes where it may, and is refused where it may not."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .._base.errors import GroundupError
+from .cluster import connected
+
+CONTENT = os.urandom(64 * 1024)
+
+
+def prove(client: Mapping[str, Any], key: str, monitors: Mapping[str, str], pools: Sequence[str], mark: str) -> None:
+    """Use the ``key`` of ``client`` in each of ``pools``; ``mark`` names objects of this run. Raises GroundupError."""
+    with connected(client["name"], key, monitors) as cluster:
+        for pool in pools:
+            if pool in client["writes"]:
+                _writes(cluster.handle, client["name"], pool, mark)
+            else:
+                if pool in client["reads"]:
+                    _reads(cluster.handle, client["name"], pool, mark)
+                _refused(cluster.handle, client["name"], pool, mark)
+
+
+def _writes(handle: Any, name: str, pool: str, mark: str) -> None:
+    import rados  # type: ignore[import-not-found]  # of the host: a package of this layer brings it
+
+    thing = f"groundup-{mark}-{name}"
+    step = "open"
+    try:
+        with handle.open_ioctx(pool) as data:
+            step = "write"
+            data.write_full(thing, CONTENT)
+            step = "read"
+            back = data.read(thing, len(CONTENT) + 1)
+            step = "delete"
+            data.remove_object(thing)
+    except rados.Error as error:
+        raise _wrong(f"{name} cannot {step} in pool {pool}: {error}") from None
+    if back != CONTENT:
+        raise _wrong(f"{name} reads something else from pool {pool} than it wrote")
+
+
+def _reads(handle: Any, name: str, pool: str, mark: str) -> None:
+    import rados  # of the host: a package of this layer brings it
+
+    try:
+        with handle.open_ioctx(pool) as data:
+            data.read(f"groundup-{mark}-nothing")
+    except rados.ObjectNotFound:
+        return  # it was allowed to look
+    except rados.Error as error:
+        raise _wrong(f"{name} cannot read from pool {pool}: {error}") from None
+
+
+def _refused(handle: Any, name: str, pool: str, mark: str) -> None:
+    import rados  # of the host: a package of this layer brings it
+
+    try:
+        with handle.open_ioctx(pool) as data:
+            data.write_full(f"groundup-{mark}-{name}", CONTENT)
+    except rados.PermissionError:
+        return
+    except rados.Error as error:
+        raise _wrong(f"{name} is to be refused by pool {pool}, and gets another answer: {error}") from None
+    raise _wrong(f"{name} can write to pool {pool}, and must not")
+
+
+def _wrong(what: str) -> GroundupError:
+    return GroundupError(
+        what,
+        where="the cluster, with the key of the secrets store",
+        why="a service with too few rights fails late, one with too many is a way to everybody's data",
+        remedy="ceph auth ls; `--tags apply` of groundup.cloud.storage sets the rights of the plan",
+    )

@@ -1,0 +1,111 @@
+"""What reaches Ceph, and with what: a key a service, in the places where built-in charts and real ones look for it."""
+
+from __future__ import annotations
+
+import base64
+import configparser
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import site_plan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.services.parts import merge
+
+from .conftest import CHARTS, SITES, Render, chart_in, objects
+
+# Service, its workload, its Secret.
+CLIENTS = [
+    ("glance", "glance-api", "images-rbd-keyring"),
+    ("cinder", "cinder-volume", "cinder-volume-rbd-keyring"),
+]
+# ceph.conf and keys are mounted there.
+PLACE = "/etc/ceph"
+
+
+@pytest.fixture(scope="module")
+def site() -> Plan:
+    return site_plan(SITES["volumes"])
+
+
+@pytest.fixture(scope="module", params=["builtin", "real"])
+def rendered(request: pytest.FixtureRequest, site: Plan, render: Render) -> dict[str, list[dict[str, Any]]]:
+    """What the built-in charts, and the real ones, make of the releases."""
+    releases = [release for release in site.openstack.releases if release.name in ("glance", "cinder")]
+    if request.param == "builtin":
+        return {release.name: objects(render(release, CHARTS / release.chart)) for release in releases}
+    directory = request.getfixturevalue("real_charts")
+    return {release.name: objects(render(release, chart_in(directory, release.chart))) for release in releases}
+
+
+def one(items: list[dict[str, Any]], kind: str, name: str) -> dict[str, Any]:
+    (found,) = [item for item in items if (item["kind"], item["metadata"]["name"]) == (kind, name)]
+    return found
+
+
+def ini(text: str) -> configparser.RawConfigParser:
+    config = configparser.RawConfigParser(default_section="none")
+    config.read_string(text)
+    return config
+
+
+def etc(items: list[dict[str, Any]], release: str, file: str) -> configparser.RawConfigParser:
+    return ini(base64.b64decode(one(items, "Secret", f"{release}-etc")["data"][file]).decode())
+
+
+@pytest.mark.parametrize(("service", "workload", "keyring"), CLIENTS)
+def test_a_service_has_its_own_key_and_the_monitors_where_its_pod_looks(
+    site: Plan, rendered: dict[str, Any], service: str, workload: str, keyring: str
+) -> None:
+    assert site.ceph
+    items, client = rendered[service], site.ceph.clients[service]
+    conf = ini(one(items, "ConfigMap", f"{service}-ceph-etc")["data"]["ceph.conf"])["global"]
+    assert (conf["fsid"], conf["mon_host"]) == (site.ceph.fsid, site.ceph.mon_host)
+    held = one(items, "Secret", keyring)["stringData"]
+    key = f"secretcephclient.{service}"
+    assert held["key"] == key
+    assert ini(held[f"ceph.{client.name}.keyring"])[client.name]["key"] == key
+    pod = one(items, "Deployment", workload)["spec"]["template"]["spec"]
+    told = str(pod["volumes"])
+    assert f"{service}-ceph-etc" in told
+    assert keyring in told
+    mounts = [mount["mountPath"] for container in pod["containers"] for mount in container["volumeMounts"]]
+    assert PLACE in mounts
+
+
+def test_images_are_put_into_their_pool_and_told_to_cinder(site: Plan, rendered: dict[str, Any]) -> None:
+    assert site.ceph
+    config = etc(rendered["glance"], "glance", "glance-api.conf")
+    backend = config["glance_store"]["default_backend"]
+    assert config["DEFAULT"]["enabled_backends"] == f"{backend}:rbd"
+    assert config["DEFAULT"].getboolean("show_image_direct_url"), "without it Cinder copies every image"
+    store = config[backend]
+    assert store["rbd_store_pool"] in site.ceph.clients["glance"].writes
+    assert f"client.{store['rbd_store_user']}" == site.ceph.clients["glance"].name
+
+
+def test_hypervisors_are_told_whose_key_opens_a_volume_and_where_they_have_it(
+    site: Plan, rendered: dict[str, Any]
+) -> None:
+    assert site.ceph
+    client = site.ceph.clients["cinder"]
+    (name,) = etc(rendered["cinder"], "cinder", "cinder.conf")["DEFAULT"]["enabled_backends"].split(",")
+    backend = etc(rendered["cinder"], "cinder", "backends.conf")[name]
+    assert backend["rbd_pool"] in client.writes
+    assert (f"client.{backend['rbd_user']}", backend["rbd_secret_uuid"]) == (client.name, client.uuid)
+
+
+def test_no_job_asks_for_the_key_of_cephs_administrator(rendered: dict[str, Any]) -> None:
+    jobs = [item["metadata"]["name"] for items in rendered.values() for item in items if item["kind"] == "Job"]
+    assert [name for name in jobs if "storage-init" in name or "clean" in name] == []
+
+
+def test_a_changed_key_starts_the_pods_anew(site: Plan, render: Render) -> None:
+    """A file that is mounted by itself, or read once, is never read again."""
+    for service, workload, _ in CLIENTS:
+        release = next(release for release in site.openstack.releases if release.name == service)
+        before = one(objects(render(release, CHARTS / service)), "Deployment", workload)
+        other = merge(release.values, {"extraObjects": {"ceph_keyring": {"stringData": {"key": "another"}}}})
+        after = one(objects(render(replace(release, values=other), CHARTS / service)), "Deployment", workload)
+        notes = [item["spec"]["template"]["metadata"]["annotations"] for item in (before, after)]
+        assert notes[0] != notes[1], service

@@ -1,0 +1,57 @@
+"""A real browser, headless, that trusts a site's CA and finds its names on its virtual IP.
+
+Debian's Chromium (`ci/bootstrap browser`), driven by Playwright, which is in an environment of its own.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import Plan
+from ansible_collections.groundup.cloud.tests.environments import environment
+
+CHROMIUM = "/usr/bin/chromium"
+_SIZE = {"width": 1200, "height": 800}
+
+
+def missing() -> str:
+    """Return what `ci/bootstrap browser` would install, "" when it did."""
+    return ", ".join(name for name in (CHROMIUM, "certutil") if not shutil.which(name))
+
+
+@contextmanager
+def browser(plan: Plan, *, authority: Path, home: Path, timeout: float) -> Iterator[Any]:
+    """Yield a page of Playwright's. ``home``: of the browser; ``timeout``: seconds that any state may take to come."""
+    (packages,) = (environment("browser") / "lib").glob("python3*/site-packages")
+    sys.path.append(str(packages))
+    from playwright.sync_api import expect, sync_playwright
+
+    _trust(authority, home)
+    names = ", ".join(f"MAP {end.name} {plan.edge.address}" for end in plan.edge.endpoints)
+    expect.set_options(timeout=timeout * 1000)
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(
+            executable_path=CHROMIUM,
+            args=[f"--host-resolver-rules={names}", "--no-proxy-server", "--disable-dev-shm-usage"],
+            env={**os.environ, "HOME": str(home)},
+        )
+        page = chromium.new_page(viewport=_SIZE, locale="en-US")
+        page.set_default_timeout(timeout * 1000)
+        yield page
+        chromium.close()
+
+
+def _trust(authority: Path, home: Path) -> None:
+    """Make the CA one of those the browser believes."""
+    database = home / ".pki/nssdb"
+    database.mkdir(parents=True)
+    run = ["certutil", "-d", f"sql:{database}"]
+    subprocess.run([*run, "-N", "--empty-password"], check=True)
+    subprocess.run([*run, "-A", "-t", "C,,", "-n", "site", "-i", str(authority)], check=True)

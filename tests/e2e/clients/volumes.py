@@ -1,0 +1,135 @@
+"""What a tenant does with volumes: writes to one from one instance, and reads it from another on another host.
+
+Usage: volumes.py HOST HOST GUEST LOOK... Prints, as JSON: SHA-256 of what was sent and of what each instance read, of
+a volume made of an image too; seconds; ids of that image and volume, and what the command LOOK said of them meanwhile.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import openstack
+from ansible_collections.groundup.cloud.plugins.module_utils._base.wait import wait_until
+from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.guest import Guest
+from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.smoke import within
+from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.steps import Steps
+from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.tenant import Ground, Options, Tenant
+
+MIB = 1024 * 1024
+SIZE = 8 * MIB
+WAIT = 240.0
+_DISK = "/dev/vdb"
+
+
+class Volumes(Tenant):
+    """Two instances, and volumes between them."""
+
+    def walk(self, hosts: list[str], look: list[str]) -> dict[str, Any]:
+        """Return what was seen."""
+        ground = self.prepare(chooses=True)
+        servers = [self.create(ground, name=f"{self.name}-{host}", host=host) for host in hosts]
+        written, image = os.urandom(SIZE), os.urandom(SIZE)
+        seconds: dict[str, float] = {}
+        with self.steps.step("volume", layer="compute"):
+            empty = self._volume(seconds, "empty volume", size=1)
+        with self.steps.step("clone", layer="image"):
+            made = self._raw(image)
+            clone = self._volume(seconds, "volume of an image", size=1, image_id=made)
+        # Whoever sees the pools looks now: afterwards there is nothing to be seen.
+        looked = json.loads(subprocess.run([*look, made, clone], check=True, capture_output=True, text=True).stdout)
+        with self.steps.step("instances", layer="compute"):
+            first, second = (self._guest(ground, server) for server in servers)
+        found = {}
+        with self.steps.step("written", layer="guest"):
+            self._attach(seconds, servers[0], empty, first)
+            (self.directory / "payload").write_bytes(written)
+            with (self.directory / "payload").open("rb") as stream:
+                said = first.ask(f"dd of={_DISK} bs=1M conv=fsync 2>&1", timeout=WAIT, stdin=stream)
+            assert not said.fault, said
+            found["first"] = self._read(first)
+            self._detach(seconds, servers[0], empty, first)
+        with self.steps.step("read elsewhere", layer="guest"):
+            self._attach(seconds, servers[1], empty, second)
+            found["second"] = self._read(second)
+            self._detach(seconds, servers[1], empty, second)
+            self._attach(seconds, servers[1], clone, second)
+            found["clone"] = self._read(second)
+            self._detach(seconds, servers[1], clone, second)
+        sent = {"written": hashlib.sha256(written).hexdigest(), "image": hashlib.sha256(image).hexdigest()}
+        return {"sent": sent, "found": found, "seconds": seconds, "looked": looked, "image": made, "clone": clone}
+
+    def _raw(self, content: bytes) -> str:
+        path = self.directory / "raw"
+        path.write_bytes(content)
+        image = self.tenant.image.create_image(
+            f"{self.name}-raw", filename=str(path), disk_format="raw", container_format="bare",
+            visibility="private", allow_duplicates=True, wait=True, timeout=WAIT,
+        )  # fmt: skip
+        return str(image["id"])
+
+    def _volume(self, seconds: dict[str, float], name: str, **wanted: Any) -> str:
+        began, storage = time.monotonic(), self.tenant.block_storage
+        volume = storage.create_volume(name=self.name, **wanted)["id"]
+        self._until(lambda: storage.get_volume(volume)["status"], ("available",), name)
+        seconds[name] = round(time.monotonic() - began, 1)
+        return str(volume)
+
+    def _until(self, now: Callable[[], Any], good: tuple[str, ...], what: str) -> None:
+        seen = [""]
+
+        def other() -> bool:
+            seen[0] = str(now())
+            return seen[0] not in (*good, "error", "ERROR")
+
+        wait_until(other, timeout=WAIT, pause=0.5)
+        assert seen[0] in good, f"{what}: {seen[0]}"
+
+    def _guest(self, ground: Ground, server: Any) -> Guest:
+        compute = self.tenant.compute
+        self._until(lambda: compute.get_server(server["id"])["status"], ("ACTIVE",), server["name"])
+        address = self.floating_ip(ground, server)
+        guest = Guest(address=address, user=self.options.user, directory=self.directory)
+        last = wait_until(lambda: guest.ask("true").fault, timeout=WAIT, pause=1.0)
+        assert not last, f"{server['name']} at {address}: {last}"
+        return guest
+
+    def _attach(self, seconds: dict[str, float], server: Any, volume: str, guest: Guest) -> None:
+        began = time.monotonic()
+        self.tenant.compute.create_volume_attachment(server["id"], volume_id=volume)
+        last = wait_until(lambda: guest.ask(f"test -w {_DISK}").fault, timeout=WAIT, pause=0.5)
+        assert not last, f"no {_DISK} in the guest: {last}"
+        seconds.setdefault("attached", round(time.monotonic() - began, 1))
+
+    def _detach(self, seconds: dict[str, float], server: Any, volume: str, guest: Guest) -> None:
+        began, storage = time.monotonic(), self.tenant.block_storage
+        self.tenant.compute.delete_volume_attachment(server["id"], volume)
+        self._until(lambda: storage.get_volume(volume)["status"], ("available",), "detached volume")
+        assert guest.ask(f"test -b {_DISK}").fault, "it has left the guest, too"
+        seconds.setdefault("detached", round(time.monotonic() - began, 1))
+
+    def _read(self, guest: Guest) -> str:
+        # Not what the guest remembers of it.
+        words = f"blockdev --flushbufs {_DISK} 2>/dev/null; head -c {SIZE} {_DISK} | sha256sum"
+        said = guest.ask(words, timeout=WAIT)
+        assert not said.fault, said
+        return said.data.decode().split()[0]
+
+
+def main() -> None:
+    """Do it all, and delete it all."""
+    first, second, image, *look = sys.argv[1:]
+    options = Options(image=Path(image), user="guest", timeout=WAIT)
+    steps = Steps(lambda line: print(line, file=sys.stderr, flush=True))
+    print(json.dumps(within(Volumes, openstack.connect(), options, steps, lambda it: it.walk([first, second], look))))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,123 @@
+"""A person's first hour, in a real browser: log in, look around, launch an instance through the form.
+
+Needs tests/e2e/dashboard/site.yml. GROUNDUP_SCREENSHOTS=docs/images writes the pictures of docs/dashboard.md.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ansible_collections.groundup.cloud.plugins.plugin_utils.guest_image import guest_image
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import Plan
+from ansible_collections.groundup.cloud.tests.e2e.browser import browser, missing
+
+pytestmark = pytest.mark.lab
+INSTANCE = "first-hour-1"
+_PATIENCE = 120.0  # seconds a state may take to come on a loaded machine
+
+
+@pytest.fixture(scope="module")
+def person(outside: Callable[..., Any]) -> Iterator[dict[str, str]]:
+    """Someone with a project, a password, an image, a flavor and a network."""
+    yield outside("person.py", "make", str(guest_image(None, progress=print)))
+    outside("person.py", "delete")
+
+
+@pytest.fixture(scope="module")
+def page(plan: Plan, state: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """One browser's page: it stays logged in from test to test."""
+    if lacks := missing():
+        pytest.skip(f"ci/bootstrap browser installs {lacks}")
+    home = tmp_path_factory.mktemp("browser")
+    with browser(plan, authority=state / "ca.crt", home=home, timeout=_PATIENCE) as found:
+        try:
+            yield found
+        finally:
+            found.screenshot(path=home / "last.png")
+            print(f"the last page: {found.url}, {home}/last.png")
+
+
+@pytest.fixture(scope="module")
+def url(plan: Plan) -> str:
+    """The dashboard's address, as a person writes it."""
+    return next(end.url for end in plan.edge.endpoints if end.service == "horizon").rstrip("/")
+
+
+def picture(page: Any, name: str) -> None:
+    """Keep what is seen for the documentation, where somebody asked for it."""
+    if place := os.environ.get("GROUNDUP_SCREENSHOTS"):
+        page.screenshot(path=Path(place) / f"dashboard-{name}.png")
+
+
+def log_in(page: Any, url: str, user: str, password: str) -> None:
+    page.goto(f"{url}/")
+    page.fill("#id_username", user)
+    page.fill("#id_password", password)
+    picture(page, "login")
+    page.click("button[type=submit]")
+
+
+def shown(page: Any, text: str) -> Any:
+    """Wait until a text is seen; return where."""
+    found = page.get_by_text(text).first
+    found.wait_for()
+    return found
+
+
+def row(page: Any, name: str) -> Any:
+    """Return the row of a table that holds a name."""
+    return page.locator("tbody tr", has_text=name).first
+
+
+def test_a_wrong_password_is_refused(page: Any, url: str, person: dict[str, str]) -> None:
+    log_in(page, url, person["user"], "wrong")
+    shown(page, "Invalid credentials")
+    assert "/auth/login" in page.url
+
+
+def test_a_person_sees_the_own_project(page: Any, url: str, person: dict[str, str]) -> None:
+    log_in(page, url, person["user"], person["password"])
+    shown(page, "Limit Summary")
+    assert "/project" in page.url
+    assert person["project"] in page.locator("nav.navbar").inner_text()
+    cookies = {cookie["name"]: cookie for cookie in page.context.cookies()}
+    assert cookies["csrftoken"]["secure"]
+    assert (cookies["sessionid"]["secure"], cookies["sessionid"]["httpOnly"]) == (True, True)
+    picture(page, "overview")
+
+
+def test_the_image_is_there(page: Any, url: str, person: dict[str, str]) -> None:
+    page.goto(f"{url}/project/images")
+    image = row(page, person["image"])
+    image.wait_for()
+    assert "Active" in image.inner_text()
+    picture(page, "images")
+
+
+def test_an_instance_is_launched_through_the_form(page: Any, url: str, person: dict[str, str]) -> None:
+    page.goto(f"{url}/project/instances/")
+    page.click("#instances__action_launch-ng")
+    form = page.locator(".modal-content")
+    form.locator("input[name=name]").fill(INSTANCE)
+    for step, what in (("Source", person["image"]), ("Flavor", person["flavor"])):
+        form.locator(".wizard-nav .nav-item", has_text=step).click()
+        form.locator(".step:visible .transfer-available tr", has_text=what).locator("button").first.click()
+    picture(page, "launch")
+    form.locator("button.finish:enabled").click()  # with one network, that one is chosen
+    instance = row(page, INSTANCE)
+    instance.get_by_text("Active", exact=True).wait_for()  # the page itself asks again until it is
+    assert "192.168.124." in instance.inner_text()
+    picture(page, "instance")
+
+
+def test_a_person_who_logged_out_is_out(page: Any, url: str) -> None:
+    page.goto(f"{url}/project/")
+    page.click(".user-menu > a")
+    page.get_by_text("Sign Out").click()
+    page.locator("#id_username").wait_for()
+    page.goto(f"{url}/project/instances/")
+    assert "/auth/login" in page.url

@@ -1,0 +1,122 @@
+"""Ceph loses a daemon while a client writes: nothing that it called written is lost, and it becomes whole again.
+
+Needs tests/e2e/storage/site.yml. Each case prints a line of JSON: blocks written, the slowest, seconds until HEALTH_OK.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.part_types import CephPlan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import Plan
+from ansible_collections.groundup.cloud.tests.e2e.failover import killed, root
+from ansible_collections.groundup.cloud.tests.e2e.waiting import until
+from ansible_collections.groundup.cloud.tests.e2e.writing import Writer, writing
+
+pytestmark = pytest.mark.lab
+
+Connect = Callable[[str], Any]
+Ask = Callable[..., Any]
+Write = Callable[[str, str], AbstractContextManager[Writer]]
+BLOCKS = 20  # of 64 KiB: enough to see that writes go on
+
+
+@pytest.fixture(scope="module")
+def ceph(plan: Plan) -> CephPlan:
+    """The plan's Ceph."""
+    if not plan.ceph or len(plan.ceph.monitors) < 3:
+        pytest.skip("three monitors are needed: see tests/e2e/storage/site.yml")
+    return plan.ceph
+
+
+@pytest.fixture(scope="module")
+def ask(ceph: CephPlan, connect: Connect) -> Ask:
+    """Return a function that asks the monitors something, from a host of one of them."""
+
+    def run(command: str, *, on: str = "") -> Any:
+        return json.loads(
+            root(connect(on or ceph.monitors[0].name), f"ceph --connect-timeout 60 --format json {command}")
+        )
+
+    return run
+
+
+def healthy(ask: Ask, on: str) -> bool:
+    """Say whether everything is whole, in Ceph's own words."""
+    found = ask("status", on=on)
+    states = [one["state_name"] for one in found["pgmap"]["pgs_by_state"]]  # a group that is scrubbed is clean, too
+    return found["health"]["status"] == "HEALTH_OK" and all(one.startswith("active+clean") for one in states)
+
+
+def test_the_cluster_is_the_plans(ceph: CephPlan, ask: Ask) -> None:
+    assert healthy(ask, ceph.monitors[0].name)
+    assert ask("fsid")["fsid"] == ceph.fsid
+    assert set(ask("quorum_status")["quorum_names"]) == {one.name for one in ceph.monitors}
+    pools = {one["pool_name"]: one for one in ask("osd pool ls detail")}
+    assert {name: pools[name]["pg_num"] for name in pools if name != ".mgr"} == {
+        pool.name: pool.pg_num for pool in ceph.pools.values()
+    }
+    assert {pool["pg_autoscale_mode"] for pool in pools.values()} == {"off"}
+
+
+def test_a_key_of_a_service_lists_no_pool_of_another(
+    ceph: CephPlan, connect: Connect, stored: Mapping[str, str]
+) -> None:
+    host, glance = connect(ceph.monitors[0].name), ceph.clients["glance"]
+    listed = f"rbd --name {glance.name} --keyfile /dev/stdin ls"
+    done = {pool: host.run(f"echo {stored[glance.secret]} | sudo {listed} {pool}") for pool in ("images", "backups")}
+    assert done["images"].rc == 0, done["images"].stderr
+    assert "Operation not permitted" in done["backups"].stderr
+
+
+@pytest.fixture
+def write(ceph: CephPlan, plan: Plan, stored: Mapping[str, str], ssh_config: Path) -> Write:
+    """Return a context that writes to a volume as Cinder, from a host."""
+
+    def begin(host: str, image: str) -> AbstractContextManager[Writer]:
+        cinder = ceph.clients["cinder"]
+        given = {"name": cinder.name, "key": stored[cinder.secret], "mon_host": ceph.mon_host}
+        return writing(ssh_config, plan.hosts[host].address, pool=cinder.writes[0], image=image, **given)
+
+    return begin
+
+
+@pytest.mark.parametrize("what", ["osd", "monitor"])
+def test_a_killed_daemon_costs_no_block_that_was_written(
+    *, what: str, ceph: CephPlan, connect: Connect, ask: Ask, write: Write, capfd: pytest.CaptureFixture[str]
+) -> None:
+    leads = ask("quorum_status")["quorum_leader_name"]
+    host = leads if what == "monitor" else ceph.monitors[-1].name
+    other = next(one.name for one in ceph.monitors if one.name != host)
+    number = ask("osd ls-tree " + host)[0]
+    unit = f"ceph-mon@{host}.service" if what == "monitor" else f"ceph-osd@{number}.service"
+
+    def noticed() -> bool:
+        if what == "monitor":
+            return host not in ask("quorum_status", on=other)["quorum_names"]
+        return not next(one for one in ask("osd dump", on=other)["osds"] if one["osd"] == number)["up"]
+
+    with write(other, f"kept-{what}") as writer:
+        writer.more(BLOCKS)
+        with killed(connect(host), unit, again=unit):
+            until(noticed, seconds=60)
+            writer.more(BLOCKS)  # without it
+            again = time.monotonic()
+        until(lambda: healthy(ask, other), seconds=180)
+        whole = time.monotonic() - again
+        writer.more(BLOCKS)
+        writer.end()
+    with capfd.disabled():
+        print(f"\n{_line(what, host, writer, whole)}", flush=True)
+    assert writer.lost == 0
+
+
+def _line(what: str, host: str, writer: Writer, whole: float) -> str:
+    said = {"case": f"{what} killed", "host": host, "blocks": writer.blocks, "lost": writer.lost}
+    return json.dumps({**said, "slowest": writer.slowest, "seconds to HEALTH_OK": round(whole, 1)})

@@ -1,0 +1,162 @@
+"""Glance and Cinder of the image, with the configuration their charts are given, on a Ceph of storage hosts' packages.
+
+One monitor and one OSD in memory, on loopback; pools, keys and what they may do are the plan's.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import site_plan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.hypervisor import ini
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.part_types import CephPlan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets.names import generate
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.artifact import Artifact
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.unpack import unpacked
+
+from .conftest import Image
+
+SITE = Path(__file__).resolve().parents[2] / "e2e/volumes/site.yml"
+CEPH = "/srv"  # where the root of Ceph's daemons is seen
+_DAEMONS = {
+    "osd_pool_default_size": 1,
+    "osd_crush_chooseleaf_type": 0,
+    "osd_pool_default_pg_autoscale_mode": "off",
+    "osd_mclock_skip_benchmark": "true",
+    "bluestore_block_size": 2 * 1024**3,
+    "mon_data_avail_crit": 1,
+}
+_START = """
+root=$1; shift
+for place in etc/ceph var/lib/ceph var/log/ceph run tmp; do mount -t tmpfs tmpfs "$root/$place"; done
+mount --rbind /dev "$root/dev"; mount -t proc proc "$root/proc"
+mkdir "$root/run/ceph" "$root/tmp/given"; mount --bind /mnt "$root/tmp/given"
+chroot "$root" sh -euc '
+cp /tmp/given/daemons.conf /etc/ceph/ceph.conf
+key() { ceph-authtool --create-keyring "$@" > /dev/null; }
+key /etc/ceph/ceph.client.admin.keyring --gen-key -n client.admin --cap mon "allow *" --cap osd "allow *"
+key /tmp/mon --gen-key -n mon. --cap mon "allow *"
+ceph-authtool /tmp/mon --import-keyring /etc/ceph/ceph.client.admin.keyring > /dev/null
+monmaptool --create --addv a "[v2:127.0.0.1:3300,v1:127.0.0.1:6789]" --fsid "$(ceph-conf --lookup fsid)" /tmp/map
+mkdir -p /var/lib/ceph/mon/ceph-a /var/lib/ceph/osd/ceph-0
+ceph-mon --mkfs -i a --monmap /tmp/map --keyring /tmp/mon
+ceph-mon -i a
+ceph auth import -i /tmp/given/keys
+id=$(cat /proc/sys/kernel/random/uuid)
+ceph osd new "$id"
+key /var/lib/ceph/osd/ceph-0/keyring --gen-key -n osd.0 --cap mon "allow profile osd" --cap osd "allow *"
+ceph auth import -i /var/lib/ceph/osd/ceph-0/keyring
+ceph-osd -i 0 --mkfs --osd-uuid "$id"
+ceph-osd -i 0
+for pool in "$@"; do ceph osd pool create "$pool" 1 1; ceph osd pool application enable "$pool" rbd; done
+' sh "$@"
+"""
+_WORK = """
+as() { # SERVICE COMMAND...: as its pod does, with what its pod has
+  unshare --mount sh -euc 'mount --bind "/mnt/$1" /etc/ceph; shift; exec setpriv --reuid 42424 --regid 42424 \
+    --clear-groups --no-new-privs "$@"' sh "$@"
+}
+(sh -eu /mnt/start %(root)s %(pools)s) > /tmp/log 2>&1 || { cat /tmp/log; exit 1; }
+url=$(as glance python /mnt/image.py)
+as cinder python -W ignore /mnt/volume.py "$url"
+echo "== $url"
+head -c 3000000 /dev/urandom > /tmp/imported; chmod 644 /tmp/imported
+as cinder rbd import --id cinder --dest-pool volumes --no-progress /tmp/imported imported
+as cinder rbd --id cinder --pool volumes --format json ls -l
+echo "== "
+as glance rbd --id glance --pool volumes ls > /tmp/log 2>&1 && echo "in another's pool" || echo refused
+"""
+_IMAGE = """
+import io, uuid
+import glance_store
+from glance.common import config, wsgi
+config.parse_args(["--config-file", "/mnt/glance.conf"])
+glance_store.register_store_opts(config.CONF, reserved_stores={})
+glance_store.create_multi_stores(config.CONF, reserved_stores={})
+content = bytes(range(256)) * 4096
+stored = io.BytesIO(content)
+print(glance_store.add_with_multihash(config.CONF, str(uuid.uuid4()), stored, len(content), "rbd", "sha512")[0])
+"""
+_VOLUME = """
+import eventlet; eventlet.monkey_patch()
+import json, sys, types, uuid
+from cinder import objects
+from cinder.common import config
+from cinder.volume import configuration
+from cinder.volume.drivers import rbd
+objects.register_all()
+config.CONF(["--config-file", "/mnt/cinder.conf"], project="cinder")
+driver = rbd.RBDDriver(configuration=configuration.Configuration(rbd.RBD_OPTS, config_group="rbd1"))
+driver.do_setup(None)
+driver.check_for_setup_error()
+def volume(name):
+    none = dict.fromkeys(("encryption_key_id", "volume_type", "volume_type_id", "obj_context"))
+    return types.SimpleNamespace(id=str(uuid.uuid4()), name=name, size=1, multiattach=False, **none)
+empty, clone = volume("empty"), volume("clone")
+driver.create_volume(empty)
+assert driver.clone_image(None, clone, (sys.argv[1], None), {"disk_format": "raw"}, None)[1], "it was copied"
+print(json.dumps(driver.initialize_connection(empty, {})["data"]))
+"""
+
+
+def text(sections: Mapping[str, Mapping[str, Any]]) -> str:
+    return ini.text_of({name: dict(options) for name, options in sections.items()})
+
+
+@pytest.fixture
+def given(tmp_path: Path) -> CephPlan:
+    """Write what daemons and pods are given below ``tmp_path``, with monitors on loopback; return the plan's Ceph."""
+    plan = site_plan(SITE)
+    assert plan.ceph
+    values = {release.name: release.values for release in plan.openstack.releases}
+    keys = {name: generate(client.secret) for name, client in plan.ceph.clients.items()}
+    (tmp_path / "daemons.conf").write_text(
+        text({"global": {"fsid": plan.ceph.fsid, "mon_host": "127.0.0.1", **_DAEMONS}})
+    )
+    (tmp_path / "keys").write_text(
+        "".join(
+            f"[{client.name}]\nkey = {keys[name]}\n"
+            + "".join(f'caps {on} = "{may}"\n' for on, may in client.caps.items())
+            for name, client in plan.ceph.clients.items()
+        )
+    )
+    for service in ("glance", "cinder"):
+        (tmp_path / service).mkdir()
+        objects = values[service]["extraObjects"]
+        conf = objects["ceph_etc"]["data"]["ceph.conf"].replace(plan.ceph.mon_host, "127.0.0.1")
+        files = {"ceph.conf": conf, **objects["ceph_keyring"]["stringData"], "key": keys[service]}
+        for name, content in files.items():
+            written = content.replace("{{ .Values.extraObjects.ceph_keyring.stringData.key }}", keys[service])
+            (tmp_path / service / name).write_text(written)
+    glance, cinder = values["glance"]["conf"]["glance"], values["cinder"]["conf"]
+    own = {"DEFAULT": {"enabled_backends": "rbd1", "state_path": "/tmp"}, "oslo_concurrency": {"lock_path": "/tmp"}}  # noqa: S108 - in the image's own root
+    (tmp_path / "glance.conf").write_text(text({name: glance[name] for name in ("DEFAULT", "glance_store", "rbd")}))
+    (tmp_path / "cinder.conf").write_text(text({**own, **cinder["backends"]}))
+    for name, script in {"start": _START, "image.py": _IMAGE, "volume.py": _VOLUME}.items():
+        (tmp_path / name).write_text(script)
+    tmp_path.chmod(0o755)
+    return plan.ceph
+
+
+def test_images_and_volumes_are_made_with_a_key_each_and_a_volume_of_an_image_is_its_clone(
+    image: Callable[[str], Image], artifact: Callable[[str], Artifact], given: CephPlan, tmp_path: Path
+) -> None:
+    openstack = image("openstack")
+    mounts = {"/mnt": tmp_path, CEPH: unpacked(artifact("rootfs-storage-13"))}
+    (openstack.root / "etc/ceph").mkdir(exist_ok=True)
+    script = _WORK % {"root": CEPH, "pools": " ".join(pool.name for pool in given.pools.values())}
+    said = openstack.run("bash", "-euc", script, uid=0, mounts=mounts).stdout
+    assert said.count("== ") == 2, said
+    connection, volumes, other = said.split("== ")
+    told = json.loads(connection.strip().splitlines()[-1])
+    assert (told["name"], told["auth_username"]) == ("volumes/empty", "cinder")
+    assert told["secret_uuid"] == given.clients["cinder"].uuid
+    url, listed = volumes.split("\n", 1)
+    assert url.startswith(f"rbd://{given.fsid}/images/")
+    parents = {one["image"]: one.get("parent", {}).get("image") for one in json.loads(listed)}
+    assert parents == {"empty": None, "imported": None, "clone": url.split("/")[4]}
+    assert other.strip() == "refused"

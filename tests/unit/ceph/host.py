@@ -1,0 +1,109 @@
+"""A storage host and a cluster for tests of the storage layer."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.module_utils._ceph.model import Node, Osd, osd
+
+FSID = "9243c800-bddc-52cc-9302-a243472a09e8"
+FOREIGN = "11111111-2222-3333-4444-555555555555"
+MONITORS = {f"storage-{number}": f"10.0.0.{number}" for number in (1, 2, 3)}
+ENTITIES = ("mon.", "client.admin", "client.bootstrap-osd", "mgr.storage-1", "mgr.storage-2", "client.glance")
+
+
+def node(name: str = "storage-1", **other: Any) -> Node:
+    """Return what a storage host is to run."""
+    file = {"name": "osd", "device": None, "size_gb": 1, "device_class": "ssd", "memory": 1 << 30}
+    fields: dict[str, Any] = {
+        "fsid": FSID,
+        "release": 18,
+        "name": name,
+        "public_network": "10.0.0.0/24",
+        "monitors": MONITORS,
+        "managers": ("storage-1", "storage-2"),
+        "location": {"host": name, "rack": "r1"},
+        "osds": [osd(FSID, name, file)],
+        "packages": ["ceph-mon"],
+        "settings": {},
+        "replicas": 3,
+        "keys": {entity: f"key of {entity}" for entity in ENTITIES},
+        "caps": {"client.glance": {"mon": "profile rbd"}},
+    }
+    return Node(**{**fields, **other})
+
+
+def on_device(device: Path) -> Osd:
+    """Return an OSD on a device of storage-1."""
+    plan = {"name": str(device), "device": str(device), "size_gb": None, "device_class": "hdd", "memory": 1 << 30}
+    return osd(FSID, "storage-1", plan)
+
+
+class Host:
+    """The programs of a storage host: they leave the files that Ceph's leave, and systemd starts what is asked for."""
+
+    def __init__(self) -> None:
+        self.called: list[list[str]] = []
+        self.verbs: list[str] = []
+        self.running: set[str] = set()
+        self.breaks = ""  # the program that is killed in the middle
+
+    def run(self, argv: Sequence[str], **_: object) -> str:
+        self.called.append(list(argv))
+        if argv[0] == "ceph-mon":
+            store = Path(argv[argv.index("--mon-data") + 1])
+            (store / "store.db").write_text("paxos")
+        elif argv[0] == "monmaptool":
+            Path(argv[-1]).write_text("monmap")
+        elif argv[0] == "ceph-osd":
+            data = Path(argv[argv.index("--osd-data") + 1])
+            (data / "fsid").write_text(argv[argv.index("--osd-uuid") + 1] + "\n")
+            (data / "ceph_fsid").write_text(FSID + "\n")
+        if self.breaks == argv[0]:
+            raise KeyboardInterrupt
+        return "key of an osd\n" if argv[0] == "ceph-authtool" else ""
+
+    def programs(self) -> list[str]:
+        return [call[0] for call in self.called if call[0] not in ("install", "systemctl")]
+
+    def properties(self, unit: str, *_: str) -> dict[str, str]:
+        state = "active" if unit in self.running else "inactive"
+        return {"ActiveState": state, "UnitFileState": "enabled" if unit in self.running else "disabled"}
+
+    def control(self, verb: str, unit: str) -> None:
+        self.verbs.append(f"{verb} {unit}")
+        self.running.add(unit)
+
+
+class Monitors:
+    """Monitors that answer from a table, and note what they are told."""
+
+    def __init__(self, answers: Mapping[str, Any]) -> None:
+        self.answers = dict(answers)
+        self.told: list[tuple[str, dict[str, Any]]] = []
+        self.numbers: dict[str, tuple[int, str]] = {}
+
+    def ask(self, prefix: str, **arguments: Any) -> Any:
+        if prefix == "osd new":
+            return self._new(**arguments)
+        return self.answers[prefix]
+
+    def send(self, prefix: str, **arguments: Any) -> bytes:
+        self.told.append((prefix, arguments))
+        return b"monmap of the quorum"
+
+    def _new(self, *, uuid: str, content: str) -> Mapping[str, int]:
+        number, known = self.numbers.setdefault(uuid, (len(self.numbers) + 5, content))
+        if json.loads(known)["cephx_secret"] != json.loads(content)["cephx_secret"]:
+            raise GroundupError("the monitors refuse `osd new`: EEXIST", where="osd new", why="-", remedy="-")
+        return {"osdid": number}
+
+
+def finished(argv: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    """Return how a program ended that had nothing to say."""
+    return subprocess.CompletedProcess(argv, 0, "", "")

@@ -1,0 +1,147 @@
+"""Rules, pools and keys: what is missing is made, what differs is corrected, nothing is removed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
+from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.module_utils._ceph import configuration, pools
+
+from .host import Monitors, node
+
+RULE = {"name": "host-ssd", "failure_domain": "host", "device_class": "ssd"}
+POOL = {
+    "name": "images",
+    "application": "rbd",
+    "replicas": 3,
+    "min_size": 2,
+    "pg_num": 32,
+    "rule": "host-ssd",
+}
+GLANCE = {"mon": "profile rbd", "osd": "profile rbd pool=images"}
+WANTED = pools.Wanted(
+    rules={"host-ssd": RULE},
+    pools={"images": POOL},
+    keys={"client.glance": "key of glance"},
+    caps={"client.glance": GLANCE},
+)
+EMPTY: dict[str, Any] = {
+    "osd crush rule ls": ["replicated_rule"],
+    "osd crush rule dump": [{"rule_name": "replicated_rule", "rule_id": 0}],
+    "osd pool ls": [],
+    "auth ls": {"auth_dump": []},
+}
+FOUND = {
+    "pool_name": "images",
+    "size": 3,
+    "min_size": 2,
+    "pg_num_target": 32,
+    "crush_rule": 1,
+    "application_metadata": {"rbd": {}},
+}
+WHOLE: dict[str, Any] = {
+    "osd crush rule ls": ["replicated_rule", "host-ssd"],
+    "osd crush rule dump": [*EMPTY["osd crush rule dump"], {"rule_name": "host-ssd", "rule_id": 1}],
+    "osd pool ls": [FOUND],
+    "auth ls": {"auth_dump": [{"entity": "client.glance", "key": "key of glance", "caps": GLANCE}]},
+}
+
+
+def converge(
+    answers: dict[str, Any], *, check: bool = False, wanted: pools.Wanted = WANTED
+) -> tuple[Monitors, Changes]:
+    cluster, changes = Monitors(answers), Changes(check=check)
+    pools.converge(cluster, changes, wanted)  # type: ignore[arg-type]  # what it is asked
+    return cluster, changes
+
+
+def test_an_empty_cluster_gets_rules_pools_and_keys_in_this_order() -> None:
+    cluster, changes = converge(EMPTY)
+    assert [prefix for prefix, _ in cluster.told] == [
+        "osd crush rule create-replicated", "osd pool create", "osd pool set", "osd pool application enable",
+        "auth import",
+    ]  # fmt: skip
+    made = dict(cluster.told)
+    assert made["osd crush rule create-replicated"] == {
+        "name": "host-ssd", "root": "default", "type": "host", "class": "ssd",
+    }  # fmt: skip
+    assert "pgp_num" not in made["osd pool create"], "Ceph follows pg_num by itself"
+    assert "key of glance" in made["auth import"]["content"]
+    assert "key of glance" not in repr(changes)
+
+
+def test_a_cluster_as_planned_is_told_nothing() -> None:
+    cluster, changes = converge(WHOLE)
+    assert (cluster.told, changes.done) == ([], [])
+
+
+def test_check_mode_tells_nothing_and_says_the_same() -> None:
+    cluster, changes = converge(EMPTY, check=True)
+    assert cluster.told == []
+    assert changes.done == converge(EMPTY)[1].done
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("size", 2, "pool images: size 3"),
+        ("min_size", 1, "pool images: min_size 2"),
+        ("pg_num_target", 8, "pool images: pg_num 32"),
+        ("crush_rule", 0, "pool images: crush_rule host-ssd"),
+        ("application_metadata", {}, "pool images: application rbd"),
+    ],
+)
+def test_what_differs_of_a_pool_is_corrected(key: str, value: object, said: str) -> None:
+    cluster, changes = converge({**WHOLE, "osd pool ls": [{**FOUND, key: value}]})
+    assert changes.done == [said]
+    assert len(cluster.told) == 1
+
+
+def test_placement_groups_are_not_merged_because_a_disk_is_gone() -> None:
+    assert converge({**WHOLE, "osd pool ls": [{**FOUND, "pg_num_target": 64}]})[1].done == []
+
+
+def test_a_key_gets_the_rights_of_the_plan_and_no_other_key_is_taken_for_it() -> None:
+    entry = WHOLE["auth ls"]["auth_dump"][0]
+    wide = {"auth_dump": [{**entry, "caps": {"osd": "allow *"}}]}
+    changes = converge({**WHOLE, "auth ls": wide})[1]
+    assert changes.done == ["set the rights of client.glance"]
+    assert changes.diffs[0]["before"] == "osd allow *\n"
+    other = {"auth_dump": [{**entry, "key": "another"}]}
+    with pytest.raises(GroundupError, match=r"another key for client\.glance") as caught:
+        converge({**WHOLE, "auth ls": other})
+    assert "key of glance" not in str(caught.value)
+
+
+def test_a_manager_that_was_faster_than_we_with_its_own_pool_gets_our_rule() -> None:
+    own = {**POOL, **pools.OWN}
+    cluster, changes = Monitors(WHOLE), Changes(check=False)
+    made = {**FOUND, "pool_name": ".mgr", "crush_rule": 0, "pg_num_target": 1, "application_metadata": {"mgr": {}}}
+
+    def send(prefix: str, **arguments: object) -> bytes:
+        cluster.told.append((prefix, arguments))
+        cluster.answers["osd pool ls"] = [FOUND, made]
+        return b""
+
+    cluster.send = send  # type: ignore[method-assign]  # of this one
+    pools.converge(cluster, changes, replace(WANTED, pools={"images": POOL, ".mgr": own}))  # type: ignore[arg-type]
+    assert changes.done[-1] == "pool .mgr: crush_rule host-ssd"
+
+
+def test_a_pool_that_is_in_no_plan_stays() -> None:
+    cluster, _ = converge({**WHOLE, "osd pool ls": [FOUND, {**FOUND, "pool_name": "of somebody"}]})
+    assert cluster.told == []
+    assert converge(WHOLE, wanted=replace(WANTED, pools={}))[1].done == []
+
+
+def test_what_ceph_reads_says_where_a_host_stands_and_leaves_splitting_to_the_plan() -> None:
+    text = configuration.conf(node(settings={"osd_max_backfills": "2"}))
+    assert "crush_location = root=default host=storage-1 rack=r1\n" in text
+    assert "osd_pool_default_pg_autoscale_mode = off\n" in text
+    assert "pgp_num" not in text
+    assert "[mon.storage-1]\npublic_addr = 10.0.0.1\n" in text
+    assert "osd_max_backfills = 2\n" in text
+    assert "[mon." not in configuration.conf(node("storage-4"))

@@ -1,0 +1,113 @@
+"""What the plan decides about a Ceph of the site's own."""
+
+from __future__ import annotations
+
+import base64
+import struct
+import uuid
+from typing import Any
+
+import pytest
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import build_site, make_plan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.part_types import CephPlan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.platform.ceph import placement_groups
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import Plan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets.names import generate, required
+
+
+def plan(hosts: int = 3, *, machines: dict[str, Any] | None = None, **keys: Any) -> Plan:
+    """Return the plan of a lab with storage hosts."""
+    groups: dict[str, Any] = {name: {"count": 1} for name in ("seed", "control", "worker")}
+    groups["storage"] = {"count": hosts, **(machines or {})}
+    content = {"plugin": "groundup.cloud.site", "site": "unit", "domain": "unit.test", "profile": "lab"}
+    return make_plan(build_site({**content, "machines": groups, "storage": {"backend": "native"}, **keys}))
+
+
+def ceph(hosts: int = 3, **keys: Any) -> CephPlan:
+    """Return its Ceph."""
+    found = plan(hosts, **keys).ceph
+    assert found
+    return found
+
+
+def test_a_site_has_one_ceph_that_is_the_same_whenever_it_is_planned() -> None:
+    assert uuid.UUID(ceph().fsid).version == 5
+    assert ceph() == ceph()
+    assert ceph().fsid != ceph(domain="other.test").fsid
+    assert plan(storage={"backend": "none"}).ceph is None
+    assert plan(storage={"backend": "external"}).ceph is None
+
+
+def test_volumes_of_the_control_plane_stay_local() -> None:
+    assert plan().kubernetes.storage_backend == "local"
+
+
+def test_monitors_are_on_storage_hosts_on_the_storage_network() -> None:
+    found = ceph(5)
+    assert [one.name for one in found.monitors] == ["storage-1", "storage-2", "storage-3"]
+    assert found.mon_host == ",".join(one.address for one in found.monitors)
+    assert all(one.address.startswith("10.90.2.") for one in found.monitors)
+    assert found.public_network == "10.90.2.0/24"
+    assert found.managers == ("storage-1", "storage-2")
+    assert len(ceph(2).monitors) == 1, "an even number is no safer than one less"
+
+
+def test_monitors_are_spread_over_racks() -> None:
+    racks: dict[str, Any] = {"a1": {"room": "east"}, "a2": {"room": "east"}, "b1": {"room": "west"}}
+    found = ceph(racks=racks, machines={"count": None, "per_rack": 2, "racks": list(racks)})
+    assert [one.name for one in found.monitors] == ["storage-a1-1", "storage-a2-1", "storage-b1-1"]
+    assert found.locations["storage-b1-2"] == {"host": "storage-b1-2", "rack": "b1", "room": "west"}
+
+
+def test_pools_are_by_purpose_with_placement_groups_from_their_share_of_the_osds() -> None:
+    pools = ceph().pools
+    assert list(pools) == ["images", "volumes", "vms", "backups"]
+    assert {name: pool.pg_num for name, pool in pools.items()} == {"images": 16, "volumes": 32, "vms": 32, "backups": 8}
+    assert {(pool.replicas, pool.min_size) for pool in pools.values()} == {(3, 2)}
+    copies = sum(pool.pg_num * pool.replicas for pool in pools.values())
+    assert copies / 3 < 250, "more on one OSD are refused by Ceph itself"
+
+
+@pytest.mark.parametrize(("osds", "expected"), [(0, 8), (3, 32), (30, 512), (300, 4096)])
+def test_placement_groups_are_powers_of_two(osds: int, expected: int) -> None:
+    assert placement_groups(osds, share=0.4, replicas=3) == expected
+
+
+def test_a_pool_is_on_the_fastest_devices_unless_written() -> None:
+    osds = [{"device": "/dev/disk/by-path/a"}, {"device": "/dev/disk/by-path/b", "device_class": "hdd"}]
+    hardware = {"both": {"cores": 8, "memory_gb": 64, "nic_gbps": 10, "nvme": False, "osds": osds}}
+    found = ceph(
+        hardware=hardware,
+        machines={"hardware": "both"},
+        storage={"backend": "native", "pools": {"backups": {"device_class": "hdd", "replicas": 2}, "archive": {}}},
+    )
+    assert found.pools["volumes"].rule == "host-ssd"
+    assert (found.pools["backups"].rule, found.pools["backups"].min_size) == ("host-hdd", 2)
+    assert found.pools["archive"].name == "archive"
+    assert {rule.name: rule.device_class for rule in found.rules} == {"host-ssd": "ssd", "host-hdd": "hdd"}
+    assert {one.memory // 1024**3 for one in found.osds["both"]} == {16}
+
+
+def test_a_key_reaches_what_its_service_needs_and_nothing_else() -> None:
+    clients = ceph(storage={"backend": "native", "pools": {"images": {"name": "glance-images"}}}).clients
+    assert clients["glance"].caps["osd"] == "profile rbd pool=glance-images"
+    assert clients["cinder"].caps["osd"] == "profile rbd pool=volumes, profile rbd-read-only pool=glance-images"
+    assert "backups" not in clients["cinder"].caps["osd"]
+    assert {one.caps["mon"] for one in clients.values()} == {"profile rbd"}, "it may fence a dead client (blocklist)"
+    assert len({one.uuid for one in clients.values()}) == len(clients)
+
+
+def test_every_key_comes_from_the_store_in_cephs_own_form() -> None:
+    names = {name for name in required(plan()) if name.startswith("ceph/")}
+    assert {"ceph/mon", "ceph/client.admin", "ceph/mgr.storage-1", "ceph/client.glance", "ceph/client.nova"} <= names
+    assert not [name for name in required(plan(storage={"backend": "none"})) if name.startswith("ceph/")]
+    key = base64.b64decode(generate("ceph/client.glance"))
+    kind, _, _, length = struct.unpack("<HIIH", key[:12])
+    assert (len(key), kind, length) == (28, 1, 16)
+
+
+@pytest.mark.parametrize("written", [{}, {"device": "/dev/sdb", "file": "osd", "size_gb": 1}, {"file": "osd"}])
+def test_an_osd_is_a_device_or_a_file_of_a_size(written: dict[str, Any]) -> None:
+    hardware = {"own": {"cores": 1, "memory_gb": 2, "nic_gbps": 1, "nvme": False, "osds": [written]}}
+    with pytest.raises(Exception, match="write either device, or file and size_gb"):
+        plan(hardware=hardware)
