@@ -133,7 +133,8 @@ def test_a_change_is_armed_before_it_is_made_and_has_both_sets(host: Host) -> No
     assert list(network.DIRECTORY.iterdir()) == [network.DIRECTORY / "10-groundup-mgmt0.network"]
 
 
-def test_an_address_that_moves_is_taken_off_where_it_was_and_back(host: Host) -> None:
+@pytest.mark.usefixtures("host")
+def test_an_address_that_moves_is_taken_off_where_it_was_and_back() -> None:
     in_place()
     host_network.apply(Changes(check=False), wanted(*BOND))
     assert (network.STATE / "new.stale").read_text() == (
