@@ -57,11 +57,18 @@ settled() {{
     done
 }}
 
+lines() {{
+    if [ -e "$1" ]; then
+        while read -r line; do ip -4 $line 2> /dev/null; done < "$1"
+    fi
+}}
+
 take_up() {{
     udevadm control --reload 2> /dev/null
+    lines "$state/$1.stale"
     networkctl reload
     if [ -s "$state/$1.gone" ] || [ -e "$state/$1.restart" ]; then
-        settled # networkd takes former addresses off, which it would not know after its restart
+        settled
         while read -r device; do ip link delete dev "$device"; done < "$state/$1.gone"
         systemctl restart {SERVICE}
     fi
@@ -85,7 +92,7 @@ case $1 in
             take_up former
             if [ -e "$state/former.off" ]; then
                 systemctl stop {SERVICE}
-                while read -r line; do ip $line; done < "$state/former.off"
+                lines "$state/former.off"
             fi
         fi
         echo "${{2:-the host was restarted before anybody confirmed it}}" > "$state/reverting"
@@ -147,15 +154,18 @@ def start(wanted: Mapping[str, str], now: Mapping[str, str], *, seconds: int, re
     ``restart``: networkd has new settings of its own, which it reads when it starts.
     """
     shutil.rmtree(STATE, ignore_errors=True)
-    former, new = networkd.devices(now), networkd.devices(wanted)
-    for name, texts, gone in (
-        ("new", wanted, [one for one, text in former.items() if new.get(one) != text]),
-        ("former", now, [one for one, text in new.items() if former.get(one) != text]),
-    ):
+    links = Links.read()
+    for name, texts, other in (("new", wanted, now), ("former", now, wanted)):
+        made, before = networkd.devices(texts), networkd.devices(other)
+        gone = [one for one, text in before.items() if made.get(one) != text]
+        mine, theirs = links.said_by(texts), links.said_by(other)
+        # networkd keeps what was there before its own start: it does not know that it made it.
+        stale = sorted((theirs if name == "former" else theirs | links.elsewhere(mine)) - mine)
         (STATE / name).mkdir(mode=0o755, parents=True)
         for file, text in texts.items():
             files.write_file(STATE / name / file, text.encode(), mode=0o644)
-        files.write_file(STATE / f"{name}.gone", "".join(f"{one}\n" for one in gone).encode(), mode=0o644)
+        for kind, words in (("gone", gone), ("stale", [f"{verb} {what}" for verb, what in stale])):
+            files.write_file(STATE / f"{name}.{kind}", "".join(f"{one}\n" for one in words).encode(), mode=0o644)
     if restart:
         (STATE / "new.restart").touch()
     if attempt(["systemctl", "--quiet", "is-active", SERVICE]).returncode:

@@ -17,7 +17,10 @@ from . import networkd
 INTERFACES = Path("/etc/network/interfaces")
 NETPLAN = Path("/etc/netplan")
 OURS = Path("/etc/systemd/network")
+DELETE, FLUSH = "address delete", "route flush exact"  # words of ip
 _STANZA = re.compile(r"^\s*iface\s+(\S+)", re.MULTILINE)
+_ADDRESS = re.compile(r"^Address=(.*)$", re.MULTILINE)
+_ROUTE = re.compile(r"^Destination=(.*)\nGateway=(.*)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,34 @@ class Links:
         made = (one for one in self.all() if one.get("linkinfo", {}).get("info_kind") not in kinds)
         # A bond gives its members its own address; the kernel then shows theirs as permanent.
         return next((one for one in made if one.get("permaddr", one.get("address", "")).lower() == mac), None)
+
+    def said_by(self, texts: Mapping[str, str]) -> set[tuple[str, str]]:
+        """Return what networkd's files say, as ip takes it away: the verb, and address or route with their device."""
+        found = set()
+        for text in texts.values():
+            mac, name = (_value(key, text) for key in ("PermanentMACAddress", "Name"))
+            link = self.of({"kind": "port", "mac": mac, "name": name or ""}) if mac else {"ifname": name}
+            if not link or "[Network]" not in text:
+                continue
+            device = link["ifname"]
+            found |= {(DELETE, f"{one} dev {device}") for one in _ADDRESS.findall(text)}
+            found |= {(FLUSH, f"{to} via {gateway} dev {device}") for to, gateway in _ROUTE.findall(text)}
+        return found
+
+    def elsewhere(self, planned: set[tuple[str, str]]) -> set[tuple[str, str]]:
+        """Return what this host has of the ``planned`` addresses, whatever its device."""
+        wanted = {what.partition(" ")[0] for verb, what in planned if verb == DELETE}
+        return {
+            (DELETE, f"{one} dev {link['ifname']}")
+            for link in self.all()
+            for one in addresses_of(link)
+            if one in wanted
+        }
+
+
+def _value(key: str, text: str) -> str | None:
+    found = re.search(rf"^{key}=(.*)$", text, re.MULTILINE)
+    return found.group(1) if found else None
 
 
 def addresses_of(link: Mapping[str, Any]) -> list[str]:

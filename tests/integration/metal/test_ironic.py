@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._ironic import conf
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import Journal
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.provision import Wanted, provision
+from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.part_types import LinkPlan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.artifact import file_digest
 from ansible_collections.groundup.cloud.tests.integration.metal.ironic import (
@@ -172,3 +174,61 @@ def test_a_machine_is_installed_and_calls_home(seed: Loopback) -> None:
     assert GUEST in [one["local"] for one in found["bond0"]["addr_info"]]
     booted = [line for line in seed.machine.console.read_text(errors="replace").splitlines() if "Linux version" in line]
     assert len(booted) == 2, "its ramdisk, which inspected and installed it, and its system"
+    _the_network_is_the_host_layer_s(seed, key, known)
+
+
+def _the_network_is_the_host_layer_s(seed: Loopback, key: Path, known: Path) -> None:
+    """What the first boot wrote is what the host layer keeps; a change is made, and one that cuts off is taken back."""
+    said = converge(seed, key, known, LINKS)
+    assert all(one["path"].endswith("networkd.conf.d/10-groundup.conf") for one in said["files"]), said
+    assert converge(seed, key, known, LINKS)["changed"] is False
+    other = replace(LINKS[2], vlan=121, mtu=1300)
+    said = converge(seed, key, known, (*LINKS[:2], other))
+    assert said["changed"] is True
+    assert (said["vlan"], said["mtu"]) == (121, 1300)
+    nobody = replace(LINKS[2], vlan=999, network="management", address=f"{GUEST}/24", routes=LINKS[1].routes)
+    alone = replace(LINKS[1], network=None, address=None, routes=())
+    said = converge(seed, key, known, (LINKS[0], alone, nobody), seconds=30)
+    assert "nobody confirmed it within 30 s over a new connection" in said["text"]
+    assert (said["vlan"], said["mtu"]) == (121, 1300)
+
+
+def converge(
+    seed: Loopback, key: Path, known: Path, links: tuple[LinkPlan, ...], *, seconds: int = 120
+) -> dict[str, Any]:
+    """Run the module on the machine; return what changed, what was said, and the VLAN that is there afterwards."""
+    module = {"site": "lab", "links": [asdict(one) for one in links], "seconds": seconds}
+    play = {
+        "hosts": "all", "gather_facts": False, "become": True,
+        "tasks": [
+            {"groundup.cloud.host_network": module, "register": "found"},
+            {
+                "copy": {"content": "{{ found | to_json }}", "dest": str(seed.home / "found.json"), "mode": "0600"},
+                "delegate_to": "localhost", "connection": "local", "become": False,
+            },
+        ],
+    }  # fmt: skip
+    ssh = {
+        "ansible_host": GUEST, "ansible_user": "ops", "ansible_ssh_private_key_file": str(key),
+        "ansible_ssh_common_args": f"-o UserKnownHostsFile={known} -o ServerAliveInterval=5 -o ServerAliveCountMax=3",
+        "groundup_host": {"group": "worker"}, "ansible_python_interpreter": "/usr/bin/python3",
+    }  # fmt: skip
+    (seed.home / "play.json").write_text(json.dumps([play]))
+    (seed.home / "hosts.yml").write_text(json.dumps({"all": {"hosts": {"worker-1": ssh}}}))
+    words = [str(Path(sys.executable).with_name("ansible-playbook")), "-i", "hosts.yml", "play.json", "--diff"]
+    own = {**os.environ, "ANSIBLE_COLLECTIONS_PATH": str(COLLECTION / ".run")}
+    argv = seed.host.argv(*words, outside=True)
+    done = subprocess.run(argv, cwd=seed.home, env=own, capture_output=True, text=True, timeout=900, check=False)
+    print(done.stdout[-4000:], done.stderr[-2000:])
+    assert done.returncode == 0
+    found = json.loads((seed.home / "found.json").read_text())
+    login = ["ssh", "-i", str(key), "-o", f"UserKnownHostsFile={known}", f"ops@{GUEST}"]
+    shown = seed.host.run(*login, "ip -json -details link show stor0", outside=True)
+    (link,) = json.loads(shown.stdout)
+    return {
+        "changed": found["changed"],
+        "text": json.dumps(found),
+        "files": [{"path": diff["after_header"]} for diff in found.get("diff", ())],
+        "vlan": link["linkinfo"]["info_data"]["id"],
+        "mtu": link["mtu"],
+    }

@@ -133,6 +133,24 @@ def test_a_change_is_armed_before_it_is_made_and_has_both_sets(host: Host) -> No
     assert list(network.DIRECTORY.iterdir()) == [network.DIRECTORY / "10-groundup-mgmt0.network"]
 
 
+@pytest.mark.usefixtures("host")
+def test_an_address_that_moves_is_taken_off_where_it_was_and_back() -> None:
+    in_place()
+    host_network.apply(Changes(check=False), wanted(*BOND))
+    assert (network.STATE / "new.stale").read_text() == (
+        "address delete 10.0.0.64/24 dev ens3\nroute flush exact 0.0.0.0/0 via 10.0.0.1 dev ens3\n"
+    )
+    assert (network.STATE / "former.stale").read_text() == (
+        "address delete 10.0.0.64/24 dev bond0\nroute flush exact 0.0.0.0/0 via 10.0.0.1 dev bond0\n"
+    )
+
+
+def test_an_address_that_another_owner_gave_moves_with_the_plan(host: Host) -> None:
+    host.active = set()
+    host_network.apply(Changes(check=False), wanted(*BOND))
+    assert (network.STATE / "new.stale").read_text() == "address delete 10.0.0.64/24 dev ens3\n"
+
+
 def test_a_host_that_networkd_did_not_run_gets_back_what_it_had(host: Host) -> None:
     host.active = set()
     host_network.apply(Changes(check=False), wanted())

@@ -93,6 +93,27 @@ def test_a_bridge_stands_on_a_bond_and_has_the_address(plan_of: Callable[..., Pl
     assert found["bond0"].address is None
 
 
+def test_a_bond_carries_vlans_beside_the_bridge_on_it_and_has_the_largest_mtu(plan_of: Callable[..., Plan]) -> None:
+    changes = bonded() | {"networks/management/mtu": 1500}
+    wiring = {"bridges": {"br0": {"members": ["bond0"]}}, "networks": {"storage": "bond0", "management": "br0"}}
+    changes["machines/worker/wiring"] |= wiring
+    plan = plan_of("lab-metal", changes)
+    found = links(plan)
+    assert {name: found[name].mtu for name in found} == {
+        "nic1": 9000, "nic2": 9000, "bond0": 9000, "br0": 1500, "stor0": 9000,
+    }  # fmt: skip
+    assert (found["stor0"].parent, found["br0"].members) == ("bond0", ("bond0",))
+    assert [finding.name for finding in plan.findings] == []
+
+
+def test_links_that_stand_on_each_other_are_a_finding(plan_of: Callable[..., Plan]) -> None:
+    changes = bonded()
+    changes["machines/worker/wiring"] |= {
+        "bonds": {"bond0": {"members": ["br0"]}}, "bridges": {"br0": {"members": ["bond0"]}},
+    }  # fmt: skip
+    assert "wiring-member-twice" in {finding.name for finding in plan_of("lab-metal", changes).findings}
+
+
 def test_an_existing_machine_is_left_alone_unless_the_site_says_so(plan_of: Callable[..., Plan]) -> None:
     assert plan_of("edge").hosts["edge-1"].links == ()
     wiring = {"networks": {"management": "eno1", "storage": "eno2"}}

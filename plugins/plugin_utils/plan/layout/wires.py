@@ -83,23 +83,23 @@ class _Machine:
         ]
         self.findings += [notes.no_port(self.member.key, self.member.name, network) for network in lost]
 
-    def physical(self, name: str, mtu: int, *, mac: str | None) -> None:
-        """Add the link ``name`` and what it stands on."""
-        for one in self.members_of(name):
-            if one in self.members_of(name)[: self.members_of(name).index(one)]:
-                continue
-            if one in self.links or one == name:
+    def physical(self, name: str, mtu: int, *, mac: str | None, above: tuple[str, ...] = ()) -> None:
+        """Add the link ``name`` and what it stands on; ``above``: the links it is for."""
+        known, members = self.links.get(name), self.members_of(name)
+        mtu = max(mtu, known.mtu if known else 0)
+        for one in members:
+            if one in (*above, name) or members.count(one) > 1 or self.owner_of(one) not in (None, name):
                 self.findings.append(notes.member_twice(self.key, one))
-                continue
-            self.physical(one, mtu, mac=None)
+            else:
+                self.physical(one, mtu, mac=None, above=(*above, name))
         bond = self.wiring.bonds.get(name)
-        mac = mac or self.mac_of(name)
+        mac = mac or (known.mac if known else None) or self.mac_of(name)
         if bond:
             self.links[name] = LinkPlan(
                 name=name, kind="bond", mtu=mtu, mac=mac, members=tuple(bond.members), mode=bond.mode,
                 lacp_rate=(bond.lacp_rate or "slow") if bond.mode == "802.3ad" else None, primary=bond.primary,
             )  # fmt: skip
-        elif members := self.members_of(name):
+        elif members:
             self.links[name] = LinkPlan(name=name, kind="bridge", mtu=mtu, members=tuple(members))
         else:
             if self.nics and not mac and name not in self.nics:
@@ -174,8 +174,7 @@ def wire(
     for network, carrier in machine.carriers.items():
         mtus[carrier] = max(mtus.get(carrier, 0), layout.networks[network].mtu)
     for network, carrier in sorted(machine.carriers.items(), key=lambda pair: not machine.members_of(pair[1])):
-        if carrier not in machine.links:
-            machine.physical(carrier, mtus[carrier], mac=None if network in wiring.networks else macs[network])
+        machine.physical(carrier, mtus[carrier], mac=None if network in wiring.networks else macs[network])
     named = tuple(machine.attach(one) if one.network in machine.carriers else one for one in interfaces)
     for finding in machine.findings:
         _note(layout, finding)
