@@ -160,7 +160,7 @@ TIERS = (
         name="long",
         commands=(
             ("ci/lab", "supply"),
-            ("ci/supply", "build", "plain"),
+            ("ci/supply", "build", "plain", "packages", "hypervisor"),
             ("ci/lab", "destroy"),
             (*PYTEST, "-m", "long", "tests", f"--ignore={METAL}"),  # it has a tier of its own
             ("ci/lab", "destroy"),
