@@ -24,7 +24,8 @@ CHECKS: dict[str, Check] = {
     "sudo": Check("modules run as root; sudo is there, unless `access.user` is root", (system.account,)),
     "site": Check("it belongs to no other site, and to no secrets that this controller lacks", (foreign.site,)),
     "address": Check(
-        "an interface that is up has each planned address; a warning on a network that this version does not use",
+        "an interface that is up has each planned address, or the planned name where there is none; a warning on a "
+        "network that this version does not use",
         (network.addresses,),
     ),
     "mtu": Check(

@@ -5,123 +5,24 @@ Roots or repositories that this machine has not built are a skipped test, never 
 
 from __future__ import annotations
 
-import json
 import os
-import shutil
 import tomllib
-from dataclasses import dataclass
-from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import documents
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
-from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
-from ansible_collections.groundup.cloud.plugins.plugin_utils.pki import openpgp
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import DebianRelease
-from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import PasswordSource, Store
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build.chroot import Chroot
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build.process import Commands
+
+from .plain import MIRROR, Host
 
 pytestmark = [pytest.mark.root, pytest.mark.skipif(os.geteuid() != 0, reason="mounts")]
 
-# What a module of ours does on the host, with the code it does it by.
-_PROGRAM = """
-import json, sys
-sys.path.insert(0, "/opt/ours")
-from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
-from ansible_collections.groundup.cloud.plugins.module_utils._host import apt, packages, sources
-given = json.load(open("/opt/given.json"))
-exec(given["before"])
-changes = Changes(check=False)
-sources.packages_from(changes, sources.Seed(**given["seed"]))
-try:
-    packages.installed(changes, given["packages"])
-    told = {"lacking": packages.lacking(given["packages"])}
-except Exception as error:
-    told = {"error": str(error)}
-told["unfinished"] = apt.unfinished()
-json.dump({**told, "done": changes.done}, open("/opt/told.json", "w"))
-"""
-# A mirror on loopback that serves the files whose names have `of` by `how`, and all others whole.
-_MIRROR = """
-import fcntl, http.server, socket, struct, threading
-class Mirror(http.server.SimpleHTTPRequestHandler):
-    def copyfile(self, source, output):
-        if {of!r} not in self.path:
-            return super().copyfile(source, output)
-        self.close_connection = True
-        if {how!r} == "half":
-            output.write((content := source.read())[:len(content) // 2])
-        self.wfile.flush()
-        self.connection.shutdown(socket.SHUT_RDWR)
-    def log_message(self, *_):
-        pass
-with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as lo:
-    fcntl.ioctl(lo, 0x8914, struct.pack("16sh", b"lo", 1))  # up
-server = http.server.ThreadingHTTPServer(("127.0.0.1", 8000), lambda *a: Mirror(*a, directory="/srv/groundup"))
-threading.Thread(target=server.serve_forever, daemon=True).start()
-"""
 _FULL = """
 import subprocess
 subprocess.run(["mkdir", "-p", {at!r}], check=True)
 subprocess.run(["mount", "-t", "tmpfs", "-o", "size={size}", "tmpfs", {at!r}], check=True)
 """
-
-
-@dataclass(frozen=True)
-class Host:
-    """A plain Debian, and beside it the repository as its seed has it."""
-
-    release: str
-    root: Chroot
-    log: Path
-
-    @property
-    def tree(self) -> Path:
-        """The repository."""
-        return self.root.upper / f"srv/groundup/packages-{self.release}/{self.release}"
-
-    def install(self, *names: str, url: str = "file:/srv/groundup", before: str = "") -> dict[str, Any]:
-        """Have the host install ``names`` from ``url``, after it ran ``before``; return what it told."""
-        key = (self.log.parent / openpgp.FILE).read_text()
-        place = f"packages-{self.release}/{self.release}"
-        seed = {"url": url, "places": {self.release: place}, "key": key}
-        (self.root.upper / "opt/given.json").write_text(json.dumps({"seed": seed, "packages": names, "before": before}))
-        self.run("python3", "/opt/program.py")
-        told: dict[str, Any] = json.loads((self.root.upper / "opt/told.json").read_text())
-        return told
-
-    def run(self, *argv: str) -> str:
-        """Run a program on the host, without a network; return what the log has of it."""
-        before = self.log.stat().st_size if self.log.exists() else 0
-        self.root.run(argv, network=False)
-        return self.log.read_text()[before:]
-
-
-@pytest.fixture(params=get_args(DebianRelease))
-def host(request: pytest.FixtureRequest, tmp_path: Path) -> Host:
-    release = request.param
-    names = (f"rootfs-plain-{release}", f"packages-{release}")
-    if missing := supply.missing(names):
-        pytest.skip(f"not built on this machine: {', '.join(missing)}")
-    log = tmp_path / "log"
-    root = Chroot(lower=supply.unpacked(names[0]), scratch=tmp_path / "root", commands=Commands(log=log))
-    found = Host(release, root, log)
-    shutil.copytree(supply.ensure(names[1])[names[1]].path, found.tree)
-    (release_file,) = found.tree.glob("dists/*/Release")
-    store = Store.open(tmp_path, PasswordSource(path=tmp_path / "password", ours=True))
-    signed = openpgp.sign_release(store, tmp_path, "kept", release_file.read_text())
-    release_file.with_name("InRelease").write_text(signed)
-    ours = root.upper / "opt/ours/ansible_collections/groundup/cloud/plugins"
-    shutil.copytree(COLLECTION / "plugins/module_utils", ours / "module_utils")
-    (root.upper / "opt/program.py").write_text(_PROGRAM)
-    policy = root.upper / "usr/sbin/policy-rc.d"
-    policy.parent.mkdir(parents=True)
-    policy.write_text("#!/bin/sh\nexit 101\n")
-    policy.chmod(0o755)
-    return found
 
 
 def test_all_that_the_layers_install_is_there_with_what_it_needs(host: Host) -> None:
@@ -155,21 +56,21 @@ def test_a_mirror_that_serves_half_is_named_with_the_file_and_nothing_is_half_in
     host: Host, of: str, how: str
 ) -> None:
     url = "http://127.0.0.1:8000"
-    broken = host.install("socat", "python3-yaml", url=url, before=_MIRROR.format(of=of, how=how))
+    broken = host.install("socat", "python3-yaml", url=url, before=MIRROR.format(of=of, how=how))
     assert f"where:  {url}/packages-{host.release}/{host.release}/" in broken["error"]
     assert of in broken["error"]
     assert "the seed's packages: " in broken["error"]
     assert "run the playbooks groundup.cloud.supply and groundup.cloud.seed" in broken["error"]
     assert broken["unfinished"] == []
     assert "python3-yaml" not in host.run("dpkg-query", "-W").partition("-W\n")[2], "all or nothing"
-    whole = host.install("socat", "python3-yaml", url=url, before=_MIRROR.format(of="none", how=how))
+    whole = host.install("socat", "python3-yaml", url=url, before=MIRROR.format(of="none", how=how))
     assert whole["lacking"] == []
 
 
 @pytest.mark.parametrize(("at", "size"), [("/var/cache/apt/archives", "64k"), ("/usr/lib/cni", "256k")])
 def test_a_full_disk_is_named_and_the_next_run_goes_on(host: Host, at: str, size: str) -> None:
     """Before the packages are fetched, and while they are unpacked."""
-    name, before = "containernetworking-plugins", _MIRROR.format(of="none", how="half")
+    name, before = "containernetworking-plugins", MIRROR.format(of="none", how="half")
     full = host.install(name, url="http://127.0.0.1:8000", before=before + _FULL.format(at=at, size=size))
     assert "the host's disk is full" in full["error"]
     assert "make room (df -h; apt-get clean), then run this again" in full["error"]

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
 Entry = dict[str, Any]
 Answer = tuple[int, Any]
+NOTHING: Answer = 404, {"errors": [{"detail": "no such resource"}]}
 DISABLED = "COMPUTE_STATUS_DISABLED"
 
 
@@ -96,26 +97,29 @@ class FakeHosts:
         """Answer for Placement; None: what any entry answers."""
         if verb != "GET":
             self.written.append(f"{verb} {path[0]}")
+        answer: Answer | None = NOTHING
         match verb, path:
             case "GET", ["traits"]:
                 prefix = query["name"].removeprefix("startswith:")
-                return 200, {"traits": sorted(one for one in self.defined if one.startswith(prefix))}
+                answer = 200, {"traits": sorted(one for one in self.defined if one.startswith(prefix))}
             case "PUT", ["traits", name]:
                 self.defined.add(name)
-                return 201, None
+                answer = 201, None
             case "DELETE", ["traits", name]:
                 self.defined.remove(name)
-                return 204, None
+                answer = 204, None
             case "GET", ["resource_providers"] if "required" in query:
                 found = [uuid for uuid, traits in self.traits.items() if query["required"] in traits]
-                return 200, {"resource_providers": [{"uuid": uuid} for uuid in found]}
+                answer = 200, {"resource_providers": [{"uuid": uuid} for uuid in found]}
             case _, ["resource_providers", uuid, "traits"]:
-                return self._traits(verb, uuid, body)
-        return None
+                answer = self._traits(verb, uuid, body)
+            case _, ["resource_providers" | "allocations", *_]:
+                answer = None
+        return answer
 
     def _traits(self, verb: str, uuid: str, body: Entry) -> Answer:
         if uuid not in self.traits:
-            return 404, {"errors": [{"detail": "no such resource"}]}
+            return NOTHING
         if verb == "PUT" and self.conflicts:
             self.conflicts -= 1
             return 409, {"errors": [{"detail": "another generation"}]}

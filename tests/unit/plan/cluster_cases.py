@@ -243,6 +243,8 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
     ("hardware-needed", "info", "region", {}, "machines"),
     # how the controller knows the machines
     ("host-key-missing", "warning", "edge", {"access": {}}, "access.host_keys"),
+    ("ssh-port-taken", "error", "cloud", {"access": {"port": 8022}}, "access.port"),
+    ("ssh-port-taken", "error", "lab", {"access": {"port": 8080}}, "access.port"),
     ("unknown-machine", "error", "edge", {"access/host_keys": {"edge-2": "ssh-ed25519 AAAA"}}, "host_keys.edge-2"),
     # what this version does not build
     ("not-in-this-version", "error", "lab", {"edge": {"kind": "gateway-api"}}, "edge.kind"),

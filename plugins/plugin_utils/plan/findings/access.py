@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ...layers.ports import PORTS
 from ...layers.provisioners import PROVISIONERS
 from ..form import choose, error, warning
 from ..layout.context import PlanContext
@@ -11,7 +12,8 @@ from ..types import Finding
 
 
 def check(context: PlanContext) -> Iterator[Finding]:
-    """Yield machines without a host key, and keys without a machine."""
+    """Yield machines without a host key, keys without a machine, and a port of sshd that another service has."""
+    yield from _port(context)
     keys, hosts = context.site.access.host_keys, context.plan.hosts
     installed = (host for host in hosts.values() if PROVISIONERS[host.provisioner].host_key_written)
     strangers = [host.name for host in installed if host.host_key is None]
@@ -29,3 +31,16 @@ def check(context: PlanContext) -> Iterator[Finding]:
                 why="what is written there would have no effect",
                 remedy=choose(name, hosts),
             )
+
+
+def _port(context: PlanContext) -> Iterator[Finding]:
+    port, own = context.site.access.port, PORTS["ssh"].programs
+    for roles, checks in context.plan.preflight.by_roles.items():
+        others = checks.listens.get(f"{port}/tcp", ())[len(own) :]  # sshd's own are the first of the table
+        if others:
+            yield error("ssh-port-taken", "access.port")(
+                what=f"sshd is to listen at port {port}, which is also {others[0]}'s on machines with {roles}",
+                why="one of the two would not start",
+                remedy="write a port that no service has: docs/bring-your-own-hosts.md lists them",
+            )
+            return
