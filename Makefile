@@ -15,7 +15,7 @@ bootstrap:
 lab: bootstrap ## from the site file to a running cloud on this machine
 	@ci/lab up
 
-lab-metal: bootstrap ## a seed, and an emulated dark machine that Ironic installs
+lab-metal: bootstrap ## a seed, and two emulated dark machines that Ironic installs, one of them discovered
 	@ci/bootstrap long > /dev/null
 	@SITE=inventories/lab-metal/site.yml ci/lab metal
 

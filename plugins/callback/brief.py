@@ -41,6 +41,7 @@ _SPEAKING = tuple(
         "hypervisor_probe",
         "hypervisor_retire",
         "kubernetes_charts",
+        "machine_approve",
         "machine_install",
         "machine_overview",
         "machine_removal",

@@ -74,12 +74,6 @@ from ansible_collections.groundup.cloud.plugins.module_utils._base.changes impor
 from ansible_collections.groundup.cloud.plugins.module_utils._base.module import finish
 from ansible_collections.groundup.cloud.plugins.module_utils._ironic import boot_service
 
-ADDRESS = {
-    "mac": {"type": "str", "required": True},
-    "address": {"type": "str", "required": True},
-    "name": {"type": "str", "required": True},
-}
-
 
 def main() -> None:
     """Read the options, converge, report."""
@@ -89,7 +83,16 @@ def main() -> None:
             "files_root": {"type": "path", "required": True},
             "ramdisk": {"type": "path", "required": True},
             "api_url": {"type": "str", "required": True},
-            "addresses": {"type": "list", "elements": "dict", "default": [], "options": ADDRESS},
+            "addresses": {
+                "type": "list",
+                "elements": "dict",
+                "default": [],
+                "options": {
+                    "mac": {"type": "str", "required": True},
+                    "address": {"type": "str", "required": True},
+                    "name": {"type": "str", "required": True},
+                },
+            },
             "verify": {"type": "bool", "default": False},
         },
         supports_check_mode=True,

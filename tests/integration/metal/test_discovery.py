@@ -31,7 +31,8 @@ def test_an_unknown_machine_boots_from_the_network_and_is_discovered_with_its_in
 
     def silent() -> str:
         for node in seed.inside(ironic.discovered):
-            told.update(seed.inside(partial(ironic.inventory, node["uuid"])) or {})
+            found: dict[str, Any] | None = seed.inside(partial(ironic.inventory, node["uuid"]))
+            told.update(found or {})
         return "" if told else "nothing was told"
 
     assert not (left := wait_until(silent, timeout=900, pause=2)), left

@@ -60,4 +60,8 @@ def test_a_region_refuses_a_seed_smaller_than_its_profile(
     examined: Callable[[str, str], list[dict[str, Any]]],
 ) -> None:
     errors = [one["what"] for one in examined("region", "seed-1") if one["severity"] == "error"]
-    assert errors == ["2 of the 8 cores of region-seed", "4 of the 32 GiB of memory of region-seed"]
+    assert errors == [
+        "no interface has the planned address on provisioning",
+        "2 of the 8 cores of region-seed",
+        "4 of the 32 GiB of memory of region-seed",
+    ]
