@@ -28,9 +28,7 @@ def ceph(plan: Plan) -> CephPlan:
 
 
 @pytest.fixture(scope="module")
-def seen(
-    plan: Plan, ceph: CephPlan, outside: Callable[..., Any], connect: Callable[[str], Any], ssh_config: Path
-) -> Any:
+def seen(plan: Plan, ceph: CephPlan, outside: Callable[..., Any], ssh_config: Path) -> Any:
     """What a tenant saw, and what Ceph said of its image and its volume meanwhile."""
     script = (
         f"sudo rbd -p {ceph.pools['images'].name} --format json ls -l; echo; "
