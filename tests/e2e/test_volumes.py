@@ -28,9 +28,7 @@ def ceph(plan: Plan) -> CephPlan:
 
 
 @pytest.fixture(scope="module")
-def seen(
-    plan: Plan, ceph: CephPlan, outside: Callable[..., Any], connect: Callable[[str], Any], ssh_config: Path
-) -> Any:
+def seen(plan: Plan, ceph: CephPlan, outside: Callable[..., Any], ssh_config: Path) -> Any:
     """What a tenant saw, and what Ceph said of its image and its volume meanwhile."""
     script = (
         f"sudo rbd -p {ceph.pools['images'].name} --format json ls -l; echo; "
@@ -59,7 +57,8 @@ def test_a_volume_of_an_image_has_its_content_and_is_a_clone_of_it(seen: Any, ce
     assert clone["parent"]["image"] == seen["image"], "nothing was copied"
 
 
-def test_nothing_stays_in_the_pools(seen: Any, ceph: CephPlan, connect: Callable[[str], Any]) -> None:
+@pytest.mark.usefixtures("seen")
+def test_nothing_stays_in_the_pools(ceph: CephPlan, connect: Callable[[str], Any]) -> None:
     host = connect(ceph.monitors[0].name)
     for pool in ("images", "volumes"):
         assert json.loads(root(host, f"rbd -p {ceph.pools[pool].name} --format json ls")) == []

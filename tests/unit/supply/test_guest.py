@@ -23,7 +23,7 @@ def test_a_script_is_a_program_that_a_shell_reads(script: Path) -> None:
 def test_the_image_is_another_one_when_a_script_is() -> None:
     entry = load_lock().artifacts["guest"]
     assert builder_of(entry).sources(entry) == (GUEST,)
-    assert {"make", "init", "rc", "guest-metadata", "default.script"} == {path.name for path in SCRIPTS}
+    assert {"make", "init", "rc", "guest-disk", "guest-metadata", "default.script"} == {path.name for path in SCRIPTS}
 
 
 @pytest.mark.parametrize("release", ["12", "13"])
