@@ -156,6 +156,7 @@ def test_heats_trustee_has_no_scope_but_its_trust_and_its_domain_an_administrato
     config.read_string(base64.b64decode(secret["data"]["heat.conf"]).decode())
     assert not [option for option in config["trustee"] if option.startswith("project")]
     assert config["trustee"]["password"] == "secretheattrustee"
+    assert config["DEFAULT"]["auth_encryption_key"] == "secretheatsecretkey"
     accounts = json.loads(base64.b64decode(secret["data"]["identity.json"]))
     admin = next(user for user in accounts["users"] if "project" not in user)
     assert (admin["name"], admin["domain"]) == (
