@@ -152,6 +152,22 @@ def test_the_dashboard_frames_the_consoles_of_its_site_alone(plan: Plan, rendere
     assert f"frame-src 'self' https://console.{plan.domain};" in text
 
 
+def test_heats_trustee_has_no_scope_but_its_trust_and_its_domain_an_administrator(rendered: dict[str, Any]) -> None:
+    secret = next(item for item in rendered["heat"] if name_of(item) == "Secret/heat-etc")
+    config = configparser.ConfigParser(interpolation=None)
+    config.read_string(base64.b64decode(secret["data"]["heat.conf"]).decode())
+    assert not [option for option in config["trustee"] if option.startswith("project")]
+    assert config["trustee"]["password"] == "secretheattrustee"
+    assert config["DEFAULT"]["auth_encryption_key"] == "secretheatsecretkey"
+    accounts = json.loads(base64.b64decode(secret["data"]["identity.json"]))
+    admin = next(user for user in accounts["users"] if "project" not in user)
+    assert (admin["name"], admin["domain"]) == (
+        config["DEFAULT"]["stack_domain_admin"], config["DEFAULT"]["stack_user_domain_name"],
+    )  # fmt: skip
+    assert accounts["roles"] == ["heat_stack_user"]
+    assert {user["name"] for user in accounts["users"]} == {"heat", "heat-trust", "heat-domain"}
+
+
 def test_every_pod_runs_on_nodes_of_the_control_plane(rendered: dict[str, Any]) -> None:
     for items in rendered.values():
         for owner, pod in pods(items):

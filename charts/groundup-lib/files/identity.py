@@ -100,9 +100,7 @@ class Identity:
         from keystoneauth1.identity import v3
 
         admin = self.connection.session
-        account = v3.Password(
-            admin.auth.auth_url, username=name, password=password, user_domain_id=domain, **scope
-        )
+        account = v3.Password(admin.auth.auth_url, username=name, password=password, user_domain_id=domain, **scope)
         try:
             session.Session(auth=account, verify=admin.verify, timeout=60).get_token()
         except Exception as error:

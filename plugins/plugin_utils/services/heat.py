@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _API, _CFN = "orchestration", "cloudformation"
 _NAMES = ChartNames(probes=None, labels=("api", "cfn", "engine", "job"))  # of its probes only ports can be set
 _TRUSTEE, _DOMAIN_ADMIN = "heat/trustee", "heat/stack-domain-admin"
+_KEY = "heat/secret-key"  # 32 letters, as Heat demands
 _LENGTH = 12  # letters of the resource that is made
 _PATIENCE = 120.0  # seconds a stack of one resource may take
 _PAUSE = 1.0
@@ -59,7 +60,8 @@ def values(plan: Plan, sizes: Sizes) -> Values:
         "conf": merge(
             queued("heat"),
             {
-                "heat": {"DEFAULT": {"num_engine_workers": workers}},
+                # Its default is public.
+                "heat": {"DEFAULT": {"num_engine_workers": workers, "auth_encryption_key": secret(_KEY)}},
                 "heat_api_uwsgi": uwsgi(workers),
                 "heat_api_cfn_uwsgi": uwsgi(1),
             },
@@ -152,6 +154,7 @@ SERVICE = ServiceRecord(
         "heat_purge_deleted": "openstack",
     },
     secrets={
+        _KEY: "encrypts what Heat keeps of stacks' secrets and trusts",
         _TRUSTEE: "Heat's user that acts for a stack's owner",
         _DOMAIN_ADMIN: "administrator of the domain of the users that stacks make",
     },

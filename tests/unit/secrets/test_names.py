@@ -41,6 +41,7 @@ def test_two_values_of_one_name_differ() -> None:
         ("pki/ca-key", lambda value: value.startswith("-----BEGIN PRIVATE KEY-----")),
         ("nova/ssh-key", lambda value: value.startswith("-----BEGIN PRIVATE KEY-----")),
         ("keepalived/auth", lambda value: len(value) == 8 and value.isalnum()),
+        ("heat/secret-key", lambda value: len(value) == 32),  # Heat refuses any other length
         ("memcached/secret-key", lambda value: len(value) == 32 and value.isalnum()),
     ],
 )
