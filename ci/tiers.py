@@ -188,6 +188,7 @@ TIERS = (
             ("ci/bootstrap", "long"),  # QEMU and its firmware
             ("ci/supply", "build", "lab", "metal"),
             (*PYTEST, "-s", "-x", METAL),
+            ("ci/run", "python", "ci/bench/machines.py"),
         ),
         needs=needs_root,
         by_default=False,

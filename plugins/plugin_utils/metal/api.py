@@ -23,7 +23,7 @@ _TIMEOUT = (10, 120)  # seconds to connect, and without a byte of an answer
 
 # Answers that are others later: a lock of the node, Ironic's limits, no free worker, Ironic that starts.
 _LATER = (HTTPStatus.CONFLICT, HTTPStatus.BAD_GATEWAY, HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.GATEWAY_TIMEOUT)
-_SEEN = "uuid,name,provision_state,power_state,maintenance,maintenance_reason,last_error,extra,properties"
+_SEEN = "uuid,name,driver,provision_state,power_state,maintenance,maintenance_reason,last_error,extra,properties"
 _SEEN += ",driver_internal_info,inspection_finished_at"
 
 
