@@ -41,6 +41,7 @@ _SPEAKING = tuple(
         "hypervisor_probe",
         "hypervisor_retire",
         "kubernetes_charts",
+        "machine_erase",
         "machine_install",
         "machine_removal",
         "plan",

@@ -185,5 +185,4 @@ class Watched(Ironic):
             if asked - self._heard > self._patience:
                 raise GroundupError(error.what, where=error.where, why=error.why, remedy=error.remedy) from None
             raise
-        self._named = dict[str, dict[str, Any]]()
         self._looked = self._heard = asked

@@ -22,7 +22,7 @@ class Quirk:
 QUIRKS = (
     Quirk(
         vendor=r"^Dell\b",
-        why="newer ones boot from virtual media by an action of their own; iDRAC 10 refuses power on a minute after off",
+        why="newer ones boot virtual media by an action of their own; iDRAC 10 refuses power for a minute after off",
         node={"driver": "idrac", "management_interface": "idrac-redfish", "power_interface": "idrac-redfish"},
         boot={"redfish-virtual-media": "idrac-redfish-virtual-media"},
         pause=75.0,

@@ -49,6 +49,7 @@ def test_a_hundred_looks_are_one_listing_of_every_page(web: Web) -> None:
     ironic = watched()
     for _ in range(100):
         assert (ironic.node("b") or {})["name"] == "m-2"
+        assert (ironic.node("m-1") or {})["uuid"] == "a", "by its name, too"
         assert ironic.node("c") is None
         assert ironic.call_of("m-1") == {"called": 1.0}
     assert len(web.asked) == 3
