@@ -19,7 +19,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -77,10 +78,12 @@ def main() -> int:
         return _measure(Path(scratch), given)
 
 
-def _measure(room: Path, given: argparse.Namespace) -> int:
-    numbers = range(1, given.machines + 1)
+@contextmanager
+def fake_site(room: Path, count: int) -> Iterator[tuple[HostRoot, Plan]]:
+    """Give a seed whose Ironic and agents answer, and the plan of ``count`` machines that are none."""
+    numbers = range(1, count + 1)
     lines = [f'      worker-{n}: {{mac: "52:54:01:00:{n >> 8:02x}:{n & 255:02x}"}}' for n in numbers]
-    (room / "site.yml").write_text(SITE % {"count": given.machines, "machines": "\n".join(lines)})
+    (room / "site.yml").write_text(SITE % {"count": count, "machines": "\n".join(lines)})
     (room / "password").write_text("of this benchmark")
     os.environ |= {"GROUNDUP_STATE": str(room / "state"), "ANSIBLE_VAULT_PASSWORD_FILE": str(room / "password")}
     plan = make_plan(load_site(room / "site.yml"))
@@ -88,9 +91,17 @@ def _measure(room: Path, given: argparse.Namespace) -> int:
     _state(plan, ca=own.certificate)
     with host_root(room / "root", f"{seed.SEED}/24") as host:
         _seed(host, plan, room, own)
-        gauge = Gauge(host)
         seed.start(host)
         agents = _agents(host, plan)
+        try:
+            yield host, plan
+        finally:
+            agents.kill()
+
+
+def _measure(room: Path, given: argparse.Namespace) -> int:
+    with fake_site(room, given.machines) as (host, plan):
+        gauge = Gauge(host)
         argv = [sys.executable, __file__, "--inside", str(room), "--at-once", str(given.at_once)]
         began = time.monotonic()
         with (room / "said").open("w") as said:
@@ -100,7 +111,6 @@ def _measure(room: Path, given: argparse.Namespace) -> int:
             status = process.wait()
         finally:
             process.kill()
-            agents.kill()
         wall = time.monotonic() - began
         gauge.look()
         if status:
@@ -229,9 +239,8 @@ def _state(plan: Plan, *, ca: str) -> None:
     save(plan.site, PublishedDigests(files={plan.metal.image: "0" * 64}))
 
 
-def _control(room: Path, *, at_once: int) -> int:
-    """Do what the controller does, in the seed's network."""
-    plan = make_plan(load_site(room / "site.yml"))
+def without_machines(plan: Plan) -> Plan:
+    """Have our code enrol nodes of fake hardware; return the plan with the one server that gives the image here."""
     node = documents.node
 
     def fake(*arguments: Any, **more: Any) -> dict[str, Any]:
@@ -247,7 +256,13 @@ def _control(room: Path, *, at_once: int) -> int:
     documents.node = fake
     install._judged = lambda *_: None
     assert plan.metal  # noqa: S101  # the site has a seed
-    plan = replace(plan, metal=replace(plan.metal, files_url=plan.metal.media_url))
+    return replace(plan, metal=replace(plan.metal, files_url=plan.metal.media_url))
+
+
+def _control(room: Path, *, at_once: int) -> int:
+    """Do what the controller does, in the seed's network."""
+    plan = make_plan(load_site(room / "site.yml"))
+    plan = without_machines(plan)
     names = [name for name, host in plan.hosts.items() if host.provisioner == "ironic"]
     before, began = resource.getrusage(resource.RUSAGE_SELF), time.time()
     options = install.Options(at_once=at_once, timeout=900)

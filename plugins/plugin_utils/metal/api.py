@@ -31,6 +31,10 @@ class BusyError(GroundupError):
     """Something else is done with the node, or Ironic starts; the same question has another answer later."""
 
 
+class ExistsError(GroundupError):
+    """What was to be made has a name or address that something else has."""
+
+
 class Ironic:
     """One seed's Ironic."""
 
@@ -54,14 +58,22 @@ class Ironic:
 
     def create(self, node: Mapping[str, Any], *, mac: str) -> None:
         """Make a node and its port; what a killed run made of the two stays. Raises GroundupError."""
-        known = self.node(node["name"])
+        known = Ironic.node(self, node["name"])  # as it is now, whatever was listed before
         if known is None:
             self._request("POST", f"{self._api}/v1/nodes", body=dict(node))
         identity = (known or node)["uuid"]
         found = self._request("GET", f"{self._api}/v1/ports?node_uuid={identity}") or {}
         if mac not in {port["address"] for port in found.get("ports", ())}:
             body = {"node_uuid": identity, "address": mac, "pxe_enabled": True}
-            self._request("POST", f"{self._api}/v1/ports", body=body)
+            try:
+                self._request("POST", f"{self._api}/v1/ports", body=body)
+            except ExistsError as error:
+                raise GroundupError(
+                    f"another machine has its MAC address {mac}",
+                    where=str(node["name"]),
+                    why="the seed would take one for the other; neither is written to",
+                    remedy="compare the MAC addresses of both with the site file; change one of them",
+                ) from error
 
     def discovered(self) -> list[dict[str, Any]]:
         """Return the nodes of machines that told the seed of themselves and are nobody's yet. Raises GroundupError."""
@@ -134,7 +146,8 @@ class Ironic:
         if missing and answer.status_code == HTTPStatus.NOT_FOUND:
             return None
         if answer.status_code >= HTTPStatus.BAD_REQUEST:
-            kind = BusyError if answer.status_code in _LATER else GroundupError
+            exists = answer.status_code == HTTPStatus.CONFLICT and "already exists" in answer.text
+            kind = ExistsError if exists else BusyError if answer.status_code in _LATER else GroundupError
             raise kind(
                 f"{method} is answered with {answer.status_code}: {answer.text[:400].strip()}",
                 where=url,
