@@ -216,6 +216,8 @@ def _seed(host: HostRoot, plan: Plan, room: Path, own: tls.Pair) -> None:
     )
     known = "return [boot_devices.PXE"
     driver.write_text(driver.read_text().replace(f"{known}]", f"{known}, boot_devices.DISK]"))
+    for compiled in driver.parent.glob("__pycache__/fake.*"):
+        compiled.unlink()  # the environment's are not compared with their sources
 
 
 def _agents(host: HostRoot, plan: Plan) -> subprocess.Popen[bytes]:

@@ -77,7 +77,7 @@ class Ironic:
 
     def discovered(self) -> list[dict[str, Any]]:
         """Return the nodes of machines that told the seed of themselves and are nobody's yet. Raises GroundupError."""
-        url = f"{self._api}/v1/nodes?provision_state=enroll&fields=uuid,name,extra,driver_internal_info"
+        url = f"{self._api}/v1/nodes?provision_state=enroll&fields=uuid,name,extra,last_error"
         return [node for node in self._all(url, "nodes") if not node["name"]]
 
     def inventory(self, identity: str) -> dict[str, Any] | None:

@@ -76,8 +76,10 @@ class Discovery:
         seen = {}
         for node in nodes:
             try:
-                if (inventory := told[node["uuid"]]) is not None:  # else it is still being told
+                if (inventory := told[node["uuid"]]) is not None:
                     seen[node["uuid"]] = read(node, inventory)
+                elif error := node.get("last_error"):  # else it is still being told
+                    self._note_garbage(node["uuid"], f"what its ramdisk told is of no use: {error}")
             except ValueError as error:
                 self._note_garbage(node["uuid"], str(error))
         waiting = [

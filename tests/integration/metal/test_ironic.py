@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+from ansible_collections.groundup.cloud.plugins.module_utils._base.wait import wait_until
 from ansible_collections.groundup.cloud.plugins.module_utils._ironic import configuration
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import Journal
@@ -24,6 +28,7 @@ from ansible_collections.groundup.cloud.tests.integration.metal.ironic import (
     loopback,
 )
 from ansible_collections.groundup.cloud.tests.rack.machine import USER
+from ansible_collections.groundup.cloud.tests.unit.metal.test_match import told
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="a seed's programs run as root")
 ANY = "0.0.0.0"  # noqa: S104  # of a route
@@ -76,6 +81,46 @@ def wanted(seed: Loopback, *, password: str = "of-the-bmc", key: str = "") -> Wa
         image={"url": f"{WANTED['media_url']}/machine.qcow2", "sha256": file_digest(image)},
         configdrive=drive,
     )  # fmt: skip
+
+
+def tell(seed: Loopback, told: dict[str, Any]) -> str:
+    """Tell the seed what a machine is, as its ramdisk does; return the status."""
+    ask = [
+        "curl",
+        "-sk",
+        "--noproxy",
+        "*",
+        "-o",
+        "/dev/null",
+        "-w",
+        "%{http_code}",
+        "-X",
+        "POST",
+        "--data-binary",
+        "@-",
+    ]
+    ask += ["-H", "Content-Type: application/json", "-H", "X-OpenStack-Ironic-API-Version: 1.84"]
+    body = json.dumps({"inventory": told["inventory"], **told["plugin_data"]})
+    return seed.host.run(*ask, f"{WANTED['api_url']}/v1/continue_inspection", input=body).stdout
+
+
+def test_ten_machines_that_nobody_knows_are_listed_once_each_and_an_inventory_of_50_mb_is_refused(
+    seed: Loopback,
+) -> None:
+    ironic = seed.ironic()
+    with ThreadPoolExecutor(max_workers=10) as pool:
+        first = list(pool.map(lambda number: tell(seed, told(number)), range(1, 11)))
+    assert first == ["202"] * 10
+    assert tell(seed, told(1)) == "404", "it is known, and not asked for"
+    assert tell(seed, told(11, groundup_disks=["x" * 50 * 2**20])) == "413"
+
+    def untold() -> str:
+        nodes = seed.inside(ironic.discovered)
+        read = [node for node in nodes if seed.inside(partial(ironic.inventory, node["uuid"]))]
+        return "" if len(read) == 10 else f"{len(read)} of {len(nodes)}"
+
+    assert not (left := wait_until(untold, timeout=120, pause=1)), left
+    assert len(seed.inside(ironic.discovered)) == 10
 
 
 def test_a_wrong_password_of_the_controller_is_a_card_and_the_right_one_heals_it(seed: Loopback) -> None:

@@ -129,9 +129,12 @@ def test_nobody_is_approved_before_it_was_seen(plan: Plan, tmp_path: Path) -> No
 
 
 def test_garbage_and_what_is_still_being_told_stop_no_other(plan: Plan, tmp_path: Path) -> None:
-    seed = Seed({"inventory": {"interfaces": "?"}}, None, told(3))
+    seed = Seed({"inventory": {"interfaces": "?"}}, None, told(3), None)
+    seed.nodes["node-4"]["last_error"] = "failed to run inspection hooks"
     assert discovery(seed, plan, tmp_path).identified(plan.hosts["found-1"]).name == "found-1"
     assert Journal(tmp_path / "discovered/node-1.jsonl").lines()[-1]["state"] == "quarantined"
+    assert "hooks" in Journal(tmp_path / "discovered/node-4.jsonl").lines()[-1]["card"]["what"]
+    assert not (tmp_path / "discovered/node-2.jsonl").exists(), "it is still being told"
     assert seed.nodes["node-3"]["name"] == "found-1"
 
 

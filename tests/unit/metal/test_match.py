@@ -23,7 +23,7 @@ def told(number: int, **more: Any) -> dict[str, Any]:
     ]
     disks = [{"name": "/dev/vda", "size": more.pop("gib", 12) * 2**30}]
     inventory = {
-        "interfaces": nics, "disks": disks, "cpu": {"count": more.pop("cores", 2)},
+        "interfaces": nics, "disks": disks, "cpu": {"count": more.pop("cores", 2), "architecture": "x86_64"},
         "memory": {"physical_mb": more.pop("memory", 2560)}, "boot": {"pxe_interface": BOOT.format(number)},
         "system_vendor": {"serial_number": more.pop("serial", f"S{number}")}, "bmc_address": more.pop("bmc", None),
     }  # fmt: skip
