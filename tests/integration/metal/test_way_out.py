@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,15 @@ import pytest
 from ansible_collections.groundup.cloud.ci.bench import machines as bench
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
+from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal import documents, erase, install
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import Journal, file_of, home_of
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.provision import Wanted, provision
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
-from ansible_collections.groundup.cloud.tests.integration.metal.ironic import _enter
+from ansible_collections.groundup.cloud.tests.integration.metal.ironic import SEED, _enter
+from ansible_collections.groundup.cloud.tests.rack import controllers
+from ansible_collections.groundup.cloud.tests.unit import tls
 
 pytestmark = [pytest.mark.skipif(os.geteuid() != 0, reason="a seed's programs run as root"), pytest.mark.long]
 Inside = Callable[[Callable[[], Any]], Any]
@@ -65,3 +70,58 @@ def test_a_machine_is_installed_erased_with_a_record_and_installed_anew(site: tu
     states = [line["state"] for line in Journal(file_of(home_of(plan.site), "worker-1")).lines()]
     assert states[-1] == "retired"
     assert states.count("installed") == 2
+
+
+def test_controllers_that_talk_nonsense_stop_no_other_and_a_vendor_s_own_driver_is_chosen(
+    site: tuple[Plan, Inside], tmp_path: Path
+) -> None:
+    plan, inside = site
+    own = tls.pair(address=SEED)
+    pem = tmp_path / "controller.pem"
+    pem.write_text(own.certificate + own.key)
+    kinds: dict[str, controllers.Kind] = {"nonsense": "garbage", "torn": "half", "closed": "refuses", "mute": "hangs"}
+    ports = {name: 8001 + number for number, name in enumerate((*kinds, "dell"))}
+    servers = [
+        inside(partial(controllers.serve, kinds.get(name, "good"), port=port, pem=pem, vendor="Dell Inc."))
+        for name, port in ports.items()
+    ]
+    ironic = inside(lambda: erase._ironic(plan, "worker-1"))
+
+    def ask(name: str) -> tuple[str, str]:
+        """Return the driver of a machine, and its card if it has one."""
+        driver = {
+            "redfish_address": f"https://{SEED}:{ports[name]}", "redfish_username": "a", "redfish_password": "p",
+            "redfish_verify_ca": False,
+        }  # fmt: skip
+        node = {
+            "uuid": documents.node_id("test", name), "name": name, "driver": "redfish", "driver_info": driver,
+            "boot_interface": "redfish-virtual-media", "network_data": {}, "extra": {}, "properties": {},
+        }  # fmt: skip
+        work = Wanted(
+            name=name, node=node, mac=f"52:54:02:00:00:{ports[name] % 100:02x}", image={}, configdrive=lambda _: {}
+        )
+
+        def say(line: str) -> None:
+            if "its boot medium is made" in line:
+                raise InterruptedError(line)
+
+        card = ""
+
+        try:
+            provision(ironic, work, Journal(tmp_path / name), say, timeout=60, pause=1.0)
+        except GroundupError as error:
+            card = error.what
+        except InterruptedError:
+            pass
+        return str((ironic.node(name) or {})["driver"]), card
+
+    def all_at_once() -> dict[str, tuple[str, str]]:
+        with ThreadPoolExecutor(len(ports)) as pool:
+            return dict(zip(ports, pool.map(ask, ports), strict=True))
+
+    found = inside(all_at_once)
+    for server in servers:
+        server.shutdown()
+    assert found.pop("dell")[0] == "idrac"
+    assert "refuses user or password" in found["closed"][1]
+    assert all(driver == "redfish" and card for driver, card in found.values()), found
