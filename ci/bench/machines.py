@@ -154,7 +154,8 @@ class Gauge:
         for place in Path("/proc").glob("[0-9]*"):
             with suppress(OSError):
                 same = (place / "ns/pid").readlink() == Path(f"/proc/{self._host._pid}/ns/pid").readlink()
-                if same and str(configuration.CONF).encode() in (place / "cmdline").read_bytes():
+                words = (place / "cmdline").read_bytes()
+                if same and (words.startswith(b"ironic:") or str(configuration.CONF).encode() in words):
                     found.append(int(place.name))
         return found
 
