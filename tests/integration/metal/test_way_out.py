@@ -25,6 +25,7 @@ from ansible_collections.groundup.cloud.tests.rack import controllers
 from ansible_collections.groundup.cloud.tests.unit import tls
 
 pytestmark = [pytest.mark.skipif(os.geteuid() != 0, reason="a seed's programs run as root"), pytest.mark.long]
+NETWORK: dict[str, list[Any]] = {"links": [], "networks": [], "services": []}
 Inside = Callable[[Callable[[], Any]], Any]
 
 
@@ -95,7 +96,7 @@ def test_controllers_that_talk_nonsense_stop_no_other_and_a_vendor_s_own_driver_
         }  # fmt: skip
         node = {
             "uuid": documents.node_id("test", name), "name": name, "driver": "redfish", "driver_info": driver,
-            "boot_interface": "redfish-virtual-media", "network_data": {}, "extra": {}, "properties": {},
+            "boot_interface": "redfish-virtual-media", "network_data": NETWORK, "extra": {}, "properties": {},
         }  # fmt: skip
         work = Wanted(
             name=name, node=node, mac=f"52:54:02:00:00:{ports[name] % 100:02x}", image={}, configdrive=lambda _: {}
