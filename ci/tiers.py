@@ -38,7 +38,7 @@ CONFORMANCE = "test_conformance.py"
 CONFORMANCE_SITE = "tests/e2e/conformance/site.yml"
 CLUSTER = ("supply", "metal", "host", "seed", "kubernetes")  # layers of a site up to its cluster
 KERNEL = "test_kernel.py"
-METAL = tuple(f"tests/integration/metal/test_{name}.py" for name in ("discovery", "ironic"))
+METAL = tuple(f"tests/integration/metal/test_{name}.py" for name in ("discovery", "ironic", "way_out"))
 CLOUD = "test_cloud.py"
 NETWORK_KEPT = "test_network_kept.py"
 LIFE = "test_cloud_life.py"  # of a hypervisor
@@ -198,6 +198,7 @@ TIERS = (
             ("ci/bootstrap", "long"),  # QEMU and its firmware
             ("ci/supply", "build", "lab", "metal"),
             (*PYTEST, "-s", "-x", *METAL),
+            ("ci/run", "python", "ci/bench/machines.py"),
         ),
         needs=needs_root,
         by_default=False,

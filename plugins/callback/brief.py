@@ -42,6 +42,7 @@ _SPEAKING = tuple(
         "hypervisor_retire",
         "kubernetes_charts",
         "machine_approve",
+        "machine_erase",
         "machine_install",
         "machine_overview",
         "machine_removal",

@@ -8,7 +8,8 @@ module: machine_erase
 short_description: Take a machine from power-off out of service, and erase its disks
 version_added: 0.1.0
 description:
-  - Runs on the controller. The playbooks C(groundup.cloud.erase) and C(groundup.cloud.reprovision) call it for each step.
+  - Runs on the controller. The playbooks C(groundup.cloud.erase) and C(groundup.cloud.reprovision) call it for each
+    step.
   - V(check) names what is done, and fails while the machine serves as a node or hypervisor, or O(force) lacks a reason.
   - V(erase) ends its installation, has its disks erased by its ramdisk, and has the seed's Ironic forget it unless
     O(stays). Killed, it is run again and goes on. V(verify) asks Ironic.
@@ -40,8 +41,8 @@ options:
     default: false
   force:
     description:
-      - What is accepted. V(disks), everything on its disks is lost. V(dead), its management controller does not answer -
-        it is forgotten, and its disks are not erased.
+      - What is accepted. V(disks), everything on its disks is lost. V(dead), its management controller does not
+        answer - it is forgotten, and its disks are not erased.
     type: list
     elements: str
     default: []

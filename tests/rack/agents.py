@@ -1,6 +1,6 @@
-"""The ramdisks of a site without machines: each node that Ironic waits for calls, takes orders, and its system calls home.
+"""The ramdisks of a site without machines: for each node that Ironic waits for one calls, takes orders and calls home.
 
-Runs beside Ironic, on its loopback: what Ironic spends is what real machines cost it, but for their management controllers.
+Runs beside Ironic, on its loopback: what Ironic spends is what machines cost it, but for their management controllers.
 """
 
 from __future__ import annotations
@@ -46,9 +46,8 @@ _opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 def ask(method: str, url: str, body: Any = None, *, login: str = "") -> Any:
     """Return the answer of one request. Raises OSError."""
     headers = VERSION | ({"Authorization": "Basic " + base64.b64encode(login.encode()).decode()} if login else {})
-    request = urllib.request.Request(
-        url, method=method, headers=headers, data=json.dumps(body).encode() if body else None
-    )
+    data = json.dumps(body).encode() if body else None
+    request = urllib.request.Request(url, method=method, headers=headers, data=data)  # noqa: S310  # the seed's
     with _opener.open(request, timeout=30) as answer:
         said = answer.read()
     return json.loads(said) if said else {}
@@ -133,7 +132,8 @@ class Agents:
         text = gzip.decompress(base64.b64decode(drive)).decode("latin-1")
         token = re.search(r'"token": ?"([^"]+)"', text)
         name = re.search(r'"name": ?"([^"]+)"', text)
-        assert token and name, "a configuration drive of ours"
+        assert token, "a configuration drive of ours"
+        assert name, "a configuration drive of ours"
         self._pending[node] = (name[1], token[1])
 
     def said(self, node: str) -> list[dict[str, Any]]:

@@ -23,12 +23,16 @@ _TIMEOUT = (10, 120)  # seconds to connect, and without a byte of an answer
 
 # Answers that are others later: a lock of the node, Ironic's limits, no free worker, Ironic that starts.
 _LATER = (HTTPStatus.CONFLICT, HTTPStatus.BAD_GATEWAY, HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.GATEWAY_TIMEOUT)
-_SEEN = "uuid,name,provision_state,power_state,maintenance,maintenance_reason,last_error,extra,properties"
+_SEEN = "uuid,name,driver,provision_state,power_state,maintenance,maintenance_reason,last_error,extra,properties"
 _SEEN += ",driver_internal_info,inspection_finished_at"
 
 
 class BusyError(GroundupError):
     """Something else is done with the node, or Ironic starts; the same question has another answer later."""
+
+
+class ExistsError(GroundupError):
+    """What was to be made has a name or address that something else has."""
 
 
 class Ironic:
@@ -54,14 +58,22 @@ class Ironic:
 
     def create(self, node: Mapping[str, Any], *, mac: str) -> None:
         """Make a node and its port; what a killed run made of the two stays. Raises GroundupError."""
-        known = self.node(node["name"])
+        known = Ironic.node(self, node["name"])  # as it is now, whatever was listed before
         if known is None:
             self._request("POST", f"{self._api}/v1/nodes", body=dict(node))
         identity = (known or node)["uuid"]
         found = self._request("GET", f"{self._api}/v1/ports?node_uuid={identity}") or {}
         if mac not in {port["address"] for port in found.get("ports", ())}:
             body = {"node_uuid": identity, "address": mac, "pxe_enabled": True}
-            self._request("POST", f"{self._api}/v1/ports", body=body)
+            try:
+                self._request("POST", f"{self._api}/v1/ports", body=body)
+            except ExistsError as error:
+                raise GroundupError(
+                    f"another machine has its MAC address {mac}",
+                    where=str(node["name"]),
+                    why="the seed would take one for the other; neither is written to",
+                    remedy="compare the MAC addresses of both with the site file; change one of them",
+                ) from error
 
     def discovered(self) -> list[dict[str, Any]]:
         """Return the nodes of machines that told the seed of themselves and are nobody's yet. Raises GroundupError."""
@@ -134,7 +146,8 @@ class Ironic:
         if missing and answer.status_code == HTTPStatus.NOT_FOUND:
             return None
         if answer.status_code >= HTTPStatus.BAD_REQUEST:
-            kind = BusyError if answer.status_code in _LATER else GroundupError
+            exists = answer.status_code == HTTPStatus.CONFLICT and "already exists" in answer.text
+            kind = ExistsError if exists else BusyError if answer.status_code in _LATER else GroundupError
             raise kind(
                 f"{method} is answered with {answer.status_code}: {answer.text[:400].strip()}",
                 where=url,
@@ -185,5 +198,4 @@ class Watched(Ironic):
             if asked - self._heard > self._patience:
                 raise GroundupError(error.what, where=error.where, why=error.why, remedy=error.remedy) from None
             raise
-        self._named = dict[str, dict[str, Any]]()
         self._looked = self._heard = asked

@@ -1,7 +1,7 @@
 """A machine's way out: its installation ends, its disks are erased, Ironic forgets it.
 
-Ironic keeps the state here, too. That disks were erased is believed only when this journal saw the erasure under way and
-Ironic ended it well: where that is not known, they are erased again.
+Ironic keeps the state here, too. That disks were erased is believed only when this journal saw the erasure under way
+and Ironic ended it well: where that is not known, they are erased again.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ from typing import Any
 from ..errors import GroundupError
 from .api import BusyError, Ironic
 from .journal import Journal
+from .quirks import boot_of, changes_for, pause_before
 from .way import RETRIES, Card, Step, Verb, attempts, next_attempt, next_step, ramdisk_silent
 
 # Seconds that an inspecting ramdisk is waited for: Ironic goes on with it by its last call alone, which grows old then.
@@ -57,7 +58,8 @@ def provision(
                 again = _again(ironic, wanted, journal, node)
                 time.sleep(pause)
                 continue
-            step = _judged(ironic, wanted, node, next_step(node, asked=asked, installed=journal.installed))
+            step = next_step(node, asked=asked, installed=journal.installed)
+            step = _judged(ironic, wanted, node or {}, step, silent=time.monotonic() < silent)
         except BusyError:
             if time.monotonic() > deadline:
                 raise
@@ -70,8 +72,6 @@ def provision(
                     journal.note(Step(state="installed", verb="done", doing="it called home"))
                 return call, is_new
             step = Step(state="provisioning", verb="wait", doing="its system boots for the first time")
-        elif step.verb == "deploy" and ramdisk_silent(node or {}) and time.monotonic() < silent:
-            step = Step(state="inspected", verb="wait", doing="its ramdisk says where it is reached")
         if journal.note(step):
             say(f"{wanted.name}: {step.state}, {step.doing or (step.card.what if step.card else '')}")
             deadline = time.monotonic() + timeout
@@ -86,9 +86,11 @@ def provision(
         time.sleep(pause)
 
 
-def _judged(ironic: Ironic, wanted: Wanted, node: dict[str, Any] | None, step: Step) -> Step:
-    """Return ``step``, or a failure when the machine is not what the plan says."""
-    if step.verb != "provide" or attempts(node or {}):
+def _judged(ironic: Ironic, wanted: Wanted, node: dict[str, Any], step: Step, *, silent: bool) -> Step:
+    """Return ``step``, a failure when the machine is not what the plan says, or that its ramdisk is waited for."""
+    if step.verb == "deploy" and ramdisk_silent(node) and silent:
+        return Step(state="inspected", verb="wait", doing="its ramdisk says where it is reached")
+    if step.verb != "provide" or attempts(node):
         return step
     card = wanted.judge(ironic.inventory(wanted.name))
     return Step(state="failed", verb="fail", card=card) if card else step
@@ -112,12 +114,16 @@ def _carry_out(ironic: Ironic, wanted: Wanted, verb: Verb, node: dict[str, Any])
             ironic.create(wanted.node, mac=wanted.mac)
         case "manage":
             ironic.create(wanted.node, mac=wanted.mac)  # a killed run may have left it without its port
-            fields = ("driver_info", "network_data", "properties", "boot_interface")
-            ironic.change(identity, {f"/{field}": wanted.node[field] for field in fields})
+            now = {f"/{field}": wanted.node[field] for field in ("driver_info", "network_data")}
+            now |= {f"/properties/{name}": value for name, value in wanted.node["properties"].items()}
+            ironic.change(identity, now | {"/boot_interface": boot_of(node, wanted.node["boot_interface"])})
             ironic.provision(identity, "manage")
         case "inspect" | "provide":
+            if own := changes_for(node, boot=wanted.node["boot_interface"]):
+                ironic.change(identity, own)
             ironic.provision(identity, verb)
         case "deploy":
+            time.sleep(pause_before(node))
             token = secrets.token_urlsafe(32)
             ironic.expect(wanted.name, sha256=hashlib.sha256(token.encode()).hexdigest())
             image = {

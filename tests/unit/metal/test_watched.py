@@ -49,6 +49,7 @@ def test_a_hundred_looks_are_one_listing_of_every_page(web: Web) -> None:
     ironic = watched()
     for _ in range(100):
         assert (ironic.node("b") or {})["name"] == "m-2"
+        assert (ironic.node("m-1") or {})["uuid"] == "a", "by its name, too"
         assert ironic.node("c") is None
         assert ironic.call_of("m-1") == {"called": 1.0}
     assert len(web.asked) == 3
@@ -83,3 +84,18 @@ def test_a_seed_that_answered_is_waited_for_and_one_that_never_did_is_an_error(w
     with pytest.raises(GroundupError, match="does not answer") as ended:
         ironic.node("a")
     assert not isinstance(ended.value, BusyError)
+
+
+def test_a_mac_address_that_another_machine_has_is_a_card_and_not_asked_for_ever(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def request(_self: Any, method: str, _url: str, **_more: Any) -> Any:
+        known = SimpleNamespace(status_code=200, content=b"{}", text="", json=lambda: {"uuid": "a", "ports": []})
+        taken = SimpleNamespace(status_code=409, content=b"", text="A port with MAC address 52 already exists.")
+        return taken if method == "POST" else known
+
+    monkeypatch.setattr(requests.Session, "request", request)
+    with pytest.raises(GroundupError, match="another machine has its MAC address 52") as taken:
+        watched().create({"name": "m-1", "uuid": "a"}, mac="52")
+    assert not isinstance(taken.value, BusyError)
+    assert taken.value.where == "m-1"

@@ -1,0 +1,129 @@
+"""In and out again, really: Ironic, our ways, and agents without machines."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ansible_collections.groundup.cloud.ci.bench import machines as bench
+from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
+from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
+from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal import documents, erase, install
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import Journal, file_of, home_of
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.provision import Wanted, provision
+from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
+from ansible_collections.groundup.cloud.tests.integration.metal.ironic import SEED, _enter
+from ansible_collections.groundup.cloud.tests.rack import controllers
+from ansible_collections.groundup.cloud.tests.unit import tls
+
+pytestmark = [pytest.mark.skipif(os.geteuid() != 0, reason="a seed's programs run as root"), pytest.mark.long]
+NETWORK: dict[str, list[Any]] = {"links": [], "networks": [], "services": []}
+Inside = Callable[[Callable[[], Any]], Any]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Plan, Inside]]:
+    if missing := supply.missing(["ironic-13"]):
+        pytest.skip(f"not built on this machine: {', '.join(missing)}")
+    patch = pytest.MonkeyPatch()
+    patch.setattr(documents, "node", documents.node)  # put back afterwards
+    patch.setattr(install, "_judged", install._judged)
+    for name in ("GROUNDUP_STATE", "ANSIBLE_VAULT_PASSWORD_FILE"):
+        patch.setenv(name, "")
+    with bench.fake_site(tmp_path_factory.mktemp("site"), 2) as (host, plan), ThreadPoolExecutor(1) as thread:
+        (pid,) = [word for word in host.argv("true") if word.isdigit()]
+        thread.submit(_enter, int(pid)).result()
+        yield bench.without_machines(plan), lambda work: thread.submit(work).result()
+    patch.undo()
+
+
+def installed(site: tuple[Plan, Inside], *names: str) -> dict[str, str]:
+    """Install ``names``; return who failed and why."""
+    plan, inside = site
+    options = install.Options(timeout=600, pause=1.0)
+    failed = inside(lambda: install.install(Changes(check=False), plan, names, print, options))
+    return {name: error.what for name, error in failed.items()}
+
+
+def test_a_machine_is_installed_erased_with_a_record_and_installed_anew(site: tuple[Plan, Inside]) -> None:
+    plan, inside = site
+    assert installed(site, "worker-1", "worker-2") == {}
+    known = state_dir(plan.site) / "ssh/known_hosts"
+    assert "worker-1" in known.read_text()
+    given = {"name": "worker-1", "method": "metadata", "force": frozenset(("disks",)), "timeout": 600.0}
+    again = erase.Wanted(stays=True, **given)  # type: ignore[arg-type]
+    done = inside(lambda: erase.carry_out(plan, again, print))
+    record = json.loads(Path(done["record"]).read_text())
+    assert (record["machine"], record["erased"]) == ("worker-1", "metadata")
+    assert "worker-1" not in known.read_text()
+    assert installed(site, "worker-1") == {}
+    out = erase.Wanted(stays=False, **given)  # type: ignore[arg-type]
+    inside(lambda: erase.carry_out(plan, out, print))
+    assert inside(lambda: erase.verified(plan, out))["changes"] == []
+    states = [line["state"] for line in Journal(file_of(home_of(plan.site), "worker-1")).lines()]
+    assert states[-1] == "retired"
+    assert states.count("installed") == 2
+
+
+def test_controllers_that_talk_nonsense_stop_no_other_and_a_vendor_s_own_driver_is_chosen(
+    site: tuple[Plan, Inside], tmp_path: Path
+) -> None:
+    plan, inside = site
+    own = tls.pair(address=SEED)
+    pem = tmp_path / "controller.pem"
+    pem.write_text(own.certificate + own.key)
+    kinds: dict[str, controllers.Kind] = {"nonsense": "garbage", "torn": "half", "closed": "refuses", "mute": "hangs"}
+    ports = {name: 8001 + number for number, name in enumerate((*kinds, "dell"))}
+    servers = [
+        inside(partial(controllers.serve, kinds.get(name, "good"), port=port, pem=pem, vendor="Dell Inc."))
+        for name, port in ports.items()
+    ]
+    ironic = inside(lambda: erase._ironic(plan, "worker-1"))
+
+    def ask(name: str) -> tuple[str, str]:
+        """Return the driver of a machine, and its card if it has one."""
+        driver = {
+            "redfish_address": f"https://{SEED}:{ports[name]}", "redfish_username": "a", "redfish_password": "p",
+            "redfish_verify_ca": False,
+        }  # fmt: skip
+        node = {
+            "uuid": documents.node_id("test", name), "name": name, "driver": "redfish", "driver_info": driver,
+            "boot_interface": "redfish-virtual-media", "network_data": NETWORK, "extra": {}, "properties": {},
+        }  # fmt: skip
+        work = Wanted(
+            name=name, node=node, mac=f"52:54:02:00:00:{ports[name] % 100:02x}", image={}, configdrive=lambda _: {}
+        )
+
+        def say(line: str) -> None:
+            if "its boot medium is made" in line:
+                raise InterruptedError(line)
+
+        card = ""
+
+        try:
+            provision(ironic, work, Journal(tmp_path / name), say, timeout=60, pause=1.0)
+        except GroundupError as error:
+            card = error.what
+        except InterruptedError:
+            pass
+        return str((ironic.node(name) or {})["driver"]), card
+
+    def all_at_once() -> dict[str, tuple[str, str]]:
+        with ThreadPoolExecutor(len(ports)) as pool:
+            return dict(zip(ports, pool.map(ask, ports), strict=True))
+
+    found = inside(all_at_once)
+    for server in servers:
+        server.shutdown()
+    assert found["dell"][0] == "idrac", found
+    del found["dell"]
+    assert "refuses user or password" in found["closed"][1]
+    assert all(driver == "redfish" and card for driver, card in found.values()), found
