@@ -1,9 +1,10 @@
 """Root file systems of Debian packages: the host's operating system, and the roots that builds run in.
 
-Inputs: ``packages`` (names), ``installed`` and ``further`` (more names), ``disable`` and
-``disable_further`` (systemd units that a role enables later, or that no host of ours needs), ``files`` (directory of this collection whose tree is laid over the root), ``dpkg`` ("full", or "lean": without
-documentation and translations), ``variant`` (mmdebstrap's word for how much is there beside the packages: ``minbase``,
-or ``essential``: not even apt), ``suite`` (another Debian release than the pinned one).
+Inputs: ``packages`` (names), ``installed`` and ``further`` (more names), ``disable`` and ``disable_further`` (systemd
+units that a role enables later, or that no host of ours needs), ``files`` (directory of this collection whose tree is
+laid over the root), ``dpkg`` ("full", or "lean": without documentation and translations), ``variant`` (mmdebstrap's
+word for how much is there beside the packages: ``minbase``, or ``essential``: not even apt), ``suite`` (another Debian
+release than the pinned one).
 """
 
 from __future__ import annotations
