@@ -267,7 +267,7 @@ class Volumes:
 
 
 def test_a_volume_is_made_and_deleted_and_a_killed_runs_too(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cinder.time, "sleep", lambda _: None)
+    monkeypatch.setattr("time.sleep", lambda _: None)
     left = [{"id": "old", "name": PROBE, "created_at": OLD}, {"id": "busy", "name": PROBE, "created_at": NEW}]
     volumes = Volumes(cloud, becomes="available", left=left)
     services, volume = cloud.verify("cinder").checks
@@ -276,7 +276,7 @@ def test_a_volume_is_made_and_deleted_and_a_killed_runs_too(cloud: Cloud, monkey
 
 
 def test_a_volume_in_error_fails_and_is_deleted_all_the_same(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cinder.time, "sleep", lambda _: None)
+    monkeypatch.setattr("time.sleep", lambda _: None)
     volumes = Volumes(cloud, becomes="error")
     _, volume = cloud.verify("cinder").checks
     assert (volume.ok, volume.layer, volume.detail) == (False, "volume", "a volume of 1 GiB is error")
