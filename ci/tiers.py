@@ -63,7 +63,7 @@ SCENARIOS = sorted(
 )
 CLOUD_SITE = "inventories/cloud/site.yml"
 WHOLE_CLOUD = f"SITE={CLOUD_SITE}"
-STORAGE_SITE = "SITE=tests/e2e/storage/site.yml"
+STORAGE_SITE = "tests/e2e/storage/site.yml"
 VOLUMES_SITE = "SITE=tests/e2e/volumes/site.yml"  # the cloud, and the Ceph that its images and volumes are in
 LARGE_CLOUD = "SITE=tests/e2e/network/site.yml"  # three control hosts, three hypervisors
 CLOUD_OF_REAL_CHARTS = "SITE=tests/e2e/real/site.yml"
@@ -212,9 +212,15 @@ TIERS = (
     ),
     lab_tier(
         "storage",
-        STORAGE_SITE,
-        ("ci/lab", "up"),
-        ("ci/lab", "unchanged"),
+        f"SITE={STORAGE_SITE}",
+        (
+            "ci/run",
+            "ansible-playbook",
+            "-i",
+            STORAGE_SITE,
+            *(f"groundup.cloud.{name}" for name in (*CLUSTER, "storage")),
+        ),
+        ("ci/run", "python", "ci/unchanged.py", STORAGE_SITE, "groundup.cloud.storage"),
         (*PYTEST, "-s", f"tests/e2e/{STORAGE}"),  # it prints what it measures
     ),
     lab_tier(

@@ -1,4 +1,4 @@
-"""Tables in the documentation, from records: layers, systems, ports, checks, sizes, services, secrets."""
+"""Tables in the documentation, from records: layers, systems, ports, checks, sizes, services, secrets, pools, keys."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from ansible_collections.groundup.cloud.plugins.module_utils._preflight.checks i
 from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.layers import LAYERS
 from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.ports import PORTS, Clients
 from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.roles import ROLES, Role
+from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.storage import CLIENTS, POOLS
 from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.systems import SYSTEMS
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.layout.profiles import HARDWARE
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.platform.ceph import placement_groups
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services import RECORDS, needs
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services.secrets import secrets
 
@@ -106,6 +108,22 @@ def names_of_secrets(_: Path) -> Iterator[str]:
     yield from (f"| `{name}` | {what} |" for name, what in secrets().items())
 
 
+def pools(_: Path) -> Iterator[str]:
+    """Yield the table of Ceph's pools, and the placement groups of a site with thirty OSDs."""
+    yield "| purpose | holds | share of the data | placement groups of 3 OSDs, of 30 |"
+    for purpose, one in POOLS.items():
+        groups = ", ".join(str(placement_groups(osds, share=one.share, replicas=3)) for osds in (3, 30))
+        yield f"| `{purpose}` | {one.what} | {one.share:.0%} | {groups} |"
+
+
+def keys(_: Path) -> Iterator[str]:
+    """Yield the table of the keys of Ceph's clients."""
+    yield "| key (secret) | whose | writes to | reads |"
+    for name, one in CLIENTS.items():
+        may = f"{_code(list(one.writes))} | {_code(list(one.reads))}"
+        yield f"| `client.{name}` (`ceph/client.{name}`) | {one.what} | {may} |"
+
+
 def _machine(role: Role, profile: str) -> str:
     has = HARDWARE[ROLES[role].hardware[profile]]
     disk = ", NVMe" if has.nvme else ""
@@ -154,8 +172,10 @@ def _code(names: list[str]) -> str:
 
 
 LAYERS_PAGE, HOSTS_PAGE, CHARTS_PAGE = "docs/architecture.md", "docs/bring-your-own-hosts.md", "docs/charts.md"
+STORAGE_PAGE = "docs/storage.md"
 PAGES: dict[str, dict[str, Callable[[Path], Iterator[str]]]] = {  # by page and name of the table
     LAYERS_PAGE: {"layers": layers},
     HOSTS_PAGE: {"systems": systems, "checks": checks, "ports": ports, "sizes": sizes},
+    STORAGE_PAGE: {"pools": pools, "keys": keys},
     CHARTS_PAGE: {"services": services, "secrets": names_of_secrets},
 }

@@ -17,7 +17,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.part_types imp
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import Plan
 from ansible_collections.groundup.cloud.tests.e2e.failover import killed, root
 from ansible_collections.groundup.cloud.tests.e2e.waiting import until
-from ansible_collections.groundup.cloud.tests.e2e.writing import Writer, writing
+from ansible_collections.groundup.cloud.tests.e2e.writing import Writer, listed, writing
 
 pytestmark = pytest.mark.lab
 
@@ -65,16 +65,6 @@ def test_the_cluster_is_the_plans(ceph: CephPlan, ask: Ask) -> None:
     assert {pool["pg_autoscale_mode"] for pool in pools.values()} == {"off"}
 
 
-def test_a_key_of_a_service_lists_no_pool_of_another(
-    ceph: CephPlan, connect: Connect, stored: Mapping[str, str]
-) -> None:
-    host, glance = connect(ceph.monitors[0].name), ceph.clients["glance"]
-    listed = f"rbd --name {glance.name} --keyfile /dev/stdin ls"
-    done = {pool: host.run(f"echo {stored[glance.secret]} | sudo {listed} {pool}") for pool in ("images", "backups")}
-    assert done["images"].rc == 0, done["images"].stderr
-    assert "Operation not permitted" in done["backups"].stderr
-
-
 @pytest.fixture
 def write(ceph: CephPlan, plan: Plan, stored: Mapping[str, str], ssh_config: Path) -> Write:
     """Return a context that writes to a volume as Cinder, from a host."""
@@ -82,9 +72,23 @@ def write(ceph: CephPlan, plan: Plan, stored: Mapping[str, str], ssh_config: Pat
     def begin(host: str, image: str) -> AbstractContextManager[Writer]:
         cinder = ceph.clients["cinder"]
         given = {"name": cinder.name, "key": stored[cinder.secret], "mon_host": ceph.mon_host}
-        return writing(ssh_config, plan.hosts[host].address, pool=cinder.writes[0], image=image, **given)
+        return writing(ssh_config, plan.hosts[host].address, {"pool": cinder.writes[0], "image": image, **given})
 
     return begin
+
+
+@pytest.fixture
+def sees(ceph: CephPlan, plan: Plan, stored: Mapping[str, str], ssh_config: Path) -> set[str]:
+    """Return the pools whose images Glance's key lists."""
+    glance, host = ceph.clients["glance"], ceph.monitors[0].name
+    given = {"name": glance.name, "key": stored[glance.secret], "mon_host": ceph.mon_host}
+    pools = [pool.name for pool in ceph.pools.values()]
+    found = listed(ssh_config, plan.hosts[host].address, {"pools": pools, **given})
+    return {pool for pool, images in found.items() if images is not None}
+
+
+def test_a_service_sees_no_pool_of_another(ceph: CephPlan, sees: set[str]) -> None:
+    assert sees == set(ceph.clients["glance"].writes)
 
 
 @pytest.mark.parametrize("what", ["osd", "monitor"])

@@ -4,18 +4,31 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-# On a storage host, as Cinder: one block after the other, each read back at the end.
-_CLIENT = r"""
+# On a storage host, by a service's key, which comes on standard input.
+_CONNECT = r"""
 import hashlib, json, os, select, sys, time
 import rados, rbd
 given = json.loads(sys.stdin.readline())
 cluster = rados.Rados(name=given["name"], conf={"mon_host": given["mon_host"], "key": given["key"]})
 cluster.connect(timeout=60)
+"""
+_LIST = r"""
+found = {}
+for pool in given["pools"]:
+    with cluster.open_ioctx(pool) as data:
+        try:
+            found[pool] = rbd.RBD().list(data)
+        except rbd.PermissionError:
+            found[pool] = None
+print(json.dumps(found))
+"""
+# One block after the other, each read back at the end.
+_WRITE = r"""
 data = cluster.open_ioctx(given["pool"])
 size, block, written, slowest = 1 << 30, 1 << 16, {}, 0.0
 rbd.RBD().create(data, given["image"], size)
@@ -64,15 +77,29 @@ class Writer:
 
 
 @contextmanager
-def writing(ssh_config: Path, address: str, **given: str) -> Iterator[Writer]:
+def writing(ssh_config: Path, address: str, given: Mapping[str, object]) -> Iterator[Writer]:
     """Write by a client on the host at ``address`` while the block runs; what it lost is known after `Writer.end`."""
-    command = ["ssh", "-F", str(ssh_config), address, "sudo", "python3", "-c", f"'{_CLIENT}'"]
-    pipe = subprocess.PIPE
-    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as process:
-        assert process.stdin
-        process.stdin.write(json.dumps(given) + "\n")
-        process.stdin.flush()
+    with _client(ssh_config, address, _WRITE, given) as process:
         try:
             yield Writer(process)
         finally:
             process.kill()
+
+
+def listed(ssh_config: Path, address: str, given: Mapping[str, object]) -> dict[str, list[str] | None]:
+    """Return the images in each of the pools that a client on the host at ``address`` sees; None: it may not look."""
+    with _client(ssh_config, address, _LIST, given) as process:
+        said, errors = process.communicate(timeout=120)
+    assert process.returncode == 0, errors
+    found: dict[str, list[str] | None] = json.loads(said)
+    return found
+
+
+def _client(ssh_config: Path, address: str, program: str, given: Mapping[str, object]) -> subprocess.Popen[str]:
+    command = ["ssh", "-F", str(ssh_config), address, "sudo", "python3", "-c", f"'{_CONNECT}{program}'"]
+    pipe = subprocess.PIPE
+    process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
+    assert process.stdin
+    process.stdin.write(json.dumps(given) + "\n")
+    process.stdin.flush()
+    return process

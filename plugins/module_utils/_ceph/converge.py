@@ -11,7 +11,7 @@ from .._base import files
 from .._base.changes import Changes
 from .._base.errors import GroundupError
 from .._host import packages
-from .._host.units import Unit, off
+from .._host.units import Unit, off, properties
 from . import configuration, disk, health, monitors, osds, stand_in
 from .cluster import connected
 from .model import ADMIN, BOOTSTRAP, CONF, ETC, LIB, Node, Step
@@ -89,13 +89,19 @@ def _configure(node: Node, changes: Changes, units: dict[str, Unit], *, absent: 
         _keyring(changes, node, f"mgr.{node.name}", LIB / f"mgr/ceph-{node.name}/keyring", group=group)
         files.place(changes, stand_in.PATH, stand_in.SOURCE)
     if not absent:
-        off(changes, ["ceph-crash.service"])  # wants a key of its own; systemd's journal has what it would tell
+        # The first wants a key of its own; systemd's journal has what it would tell.
+        off(changes, ["ceph-crash.service", *(name for name in ("nvmf-autoconnect.service",) if _failed(name))])
     for one in node.osds:
         number = disk.osds(node).get(one.uuid)
         if one.device and number is not None:
             # A whole disk is root's again after a restart of the host.
             text = f"[Service]\nExecStartPre=+/bin/chown ceph:ceph {one.device}\n"
             units[f"ceph-osd@{number}"].generate(SYSTEMD / f"ceph-osd@{number}.service.d/groundup.conf", text)
+
+
+def _failed(unit: str) -> bool:
+    """Say whether a unit that Ceph's packages bring has failed: without NVMe over fabrics it does, at every boot."""
+    return properties(unit, "ActiveState").get("ActiveState") == "failed"
 
 
 def _keyring(changes: Changes, node: Node, entity: str, path: Path, *, group: int | None) -> None:

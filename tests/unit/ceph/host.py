@@ -51,6 +51,8 @@ class Host:
         self.called: list[list[str]] = []
         self.verbs: list[str] = []
         self.running: set[str] = set()
+        self.off: list[list[str]] = []
+        self.failed = ""  # unit
         self.breaks = ""  # the program that is killed in the middle
 
     def run(self, argv: Sequence[str], **_: object) -> str:
@@ -72,7 +74,7 @@ class Host:
         return [call[0] for call in self.called if call[0] not in ("install", "systemctl")]
 
     def properties(self, unit: str, *_: str) -> dict[str, str]:
-        state = "active" if unit in self.running else "inactive"
+        state = "failed" if unit == self.failed else "active" if unit in self.running else "inactive"
         return {"ActiveState": state, "UnitFileState": "enabled" if unit in self.running else "disabled"}
 
     def control(self, verb: str, unit: str) -> None:

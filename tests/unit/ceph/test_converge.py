@@ -50,7 +50,8 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cluster: Monitors) -> 
         monkeypatch.setattr(module, "run", made.run)
     monkeypatch.setattr(units, "properties", made.properties)
     monkeypatch.setattr(units, "control", made.control)
-    monkeypatch.setattr(converge, "off", lambda *_: None)
+    monkeypatch.setattr(converge, "off", lambda _, names: made.off.append(names))
+    monkeypatch.setattr(converge, "properties", made.properties)
     monkeypatch.setattr(packages, "installed", lambda *_: False)
     monkeypatch.setattr(health, "PATIENCE", 0.0)
     monkeypatch.setattr(platform, "freedesktop_os_release", lambda: DEBIAN)
@@ -220,6 +221,13 @@ def test_no_daemon_restarts_while_copies_are_missing(host: Host, cluster: Monito
     with pytest.raises(GroundupError, match=r"ceph-mon@storage-1 is not restarted: 3 PGs active\+undersized\+degraded"):
         step("restart", node(settings={"a": "b"}))
     assert host.verbs == []
+
+
+def test_a_unit_of_the_packages_that_fails_is_off_and_one_that_works_stays(host: Host) -> None:
+    step()
+    host.failed = "nvmf-autoconnect.service"
+    step()
+    assert host.off == [["ceph-crash.service"], ["ceph-crash.service", "nvmf-autoconnect.service"]]
 
 
 @pytest.mark.usefixtures("host")

@@ -85,7 +85,7 @@ def test_what_only_sites_with_a_ceph_of_their_own_install_is_in_artifacts_of_the
     assert artifacts["packages-ceph-13"].optional
     assert artifacts["rootfs-storage-13"].optional
     differing = {name for name, value in host.items() if value != artifacts["rootfs-host"].inputs.get(name)}
-    assert differing == {"further"}
+    assert differing == {"further", "disable_further"}
 
 
 def test_the_lock_has_the_repository_of_every_release_where_the_plan_says() -> None:

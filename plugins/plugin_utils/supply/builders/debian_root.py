@@ -1,9 +1,10 @@
 """Root file systems of Debian packages: the host's operating system, and the roots that builds run in.
 
-Inputs: ``packages`` (names), ``installed`` and ``further`` (more names), ``disable`` (systemd units a role enables
-later), ``files`` (directory of this collection whose tree is laid over the root), ``dpkg`` ("full", or "lean": without
-documentation and translations), ``variant`` (mmdebstrap's word for how much is there beside the packages: ``minbase``,
-or ``essential``: not even apt), ``suite`` (another Debian release than the pinned one).
+Inputs: ``packages`` (names), ``installed`` and ``further`` (more names), ``disable`` and ``disable_further`` (systemd
+units that a role enables later, or that no host of ours needs), ``files`` (directory of this collection whose tree is
+laid over the root), ``dpkg`` ("full", or "lean": without documentation and translations), ``variant`` (mmdebstrap's
+word for how much is there beside the packages: ``minbase``, or ``essential``: not even apt), ``suite`` (another Debian
+release than the pinned one).
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ class DebianRoot(Builder):
         (root / "etc/machine-id").touch()
         if "files" in entry.inputs:
             shutil.copytree(_FILES / entry.inputs["files"], root, dirs_exist_ok=True)
-        if disable := entry.inputs.get("disable"):
+        if disable := [*entry.inputs.get("disable", ()), *entry.inputs.get("disable_further", ())]:
             context.run(["chroot", root, "systemctl", "--quiet", "disable", *disable])
 
     def _pack(self, root: Path, context: BuildContext) -> None:
