@@ -96,13 +96,9 @@ def test_every_pod_runs_without_root_on_a_read_only_file_system(rendered: dict[s
 def test_a_port_below_1024_is_open_to_a_pod_that_is_not_root(rendered: dict[str, Any]) -> None:
     for items in rendered.values():
         for owner, pod in pods(items):
-            low = [
-                p["containerPort"]
-                for one in pod["containers"]
-                for p in one.get("ports", ())
-                if p["containerPort"] < 1024
-            ]
-            opened = [{"name": "net.ipv4.ip_unprivileged_port_start", "value": str(port)} for port in low]
+            ports = [port["containerPort"] for one in pod["containers"] for port in one.get("ports", ())]
+            wanted = {"name": "net.ipv4.ip_unprivileged_port_start"}
+            opened = [{**wanted, "value": str(port)} for port in ports if port < 1024]
             assert pod["securityContext"].get("sysctls", []) == opened, owner
 
 
