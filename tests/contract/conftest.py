@@ -120,3 +120,14 @@ def real_charts() -> Path:
 def chart_in(directory: Path, name: str) -> Path:
     """Return the newest package of chart ``name`` in ``directory``."""
     return sorted(directory.glob(f"{name}-[0-9]*.tgz"))[-1]
+
+
+def name_of(item: dict[str, Any]) -> str:
+    """Return kind and name of an object."""
+    return f"{item['kind']}/{item['metadata']['name']}"
+
+
+@pytest.fixture(scope="session")
+def rendered(plan: Plan, render: Render) -> dict[str, list[dict[str, Any]]]:
+    """What the built-in charts make of the site's releases, by release."""
+    return {release.name: objects(render(release, CHARTS / release.chart)) for release in plan.openstack.releases}
