@@ -112,6 +112,11 @@ class Volumes(Tenant):
         began, storage = time.monotonic(), self.tenant.block_storage
         self.tenant.compute.delete_volume_attachment(server["id"], volume)
         self._until(lambda: storage.get_volume(volume)["status"], ("available",), "detached volume")
+        # Nova forgets it after Cinder does, and refuses until then to attach it elsewhere.
+        held = self.tenant.compute.volume_attachments
+        assert not wait_until(
+            lambda: [one for one in held(server["id"]) if one["volume_id"] == volume], timeout=WAIT, pause=0.5
+        )
         assert guest.ask(f"test -b {_DISK}").fault, "it has left the guest, too"
         seconds.setdefault("detached", round(time.monotonic() - began, 1))
 
