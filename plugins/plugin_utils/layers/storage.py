@@ -70,6 +70,6 @@ CLIENTS: dict[str, ClientRecord] = {
     "cinder": ClientRecord(what="Cinder", writes=("volumes",), reads=("images",)),
     # A key of its own: whoever has Cinder's cannot take the backups along with the volumes.
     "cinder-backup": ClientRecord(what="Cinder's backups", writes=("backups",), reads=("volumes",)),
-    # Hypervisors have this key alone: what they attach, they write to.
+    # For disks of instances that have no volume. Volumes are attached with Cinder's key: it tells Nova so.
     "nova": ClientRecord(what="hypervisors", writes=("vms", "volumes"), reads=("images",)),
 }
