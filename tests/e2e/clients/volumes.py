@@ -106,6 +106,8 @@ class Volumes(Tenant):
         self.tenant.compute.create_volume_attachment(server["id"], volume_id=volume)
         last = wait_until(lambda: guest.ask(f"test -w {_DISK}").fault, timeout=WAIT, pause=0.5)
         assert not last, f"no {_DISK} in the guest: {last}"
+        # The guest sees it before Nova and Cinder are done, and until then neither lets it go.
+        self._until(lambda: self.tenant.block_storage.get_volume(volume)["status"], ("in-use",), "attached volume")
         seconds.setdefault("attached", round(time.monotonic() - began, 1))
 
     def _detach(self, seconds: dict[str, float], server: Any, volume: str, guest: Guest) -> None:
