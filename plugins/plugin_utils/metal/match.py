@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from ...module_utils._base.text import printable
 from ..plan.layout.wires import plain
 from ..plan.platform.metal import from_network
 from ..plan.types import HostPlan, NetworkPlan, Plan
@@ -243,6 +244,13 @@ def _fit(
 
 
 def _matched(plan: Plan, host: HostPlan, one: Sighting, *, why: str, named: bool) -> Verdict:
+    planned = str((host.bmc or {}).get("address"))
+    if one.bmc != planned and not one.controller_on(net.cidr for net in plan.networks.values() if net.purpose == "oob"):
+        return _quarantined(
+            f"it is {host.name} ({why}), but says that its management controller is {printable(one.bmc)[:80]}",
+            "that is not on the network of controllers, and the password of the site's would be sent there",
+            f"see that machine; write machines.{host.group}.machines.{host.name}.bmc.address if it is right",
+        )
     ports = ports_of(plan, host, one)
     if missing := lacks(plan, host, one, size=plan.preflight.hardware_required):
         ports = f"it has {', '.join(missing)}"

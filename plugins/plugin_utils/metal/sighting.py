@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from ipaddress import ip_address, ip_network
 from typing import Any
 
+from ...module_utils._base.text import printable
+
 _GIB = 2**30
+_MAC = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5,19}")
 # What firmwares say instead of a serial number.
 _NO_SERIAL = {
     "", "0", "none", "unknown", "n/a", "not specified", "not applicable", "default string", "system serial number",
@@ -57,6 +62,14 @@ class Sighting:
         """What is on its disks, empty when nothing is."""
         return "; ".join(f"{disk.name}: {disk.used}" for disk in self.disks if disk.used)
 
+    def controller_on(self, planes: Iterable[str]) -> bool:
+        """Say whether the controller it says it has is on one of ``planes``, or it says none."""
+        try:
+            address = ip_address(self.bmc) if self.bmc else None
+        except ValueError:
+            return False
+        return address is None or any(address in ip_network(plane) for plane in planes)
+
     def __str__(self) -> str:
         disks = " and ".join(f"{disk.gib} GiB" for disk in self.disks) or "no disk"
         return (
@@ -69,16 +82,17 @@ def read(node: Mapping[str, Any], told: Mapping[str, Any]) -> Sighting:
     """Return what ``told``, an inventory of Ironic's API, says of ``node``. Raises ValueError where it is none."""
     try:
         inventory, more = told["inventory"], told.get("plugin_data") or {}
-        nics = tuple(_nic(one) for one in inventory["interfaces"])
+        nics = tuple(_nic(one) for one in inventory["interfaces"] if one["mac_address"])
         partitions = {str(one.get("name")): one for one in more.get("groundup_disks") or ()}
-        serial = " ".join(str((inventory.get("system_vendor") or {}).get("serial_number") or "").split())[:64]
-        boots = str((inventory.get("boot") or {}).get("pxe_interface") or "").lower()
+        vendor = inventory.get("system_vendor") or {}
+        serial = printable(" ".join(str(vendor.get("serial_number") or "").split()))[:64]
+        boots = (inventory.get("boot") or {}).get("pxe_interface")
         bmc = str(inventory.get("bmc_address") or "")
         return Sighting(
             node=str(node["uuid"]),
             serial="" if serial.lower() in _NO_SERIAL else serial,
             bmc="" if bmc == "0.0.0.0" else bmc,  # noqa: S104  # what a controller without an address has
-            boots=boots or nics[0].mac,
+            boots=_mac(boots) if boots else nics[0].mac,
             nics=nics,
             disks=tuple(_disk(one, partitions) for one in inventory.get("disks") or ()),
             cores=int((inventory.get("cpu") or {}).get("count") or 0),
@@ -89,11 +103,19 @@ def read(node: Mapping[str, Any], told: Mapping[str, Any]) -> Sighting:
         raise ValueError(f"its inventory is none: {type(error).__name__} {error}") from None
 
 
+def _mac(said: object) -> str:
+    """Return a MAC address in one spelling: files are named by it. Raises ValueError where it is none."""
+    found = str(said).lower()
+    if not _MAC.fullmatch(found):
+        raise ValueError(f"{found[:40]!r} is no MAC address")
+    return found
+
+
 def _nic(one: Mapping[str, Any]) -> Nic:
     speed = one.get("speed_mbps")
     return Nic(
         name=str(one.get("name")),
-        mac=str(one["mac_address"]).lower(),
+        mac=_mac(one["mac_address"]),
         carrier=bool(one.get("has_carrier")),
         gbps=speed / 1000 if isinstance(speed, int) and speed > 0 else None,
     )
@@ -101,7 +123,7 @@ def _nic(one: Mapping[str, Any]) -> Nic:
 
 def _disk(one: Mapping[str, Any], partitions: Mapping[str, Mapping[str, Any]]) -> Disk:
     name = str(one["name"]).removeprefix("/dev/")
-    return Disk(name=name, gib=int(one.get("size") or 0) // _GIB, used=_used(partitions.get(name) or {}))
+    return Disk(name=printable(name), gib=int(one.get("size") or 0) // _GIB, used=_used(partitions.get(name) or {}))
 
 
 def _used(disk: Mapping[str, Any]) -> str:
@@ -109,4 +131,4 @@ def _used(disk: Mapping[str, Any]) -> str:
     parts = [disk, *(disk.get("children") or ())]
     systems = [" ".join(filter(None, (part.get("fstype"), part.get("label")))) for part in parts]
     words = [f"{disk['pttype']} with {len(parts) - 1} partitions"] if disk.get("pttype") else []
-    return ", ".join([*words, *filter(None, systems)])[:200]
+    return printable(", ".join([*words, *filter(None, systems)]))[:200]

@@ -220,3 +220,29 @@ def test_what_firmwares_say_for_no_serial_number_is_none() -> None:
     assert seen(1, serial="To Be Filled By O.E.M.").serial == ""
     assert seen(1, serial=None).serial == ""
     assert seen(1, serial=" 4C4C  4544 ").serial == "4C4C 4544"
+
+
+@pytest.mark.parametrize("word", ["../../../etc/cron", "52:54:00:00:00:0g", "", "52:54:00:00:00:01/.."])
+def test_an_address_that_is_none_is_garbage_and_names_no_file(word: str) -> None:
+    nics = [{"name": "ens1", "mac_address": word, "has_carrier": True}]
+    asked = [{"interfaces": nics, "boot": {}}] + ([{"boot": {"pxe_interface": word}}] if word else [])
+    for inventory in asked:
+        with pytest.raises(ValueError, match="its inventory is none"):
+            read({"uuid": "n"}, told(1, inventory=inventory))
+
+
+@pytest.mark.parametrize("address", ["203.0.113.9", "2001:db8::9", "evil.example.org"])
+def test_no_password_is_sent_where_a_machine_says_that_its_controller_is(site: Any, address: str) -> None:
+    plan = site()
+    verdict = match(plan, [plan.hosts["found-1"]], [seen(1, bmc=address)], {})["node-1"]
+    assert verdict.state == "quarantined"
+    assert verdict.card
+    assert address in verdict.card.what
+    inside = plan.networks["oob"].cidr.replace("0/24", "77")
+    assert verdicts(plan, seen(1, bmc=inside)) == {"node-1": ("approved", "found-1")}
+
+
+def test_what_a_machine_says_tells_a_terminal_nothing() -> None:
+    disk = {"name": "vda", "pttype": "gpt", "children": [{"name": "vda1", "label": "\x1b[2J"}]}
+    one = seen(1, serial="S\x1b[31m", groundup_disks=[disk])
+    assert (one.serial, one.used) == ("S\\x1b[31m", "vda: gpt with 1 partitions, \\x1b[2J")
