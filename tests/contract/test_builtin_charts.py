@@ -16,7 +16,7 @@ import yaml
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services.parts import merge
 
-from .conftest import BUILT_IN, CHARTS, Render, chart_values, name_of
+from .conftest import BUILT_IN, CHARTS, Render, chart_values, name_of, objects
 from .test_values import violations
 
 # What the real charts read without a default: helm-toolkit's own, names of components, sections of logging.

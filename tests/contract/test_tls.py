@@ -11,8 +11,8 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services.certificates import certificates
 
-from .conftest import CHARTS, Render, chart_in, chart_values, objects
-from .test_builtin_charts import name_of, pods
+from .conftest import CHARTS, Render, chart_in, chart_values, name_of, objects
+from .test_builtin_charts import pods
 
 
 @pytest.fixture(scope="module")
