@@ -33,6 +33,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal impor
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import DISCOVERED
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION, state_dir
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, load_site, make_plan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.part_types import MetalPlan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import open_store
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish.digests import PublishedDigests, save
 from ansible_collections.groundup.cloud.tests.integration.host_root import HostRoot, host_root
@@ -114,7 +115,7 @@ def _measure(room: Path, given: argparse.Namespace) -> int:
         wall = time.monotonic() - began
         gauge.look()
         if status:
-            print((room / "said").read_text()[-3000:], host.at("/tmp/env.log").read_text()[-3000:])  # noqa: S108
+            print((room / "said").read_text()[-3000:], host.at("/tmp/env.log").read_text()[-3000:])  # noqa: S108  # of the seed
             return 1
         found = json.loads((room / "found.json").read_text())
     return _judge(given, found, gauge, wall=wall, killed=killed)
@@ -221,9 +222,15 @@ def _seed(host: HostRoot, plan: Plan, room: Path, own: tls.Pair) -> None:
         compiled.unlink()  # the environment's are not compared with their sources
 
 
+def _metal(plan: Plan) -> MetalPlan:
+    if plan.metal is None:
+        sys.exit("the site of this benchmark has no seed")
+    return plan.metal
+
+
 def _agents(host: HostRoot, plan: Plan) -> subprocess.Popen[bytes]:
-    assert plan.metal  # noqa: S101  # the site has a seed
-    inside = {"api": plan.metal.api_inside, "contact": plan.metal.contact_inside}
+    metal = _metal(plan)
+    inside = {"api": metal.api_inside, "contact": metal.contact_inside}
     more = [word for name, port in inside.items() for word in (f"--{name}", f"http://127.0.0.1:{port}")]
     log = host.at("/tmp/agents.log").open("wb")  # noqa: S108  # of the seed
     argv = [sys.executable, str(COLLECTION / "tests/rack/agents.py"), *more, "--login", f"groundup:{seed.PASSWORD}"]
@@ -238,8 +245,7 @@ def _state(plan: Plan, *, ca: str) -> None:
     (state / "ssh").mkdir(parents=True)
     (state / "ssh/id_ed25519.pub").write_text("ssh-ed25519 SITE\n")
     (state / "ca.crt").write_text(ca)
-    assert plan.metal  # noqa: S101  # the site has a seed
-    save(plan.site, PublishedDigests(files={plan.metal.image: "0" * 64}))
+    save(plan.site, PublishedDigests(files={_metal(plan).image: "0" * 64}))
 
 
 def without_machines(plan: Plan) -> Plan:
@@ -258,8 +264,8 @@ def without_machines(plan: Plan) -> Plan:
 
     documents.node = fake
     install._judged = lambda *_: None
-    assert plan.metal  # noqa: S101  # the site has a seed
-    return replace(plan, metal=replace(plan.metal, files_url=plan.metal.media_url))
+    metal = _metal(plan)
+    return replace(plan, metal=replace(metal, files_url=metal.media_url))
 
 
 def _control(room: Path, *, at_once: int) -> int:

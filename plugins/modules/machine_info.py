@@ -41,68 +41,9 @@ EXAMPLES = r"""
 
 RETURN = r"""
 machines:
-  description: The machines; none when O(name) is unknown.
+  description:
+    - The machines, each with the fields of RV(groundup.cloud.machine#module:machine); none when O(name) is unknown.
   type: list
   elements: dict
   returned: success
-  contains:
-    id:
-      description: UUID of the node.
-      type: str
-    name:
-      description: Its name.
-      type: str
-    provision_state:
-      description: Ironic's state.
-      type: str
-    target_provision_state:
-      description: The state it is on its way to.
-      type: str
-    power_state:
-      description: Whether it is switched on, as V(power on) or V(power off).
-      type: str
-    is_maintenance:
-      description: Whether Ironic leaves it alone.
-      type: bool
-    maintenance_reason:
-      description: Why.
-      type: str
-    last_error:
-      description: The last fault.
-      type: str
-    driver:
-      description: Driver of its management controller.
-      type: str
-    driver_info:
-      description: What the driver is told; secrets are masked.
-      type: dict
-    properties:
-      description: Properties of the hardware.
-      type: dict
-    extra:
-      description: What others keep with it.
-      type: dict
-    resource_class:
-      description: What Nova schedules it by.
-      type: str
-    boot_interface:
-      description: How it boots.
-      type: str
-    deploy_interface:
-      description: How its system is written.
-      type: str
-    network_interface:
-      description: How its networks are switched.
-      type: str
-    traits:
-      description: Its traits.
-      type: list
-      elements: str
-    instance_info:
-      description: What is, or is to be, written to it.
-      type: dict
-    ports:
-      description: MAC addresses of its ports.
-      type: list
-      elements: str
 """

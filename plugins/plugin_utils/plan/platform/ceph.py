@@ -15,7 +15,7 @@ from ..types import HostPlan
 
 RELEASE = 18  # Debian 13's
 DEBIAN = "13"
-LAB_ROOT = f"rootfs-storage-{DEBIAN}"  # what storage hosts of the lab are made from
+CONTAINER_ROOT = f"rootfs-storage-{DEBIAN}"  # what storage hosts that are containers are made from
 NAMESPACE = uuid.UUID("4e5a1c52-0d8c-5f0b-9a43-6ad5a9d3b1c7")  # of ours: sites' fsids are made in it
 MANAGERS = 2  # one works, one waits
 PGS_PER_OSD = 100  # copies of placement groups: what Ceph's own advice comes to
@@ -71,8 +71,8 @@ def repository(layout: Layout, release: str) -> str:
 
 def artifacts(layout: Layout) -> tuple[str, ...]:
     """Return the lock's artifacts that only sites with a Ceph of their own need."""
-    in_lab = any(host.provisioner == "container" for host in layout.with_role("storage"))
-    return (LAB_ROOT,) if in_lab and ceph(layout) else ()
+    containers = any(host.provisioner == "container" for host in layout.with_role("storage"))
+    return (CONTAINER_ROOT,) if containers and ceph(layout) else ()
 
 
 def monitors(layout: Layout) -> int:
