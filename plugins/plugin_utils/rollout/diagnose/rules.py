@@ -18,8 +18,8 @@ _MISMATCH = (
     r"no such file or directory: unknown|can't locate revision identified|unrecognized arguments:|"
     r"error: (argument \S+: )?invalid choice|no such option:|failed to open python file"
 )
-# Seconds. What a volume lacked may be there by now: the kubelet tries again after 122 s at the latest, and events of its
-# former tries stay.
+# Seconds. What a volume lacked may be there by now: the kubelet tries again after 122 s at the latest, and events of
+# its former tries stay.
 MOUNTED_AGAIN = 150.0
 _ENDED = ("BackoffLimitExceeded", "DeadlineExceeded", "PodFailurePolicy")
 
