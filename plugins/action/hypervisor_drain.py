@@ -4,34 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible.plugins.action import ActionBase
 from ansible_collections.groundup.cloud.plugins.plugin_utils import verbs
-from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import finish
+from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import DocumentedAction
 from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import site_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 
-ARGUMENTS: dict[str, dict[str, Any]] = {
-    "site_file": {"type": "path", "required": True},
-    "name": {"type": "str", "required": True},
-    "step": {"type": "str", "required": True, "choices": ["check", "drain", "verify", "enable"]},
-    "force": {"type": "list", "elements": "str", "default": [], "choices": ["cold"]},
-    "parallel": {"type": "int", "default": 2},
-    "timeout": {"type": "int", "default": 1800},
-}
 
-
-class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
+class ActionModule(DocumentedAction):
     """Does one step of a drain, or ends one."""
 
-    _requires_connection = False
-
-    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+    def work(self, given: dict[str, Any]) -> dict[str, Any]:
         """Return what the step found or did."""
-        result: dict[str, Any] = super().run(tmp, task_vars)
-        _, given = self.validate_argument_spec(ARGUMENTS)
-        return finish(result, lambda: self._ask(given))
-
-    def _ask(self, given: dict[str, Any]) -> dict[str, Any]:
         # Late: no other task needs a cloud's client.
         from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import connection
 

@@ -6,9 +6,8 @@ from contextlib import suppress
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from ansible.plugins.action import ActionBase
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
-from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import finish
+from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import DocumentedAction, finish
 from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import site_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.guest_image import guest_image
@@ -18,35 +17,20 @@ if TYPE_CHECKING:
     from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.steps import SmokeError, Steps
 
 LAYER = "hypervisor"
-ARGUMENTS = {
-    "site_file": {"type": "path", "required": True},
-    "hosts": {"type": "list", "elements": "str", "required": True},
-    "verb": {"type": "str", "choices": ["apply", "verify"], "default": "apply"},
-    "parallel": {"type": "int", "default": 8},
-    "image": {"type": "path"},
-    "user": {"type": "str", "default": "guest"},
-    "memory_mb": {"type": "int", "default": 128},
-    "disk_gb": {"type": "int", "default": 1},
-    "timeout": {"type": "int", "default": 300},
-}
 
 
-class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
+class ActionModule(DocumentedAction):
     """Proves new hypervisors, and opens those that are sound to tenants."""
 
-    _requires_connection = False
-
-    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+    def work(self, given: dict[str, Any]) -> dict[str, Any]:
         """Return who was opened, and who is to be set aside."""
-        result: dict[str, Any] = super().run(tmp, task_vars)
-        _, given = self.validate_argument_spec(ARGUMENTS)
         if self._task.check_mode:
-            return finish(result, lambda: _foresee(given["site_file"], given["hosts"]))
+            return _foresee(given["site_file"], given["hosts"])
         # Late: nothing else of the layer needs a cloud's client.
         from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.steps import Steps
 
         steps = Steps(self._say)
-        ended = finish({"changed": False, **result}, lambda: self._prove(given, steps))
+        ended = finish({"changed": False}, lambda: self._prove(given, steps))
         return {**ended, "steps": steps.result()}
 
     def _say(self, line: str) -> None:

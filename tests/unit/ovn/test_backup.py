@@ -226,7 +226,7 @@ def stepped(
     """Return the steps that the host is asked for, also when the action refuses."""
     asked: list[str] = []
 
-    def on_host(_self: Any, _given: Any, _variables: Any, *, step: str, content: str = "") -> dict[str, Any]:
+    def on_host(_self: Any, _given: Any, *, step: str, content: str = "") -> dict[str, Any]:
         asked.append(f"{step} {len(content) > 0}")
         leader = not leads or step in leads
         return {"leader": leader, "cluster": "cid-nb", "schema": "7.11.0", "counts": counts, "changed": False}
@@ -234,7 +234,7 @@ def stepped(
     monkeypatch.setattr(ActionModule, "_on_host", on_host)
     whole = {"site": "lab", "name": "control-1", "source": "newest", "force": [], "namespace": "openstack", **given}
     try:
-        ActionModule._step(object.__new__(ActionModule), whole, {})
+        ActionModule.work(object.__new__(ActionModule), whole)
     except GroundupError as error:
         asked.append(error.what)
     return asked
