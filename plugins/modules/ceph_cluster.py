@@ -69,29 +69,31 @@ proven:
   returned: when verifying
 """
 
-from ansible.module_utils.basic import AnsibleModule
+from typing import Any
+
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
-from ansible_collections.groundup.cloud.plugins.module_utils._base.module import finish
+from ansible_collections.groundup.cloud.plugins.module_utils._base.module import run_module
 from ansible_collections.groundup.cloud.plugins.module_utils._ceph.whole import converge, verify
+
+
+def work(changes: Changes, given: dict[str, Any]) -> dict[str, Any]:
+    """Converge or verify. Raises GroundupError, OSError."""
+    step = verify if given["verify"] else converge
+    return step(changes, **{name: given[name] for name in ("ceph", "keys", "osds", "timeout")})
 
 
 def main() -> None:
     """Read the options, converge or verify, report."""
-    module = AnsibleModule(
-        argument_spec={
+    run_module(
+        {
             "verify": {"type": "bool", "default": False},
             "ceph": {"type": "dict", "required": True},
             "keys": {"type": "dict", "required": True, "no_log": True},
             "osds": {"type": "int", "required": True},
             "timeout": {"type": "int", "default": 300},
         },
-        supports_check_mode=True,
+        work,
     )
-    given = module.params
-    changes = Changes(check=module.check_mode)
-    work = verify if given["verify"] else converge
-    options = {name: given[name] for name in ("ceph", "keys", "osds", "timeout")}
-    finish(module, lambda: work(changes, **options), changes=changes)
 
 
 if __name__ == "__main__":

@@ -93,17 +93,15 @@ due:
   returned: success
 """
 
-from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
-from ansible_collections.groundup.cloud.plugins.module_utils._base.module import finish
+from ansible_collections.groundup.cloud.plugins.module_utils._base.module import run_module
 from ansible_collections.groundup.cloud.plugins.module_utils._ceph.converge import converge
 from ansible_collections.groundup.cloud.plugins.module_utils._ceph.model import node
 
 
 def main() -> None:
     """Read the options, converge, report."""
-    module = AnsibleModule(
-        argument_spec={
+    run_module(
+        {
             "step": {"type": "str", "choices": ["maintain", "monitor", "daemons", "restart"], "default": "maintain"},
             "name": {"type": "str", "required": True},
             "hardware": {"type": "str", "required": True},
@@ -113,15 +111,9 @@ def main() -> None:
             "known": {"type": "bool", "default": False},
             "silent": {"type": "list", "elements": "str", "default": []},
         },
-        supports_check_mode=True,
-    )
-    given = module.params
-    changes = Changes(check=module.check_mode)
-    finish(
-        module,
-        lambda: converge(node(given), changes, step=given["step"], known=given["known"], silent=given["silent"]),
-        host=f"host {given['name']}",
-        changes=changes,
+        lambda changes, given: converge(
+            node(given), changes, step=given["step"], known=given["known"], silent=given["silent"]
+        ),
     )
 
 

@@ -144,16 +144,22 @@ facts:
     interfaces: {management: ens3}
 """
 
-from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.groundup.cloud.plugins.module_utils._base.module import finish
+from typing import Any
+
+from ansible_collections.groundup.cloud.plugins.module_utils._base.module import run_module
 from ansible_collections.groundup.cloud.plugins.module_utils._preflight.checks import run
 from ansible_collections.groundup.cloud.plugins.module_utils._preflight.model import Machine, Wanted
 
 
+def wanted(given: dict[str, Any]) -> Wanted:
+    """Return the options without that of the action plugin."""
+    return Wanted(**{name: value for name, value in given.items() if name != "accept_host_keys"})
+
+
 def main() -> None:
     """Read the options, look, report."""
-    module = AnsibleModule(
-        argument_spec={
+    run_module(
+        {
             "name": {"type": "str", "required": True},
             "site": {"type": "str", "required": True},
             "store": {"type": "str"},
@@ -177,10 +183,8 @@ def main() -> None:
             "accept_host_keys": {"type": "list", "elements": "str", "default": [], "no_log": False},
             "controller_time": {"type": "float"},
         },
-        supports_check_mode=True,
+        lambda _, given: {"changed": False, **run(Machine(), wanted(given))},
     )
-    options = {name: value for name, value in module.params.items() if name != "accept_host_keys"}
-    finish(module, lambda: {"changed": False, **run(Machine(), Wanted(**options))})
 
 
 if __name__ == "__main__":

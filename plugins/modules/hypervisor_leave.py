@@ -45,31 +45,21 @@ changes:
   returned: success
 """
 
-from typing import Any
 
-from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
-from ansible_collections.groundup.cloud.plugins.module_utils._base.module import finish
+from ansible_collections.groundup.cloud.plugins.module_utils._base.module import run_module
 from ansible_collections.groundup.cloud.plugins.module_utils._hypervisor.leave import leave
 
 
 def main() -> None:
     """Run the module."""
-    module = AnsibleModule(
-        argument_spec={
+    run_module(
+        {
             "site": {"type": "str", "required": True},
             "name": {"type": "str", "required": True},
             "force": {"type": "list", "elements": "str", "default": [], "choices": ["allocations", "domains"]},
         },
-        supports_check_mode=True,
+        lambda changes, given: leave(changes, **given),
     )
-    changes, given = Changes(check=module.check_mode), module.params
-
-    def work() -> dict[str, Any]:
-        leave(changes, site=given["site"], name=given["name"], force=given["force"])
-        return changes.result()
-
-    finish(module, work, host=f"host {given['name']}", changes=changes)
 
 
 if __name__ == "__main__":

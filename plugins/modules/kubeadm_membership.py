@@ -71,9 +71,9 @@ certificates:
 
 from typing import Any
 
-from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.module_utils._base.module import finish
+from ansible_collections.groundup.cloud.plugins.module_utils._base.module import run_module
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import renewal
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.api import NodeApiError
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.etcd import Etcd
@@ -100,37 +100,35 @@ def membership(host: NodeHost, node: Node) -> dict[str, Any]:
     }
 
 
-def main() -> None:
-    """Run the module."""
-    module = AnsibleModule(
-        argument_spec={
-            "name": {"type": "str", "required": True},
-            "address": {"type": "str", "required": True},
-            "site": {"type": "str", "required": True},
-            "cluster": {"type": "dict", "required": True},
-        },
-        supports_check_mode=True,
-    )
-    given = module.params
-    try:
-        cluster = ClusterSettings.from_plan(given["site"], given["cluster"])
-    except KeyError as error:
-        module.fail_json(msg=f"the option cluster lacks {error}: give the plan's kubernetes as it is")
+def work(_: Changes, given: dict[str, Any]) -> dict[str, Any]:
+    """Return what the host is to the cluster of the options. Raises GroundupError, OptionError, OSError."""
     node = Node(
         name=given["name"],
         control=True,
         initialise=False,
         address=given["address"],
         taints=(),
-        cluster=cluster,
+        cluster=ClusterSettings.from_plan(given["site"], given["cluster"]),
         registry="",
         sandbox_image="",
         images=(),
         downloads=(),
         encryption_key=None,
     )
-    host = NodeHost(name=node.name)
-    finish(module, lambda: membership(host, node), host=f"host {host.name}")
+    return membership(NodeHost(name=node.name), node)
+
+
+def main() -> None:
+    """Run the module."""
+    run_module(
+        {
+            "name": {"type": "str", "required": True},
+            "address": {"type": "str", "required": True},
+            "site": {"type": "str", "required": True},
+            "cluster": {"type": "dict", "required": True},
+        },
+        work,
+    )
 
 
 if __name__ == "__main__":

@@ -110,9 +110,8 @@ changes:
 
 from typing import Any
 
-from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
-from ansible_collections.groundup.cloud.plugins.module_utils._base.module import finish
+from ansible_collections.groundup.cloud.plugins.module_utils._base.module import run_module
 from ansible_collections.groundup.cloud.plugins.module_utils._ovn import backup
 
 
@@ -127,8 +126,8 @@ def work(changes: Changes, given: dict[str, Any]) -> dict[str, Any]:
 
 def main() -> None:
     """Read the options, do the step, report."""
-    module = AnsibleModule(
-        argument_spec={
+    run_module(
+        {
             "site": {"type": "str", "required": True},
             "name": {"type": "str", "required": True},
             "step": {"type": "str", "required": True, "choices": ["take", "verify", "check", "restore"]},
@@ -140,10 +139,8 @@ def main() -> None:
             "clusters": {"type": "dict", "default": {}},
             "content": {"type": "str", "default": "", "no_log": True},
         },
-        supports_check_mode=True,
+        work,
     )
-    changes = Changes(check=module.check_mode)
-    finish(module, lambda: work(changes, module.params), host=f"host {module.params['name']}", changes=changes)
 
 
 if __name__ == "__main__":

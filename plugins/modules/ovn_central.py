@@ -158,9 +158,8 @@ certificate_days:
 from dataclasses import fields
 from typing import Any
 
-from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
-from ansible_collections.groundup.cloud.plugins.module_utils._base.module import finish
+from ansible_collections.groundup.cloud.plugins.module_utils._base.module import run_module
 from ansible_collections.groundup.cloud.plugins.module_utils._ovn.converge import Central, converge
 from ansible_collections.groundup.cloud.plugins.module_utils._ovn.verify import verify
 
@@ -175,8 +174,8 @@ def work(changes: Changes, given: dict[str, Any]) -> dict[str, Any]:
 
 def main() -> None:
     """Read the options, converge or verify, report."""
-    module = AnsibleModule(
-        argument_spec={
+    run_module(
+        {
             "site": {"type": "str", "required": True},
             "step": {"type": "str", "choices": ["maintain", "form", "restart", "verify"], "default": "maintain"},
             "create": {"type": "list", "elements": "str", "choices": ["nb", "sb"], "default": []},
@@ -195,10 +194,8 @@ def main() -> None:
             "ca_certificate": {"type": "str", "required": True},
             "certificate_days": {"type": "int", "default": 30},
         },
-        supports_check_mode=True,
+        work,
     )
-    changes = Changes(check=module.check_mode)
-    finish(module, lambda: work(changes, module.params), host=f"host {module.params['name']}", changes=changes)
 
 
 if __name__ == "__main__":

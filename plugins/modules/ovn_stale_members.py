@@ -47,24 +47,20 @@ changes:
   returned: success
 """
 
-from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
-from ansible_collections.groundup.cloud.plugins.module_utils._base.module import finish
+from ansible_collections.groundup.cloud.plugins.module_utils._base.module import run_module
 from ansible_collections.groundup.cloud.plugins.module_utils._ovn import stale
 
 
 def main() -> None:
     """Read the options, remove, report."""
-    module = AnsibleModule(
-        argument_spec={
+    run_module(
+        {
             "site": {"type": "str", "required": True},
             "lost": {"type": "dict", "required": True},
             "clusters": {"type": "dict", "default": {}},
         },
-        supports_check_mode=True,
+        lambda changes, given: stale.remove(changes, lost=given["lost"], clusters=given["clusters"]),
     )
-    changes, given = Changes(check=module.check_mode), module.params
-    finish(module, lambda: stale.remove(changes, lost=given["lost"], clusters=given["clusters"]), changes=changes)
 
 
 if __name__ == "__main__":

@@ -48,9 +48,8 @@ def accepted(module: str) -> dict[str, dict[str, Any]]:
     tree = ast.parse((PLUGINS / "modules" / f"{module}.py").read_text(encoding="utf-8"))
     names = constants(tree)
     for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
-        spec = [keyword.value for keyword in call.keywords if keyword.arg == "argument_spec"]
-        if getattr(call.func, "id", "") == "AnsibleModule" and spec:
-            return dict(value(spec[0], names))
+        if getattr(call.func, "id", "") == "run_module":
+            return dict(value(call.args[0], names))
     if "documented" in (PLUGINS / "action" / f"{module}.py").read_text(encoding="utf-8").lower():
         return documented(module)
     raise AssertionError(f"{module}: no argument spec was found")
