@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ansible.plugins.action import ActionBase
-from ansible_collections.groundup.cloud.plugins.plugin_utils.hosts import spared
+
+from ..plugin_utils.hosts import spared
 
 
 class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types

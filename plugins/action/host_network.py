@@ -7,7 +7,8 @@ from typing import Any
 
 from ansible.errors import AnsibleConnectionFailure
 from ansible.plugins.action import ActionBase
-from ansible_collections.groundup.cloud.plugins.plugin_utils.hosts import spared
+
+from ..plugin_utils.hosts import spared
 
 AFTER = 40.0  # seconds beyond the limit: the former network is put back, and the host answers again
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.groundup.cloud.plugins.plugin_utils import verbs
-from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import DocumentedAction
-from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import site_plan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ..plugin_utils import verbs
+from ..plugin_utils.actions import DocumentedAction
+from ..plugin_utils.compose import site_plan
+from ..plugin_utils.errors import GroundupError
 
 
 class ActionModule(DocumentedAction):
@@ -16,7 +16,7 @@ class ActionModule(DocumentedAction):
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
         """Return what the step found or did."""
         # Late: no other task needs a cloud's client.
-        from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import connection
+        from ..plugin_utils.cloud import connection
 
         verb = "undrain" if given["step"] == "enable" else "drain"
         if not given["name"] or given["parallel"] < 1:
@@ -31,7 +31,7 @@ class ActionModule(DocumentedAction):
             return self._step(connection.of_site(plan).compute, given)
 
     def _step(self, compute: Any, given: dict[str, Any]) -> dict[str, Any]:
-        from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import compute_host, drain
+        from ..plugin_utils.cloud import compute_host, drain
 
         name, step = given["name"], given["step"]
         host = compute_host.look(compute, name)
@@ -55,8 +55,8 @@ class ActionModule(DocumentedAction):
         return self._drain(compute, host, given)
 
     def _drain(self, compute: Any, host: Any, given: dict[str, Any]) -> dict[str, Any]:
-        from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import compute_host, drain
-        from ansible_collections.groundup.cloud.plugins.plugin_utils.progress import reminder
+        from ..plugin_utils.cloud import compute_host, drain
+        from ..plugin_utils.progress import reminder
 
         compute_host.refuse("drain", host.name, drain.reasons(host), given["force"])
         cold = "cold" in given["force"]
@@ -72,7 +72,7 @@ class ActionModule(DocumentedAction):
 
 
 def _verified(host: Any) -> dict[str, Any]:
-    from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import drain
+    from ..plugin_utils.cloud import drain
 
     if left := drain.remains(host):
         raise GroundupError(

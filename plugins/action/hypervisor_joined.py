@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from ansible_collections.groundup.cloud.plugins.module_utils._base.wait import wait_until
-from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import DocumentedAction
-from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.connection import asker
-from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.joining import Lack, lacking, look
-from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import site_plan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.progress import reminder
+from ..module_utils._base.wait import wait_until
+from ..plugin_utils.actions import DocumentedAction
+from ..plugin_utils.cloud.connection import asker
+from ..plugin_utils.cloud.joining import Lack, lacking, look
+from ..plugin_utils.compose import site_plan
+from ..plugin_utils.errors import GroundupError
+from ..plugin_utils.progress import reminder
 
 PAUSE = 3.0  # seconds between two questions
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import DocumentedAction
-from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.connection import asker
-from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.leftover import look
-from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import site_plan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ..plugin_utils.actions import DocumentedAction
+from ..plugin_utils.cloud.connection import asker
+from ..plugin_utils.cloud.leftover import look
+from ..plugin_utils.compose import site_plan
+from ..plugin_utils.errors import GroundupError
 
 
 class ActionModule(DocumentedAction):

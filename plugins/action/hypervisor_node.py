@@ -6,16 +6,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from ansible.plugins.action import ActionBase
-from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.hosts import spared
-from ansible_collections.groundup.cloud.plugins.plugin_utils.hypervisor import configuration
-from ansible_collections.groundup.cloud.plugins.plugin_utils.hypervisor.chassis import chassis, next_of, tunnel_address
-from ansible_collections.groundup.cloud.plugins.plugin_utils.hypervisor.cluster import read_cluster
-from ansible_collections.groundup.cloud.plugins.plugin_utils.hypervisor.configuration import NotYetError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.hypervisor.peers import peers
-from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.access import kubeconfig_path
-from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Api
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish import digests
+
+from ..plugin_utils.errors import GroundupError
+from ..plugin_utils.hosts import spared
+from ..plugin_utils.hypervisor import configuration
+from ..plugin_utils.hypervisor.chassis import chassis, next_of, tunnel_address
+from ..plugin_utils.hypervisor.cluster import read_cluster
+from ..plugin_utils.hypervisor.configuration import NotYetError
+from ..plugin_utils.hypervisor.peers import peers
+from ..plugin_utils.kube.access import kubeconfig_path
+from ..plugin_utils.kube.client import Api
+from ..plugin_utils.supply.publish import digests
 
 FORESEEN = "# Known when the releases are there.\n"
 

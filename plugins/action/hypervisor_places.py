@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
-from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import DocumentedAction
-from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import site_plan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ..module_utils._base.changes import Changes
+from ..plugin_utils.actions import DocumentedAction
+from ..plugin_utils.compose import site_plan
+from ..plugin_utils.errors import GroundupError
 
 
 class ActionModule(DocumentedAction):
@@ -22,7 +22,7 @@ class ActionModule(DocumentedAction):
 
 def _converge(site_file: str, hosts: list[str], changes: Changes, *, foresee: bool = True) -> dict[str, Any]:
     # Late: nothing else of the layer needs a cloud's client.
-    from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import connection, places
+    from ..plugin_utils.cloud import connection, places
 
     plan = site_plan(site_file)
     try:

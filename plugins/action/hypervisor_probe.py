@@ -6,15 +6,15 @@ from contextlib import suppress
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
-from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import DocumentedAction, finish
-from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import site_plan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.guest_image import guest_image
-from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.aside import Aside
+from ..module_utils._base.changes import Changes
+from ..plugin_utils.actions import DocumentedAction, finish
+from ..plugin_utils.compose import site_plan
+from ..plugin_utils.errors import GroundupError
+from ..plugin_utils.guest_image import guest_image
+from ..plugin_utils.layers.aside import Aside
 
 if TYPE_CHECKING:
-    from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.steps import SmokeError, Steps
+    from ..plugin_utils.cloud.steps import SmokeError, Steps
 
 LAYER = "hypervisor"
 
@@ -27,7 +27,7 @@ class ActionModule(DocumentedAction):
         if self._task.check_mode:
             return _foresee(given["site_file"], given["hosts"])
         # Late: nothing else of the layer needs a cloud's client.
-        from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.steps import Steps
+        from ..plugin_utils.cloud.steps import Steps
 
         steps = Steps(self._say)
         ended = finish({"changed": False}, lambda: self._prove(given, steps))
@@ -38,7 +38,7 @@ class ActionModule(DocumentedAction):
             self._display.display(line)
 
     def _prove(self, given: dict[str, Any], steps: Steps) -> dict[str, Any]:
-        from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import connection, probe, tenant
+        from ..plugin_utils.cloud import connection, probe, tenant
 
         with connection.answered("Nova", remedy="run the playbook groundup.cloud.openstack, tag verify"):
             plan = site_plan(given["site_file"])
@@ -80,7 +80,7 @@ class ActionModule(DocumentedAction):
 
 def _foresee(site_file: str, hosts: list[str]) -> dict[str, Any]:
     """Return who will be probed: who is new, and who has never reported."""
-    from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import connection, probe
+    from ..plugin_utils.cloud import connection, probe
 
     changes = Changes(check=True)
     try:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.groundup.cloud.plugins.plugin_utils import verbs
-from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import DocumentedAction
-from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import site_plan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.hypervisor.configuration import compute_id
+from ..plugin_utils import verbs
+from ..plugin_utils.actions import DocumentedAction
+from ..plugin_utils.compose import site_plan
+from ..plugin_utils.errors import GroundupError
+from ..plugin_utils.hypervisor.configuration import compute_id
 
 
 class ActionModule(DocumentedAction):
@@ -17,7 +17,7 @@ class ActionModule(DocumentedAction):
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
         """Return what the step found or did."""
         # Late: no other task needs a cloud's client.
-        from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import connection
+        from ..plugin_utils.cloud import connection
 
         if not given["name"]:
             raise GroundupError(
@@ -33,7 +33,7 @@ class ActionModule(DocumentedAction):
             return self._step(connection.of_site(plan), plan.site, given)
 
     def _step(self, cloud: Any, site: str, given: dict[str, Any]) -> dict[str, Any]:
-        from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import compute_host, retire
+        from ..plugin_utils.cloud import compute_host, retire
 
         name, step = given["name"], given["step"]
 

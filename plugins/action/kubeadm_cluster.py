@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import DocumentedAction
-from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.access import known_ca
-from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.membership import decide
+from ..plugin_utils.actions import DocumentedAction
+from ..plugin_utils.kube.access import known_ca
+from ..plugin_utils.kube.membership import decide
 
 
 class ActionModule(DocumentedAction):

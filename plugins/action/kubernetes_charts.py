@@ -6,16 +6,16 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import DocumentedAction
-from ansible_collections.groundup.cloud.plugins.plugin_utils.helm.client import Helm
-from ansible_collections.groundup.cloud.plugins.plugin_utils.helm.converge import converge
-from ansible_collections.groundup.cloud.plugins.plugin_utils.helm.diff import diff_text
-from ansible_collections.groundup.cloud.plugins.plugin_utils.helm.types import ReleaseDiff
-from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.access import kubeconfig_path
-from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Api
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import ReleasePlan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.process import Processes
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import ensure, missing, tool
+from ..plugin_utils.actions import DocumentedAction
+from ..plugin_utils.helm.client import Helm
+from ..plugin_utils.helm.converge import converge
+from ..plugin_utils.helm.diff import diff_text
+from ..plugin_utils.helm.types import ReleaseDiff
+from ..plugin_utils.kube.access import kubeconfig_path
+from ..plugin_utils.kube.client import Api
+from ..plugin_utils.plan.types import ReleasePlan
+from ..plugin_utils.process import Processes
+from ..plugin_utils.supply import ensure, missing, tool
 
 
 class ActionModule(DocumentedAction):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import DocumentedAction
-from ansible_collections.groundup.cloud.plugins.plugin_utils.kube import run_lease
+from ..plugin_utils.actions import DocumentedAction
+from ..plugin_utils.kube import run_lease
 
 
 class ActionModule(DocumentedAction):

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import DocumentedAction
-from ansible_collections.groundup.cloud.plugins.plugin_utils.hosts import of_nodes
-from ansible_collections.groundup.cloud.plugins.plugin_utils.kube import run_lease
-from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.access import keep_nodes, kubeconfig_path
-from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Api
-from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.nodes import converge, new, wait_ready, wanted
+from ..plugin_utils.actions import DocumentedAction
+from ..plugin_utils.hosts import of_nodes
+from ..plugin_utils.kube import run_lease
+from ..plugin_utils.kube.access import keep_nodes, kubeconfig_path
+from ..plugin_utils.kube.client import Api
+from ..plugin_utils.kube.nodes import converge, new, wait_ready, wanted
 
 
 class ActionModule(DocumentedAction):

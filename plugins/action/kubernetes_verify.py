@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import DocumentedAction
-from ansible_collections.groundup.cloud.plugins.plugin_utils.hosts import of_nodes
-from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.access import kubeconfig_path
-from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.verify import verify
+from ..plugin_utils.actions import DocumentedAction
+from ..plugin_utils.hosts import of_nodes
+from ..plugin_utils.kube.access import kubeconfig_path
+from ..plugin_utils.kube.verify import verify
 
 
 class ActionModule(DocumentedAction):

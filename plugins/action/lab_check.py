@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.groundup.cloud.plugins.module_utils._container.names import Lab
-from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import DocumentedAction
-from ansible_collections.groundup.cloud.plugins.plugin_utils.lab_check import LabNeeds, MachineFacts, faults
-from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import load_site, make_plan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.layout.profiles import HARDWARE
+from ..module_utils._container.names import Lab
+from ..plugin_utils.actions import DocumentedAction
+from ..plugin_utils.lab_check import LabNeeds, MachineFacts, faults
+from ..plugin_utils.paths import state_dir
+from ..plugin_utils.plan import load_site, make_plan
+from ..plugin_utils.plan.layout.profiles import HARDWARE
 
 
 class ActionModule(DocumentedAction):

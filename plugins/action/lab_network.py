@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
-from ansible_collections.groundup.cloud.plugins.module_utils._container import network
-from ansible_collections.groundup.cloud.plugins.module_utils._container.model import networks_of
-from ansible_collections.groundup.cloud.plugins.module_utils._container.names import link_name
-from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import DocumentedAction
+from ..module_utils._base.changes import Changes
+from ..module_utils._container import network
+from ..module_utils._container.model import networks_of
+from ..module_utils._container.names import link_name
+from ..plugin_utils.actions import DocumentedAction
 
 
 class ActionModule(DocumentedAction):

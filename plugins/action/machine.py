@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
-from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import REACHED_BY, DocumentedAction
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import load_site, make_plan
+from ..module_utils._base.changes import Changes
+from ..plugin_utils.actions import REACHED_BY, DocumentedAction
+from ..plugin_utils.plan import load_site, make_plan
 
 FIELDS = ("driver", "driver_info", "properties", "extra", "resource_class")
 
@@ -23,7 +23,7 @@ class ActionModule(DocumentedAction):
 
 def _converge(given: dict[str, Any], changes: Changes) -> dict[str, Any]:
     # Late: nobody else needs a cloud's client.
-    from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import baremetal
+    from ..plugin_utils.cloud import baremetal
 
     fields = {name: given[name] for name in FIELDS if given[name] is not None}
     fields |= {f"{kind}_interface": one for kind, one in (given["interfaces"] or {}).items()}

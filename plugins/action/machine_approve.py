@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import DocumentedAction
-from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.install import approve
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import load_site, make_plan
+from ..plugin_utils.actions import DocumentedAction
+from ..plugin_utils.metal.install import approve
+from ..plugin_utils.plan import load_site, make_plan
 
 
 class ActionModule(DocumentedAction):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import DocumentedAction
-from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import site_plan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.access import known_nodes
-from ansible_collections.groundup.cloud.plugins.plugin_utils.layers import aside
-from ansible_collections.groundup.cloud.plugins.plugin_utils.metal import erase
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import Plan
+from ..plugin_utils.actions import DocumentedAction
+from ..plugin_utils.compose import site_plan
+from ..plugin_utils.errors import GroundupError
+from ..plugin_utils.kube.access import known_nodes
+from ..plugin_utils.layers import aside
+from ..plugin_utils.metal import erase
+from ..plugin_utils.plan.types import Plan
 
 
 class ActionModule(DocumentedAction):
@@ -50,8 +50,8 @@ def _hypervisors(plan: Plan, name: str) -> list[str]:
     if "nova" not in {release.name for release in plan.openstack.releases} or (host and "hypervisor" not in host.roles):
         return []
     # Late: no other task needs a cloud's client.
-    from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import connection
-    from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.compute_host import look
+    from ..plugin_utils.cloud import connection
+    from ..plugin_utils.cloud.compute_host import look
 
     with connection.answered("the cloud", remedy="playbook groundup.cloud.openstack, tag verify; then run it again"):
         return [name] if look(connection.of_site(plan).compute, name).service else []

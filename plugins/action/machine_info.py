@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import REACHED_BY, DocumentedAction
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import load_site, make_plan
+from ..plugin_utils.actions import REACHED_BY, DocumentedAction
+from ..plugin_utils.plan import load_site, make_plan
 
 
 class ActionModule(DocumentedAction):
@@ -16,7 +16,7 @@ class ActionModule(DocumentedAction):
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
         """Return facts of one machine or all."""
         # Late: nobody else needs a cloud's client.
-        from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import baremetal
+        from ..plugin_utils.cloud import baremetal
 
         plan = make_plan(load_site(given["site_file"])) if given["site_file"] else None
         with baremetal.opened(cloud=given["cloud"], plan=plan) as proxy:

@@ -7,14 +7,14 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import DocumentedAction
-from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.aside import Aside
-from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.install import Options, install
-from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import home_of
-from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.page import shown
-from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.runner import Runner
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import load_site, make_plan
+from ..plugin_utils.actions import DocumentedAction
+from ..plugin_utils.errors import GroundupError
+from ..plugin_utils.layers.aside import Aside
+from ..plugin_utils.metal.install import Options, install
+from ..plugin_utils.metal.journal import home_of
+from ..plugin_utils.metal.page import shown
+from ..plugin_utils.metal.runner import Runner
+from ..plugin_utils.plan import load_site, make_plan
 
 LAYER = "ironic"
 

@@ -5,18 +5,12 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import DocumentedAction
-from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.follow import View, follow
-from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import home_of
-from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.overview import (
-    Overview,
-    as_dict,
-    as_json,
-    summary,
-    table,
-)
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import load_site, make_plan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.progress import TERMINAL
+from ..plugin_utils.actions import DocumentedAction
+from ..plugin_utils.metal.follow import View, follow
+from ..plugin_utils.metal.journal import home_of
+from ..plugin_utils.metal.overview import Overview, as_dict, as_json, summary, table
+from ..plugin_utils.plan import load_site, make_plan
+from ..plugin_utils.progress import TERMINAL
 
 
 class ActionModule(DocumentedAction):

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from ansible.errors import AnsibleConnectionFailure
-from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.layers import aside
+
+from ..module_utils._base.errors import GroundupError
+from ..plugin_utils.layers import aside
 
 LAYER = "metal"
 _TIMED_OUT = 124  # exit code of timeout(1)
 
-from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import DocumentedAction
+from ..plugin_utils.actions import DocumentedAction
 
 
 class ActionModule(DocumentedAction):

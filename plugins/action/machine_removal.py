@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import DocumentedAction
-from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.kube import removal, run_lease
-from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.access import keep_nodes, known_nodes, kubeconfig_path
-from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Api
-from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.removal import Leaving
+from ..plugin_utils.actions import DocumentedAction
+from ..plugin_utils.errors import GroundupError
+from ..plugin_utils.kube import removal, run_lease
+from ..plugin_utils.kube.access import keep_nodes, known_nodes, kubeconfig_path
+from ..plugin_utils.kube.client import Api
+from ..plugin_utils.kube.removal import Leaving
 
 CODES = ["local-volumes", "bare-pods", "last-node", "control-count"]
 GONE = 120.0  # seconds the cluster has to forget the pods of a node that was down

@@ -5,9 +5,9 @@ from __future__ import annotations
 import base64
 from typing import Any
 
-from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import DocumentedAction
-from ansible_collections.groundup.cloud.plugins.plugin_utils.ovn import backups, record
-from ansible_collections.groundup.cloud.plugins.plugin_utils.services.neutron import sync_command
+from ..plugin_utils.actions import DocumentedAction
+from ..plugin_utils.ovn import backups, record
+from ..plugin_utils.services.neutron import sync_command
 
 CODES = ["overwrite", "new-cluster"]  # `backups.CODES`; a test holds the two together
 

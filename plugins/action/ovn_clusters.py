@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import DocumentedAction
-from ansible_collections.groundup.cloud.plugins.plugin_utils.ovn import record
-from ansible_collections.groundup.cloud.plugins.plugin_utils.ovn.clusters import decide
+from ..plugin_utils.actions import DocumentedAction
+from ..plugin_utils.ovn import record
+from ..plugin_utils.ovn.clusters import decide
 
 
 class ActionModule(DocumentedAction):

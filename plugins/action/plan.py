@@ -6,26 +6,14 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.groundup.cloud.plugins.module_utils._base.files import write_file
-from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import DocumentedAction
-from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import with_values
-from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import (
-    Plan,
-    SiteError,
-    defaults,
-    load_site,
-    make_plan,
-    to_json,
-)
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.output.packets import packets_svg
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.output.report import (
-    count,
-    defaults_text,
-    summary,
-    table,
-)
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.output.topology import topology_svg
+from ..module_utils._base.files import write_file
+from ..plugin_utils.actions import DocumentedAction
+from ..plugin_utils.compose import with_values
+from ..plugin_utils.paths import state_dir
+from ..plugin_utils.plan import Plan, SiteError, defaults, load_site, make_plan, to_json
+from ..plugin_utils.plan.output.packets import packets_svg
+from ..plugin_utils.plan.output.report import count, defaults_text, summary, table
+from ..plugin_utils.plan.output.topology import topology_svg
 
 
 class ActionModule(DocumentedAction):

@@ -5,16 +5,11 @@ from __future__ import annotations
 from dataclasses import asdict, replace
 from typing import Any
 
-from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import DocumentedAction
-from ansible_collections.groundup.cloud.plugins.plugin_utils.contact.host_keys import shown
-from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.access import known_nodes
-from ansible_collections.groundup.cloud.plugins.plugin_utils.preflight_report import (
-    lines,
-    spared,
-    summary,
-    table,
-)
-from ansible_collections.groundup.cloud.plugins.plugin_utils.verbs import dry_run
+from ..plugin_utils.actions import DocumentedAction
+from ..plugin_utils.contact.host_keys import shown
+from ..plugin_utils.kube.access import known_nodes
+from ..plugin_utils.preflight_report import lines, spared, summary, table
+from ..plugin_utils.verbs import dry_run
 
 
 class ActionModule(DocumentedAction):

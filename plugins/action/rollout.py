@@ -7,18 +7,18 @@ from dataclasses import asdict
 from functools import partial
 from typing import Any
 
-from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
-from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import DocumentedAction, finish
-from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import access
-from ansible_collections.groundup.cloud.plugins.plugin_utils.helm.diff import diff_text
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.diagnose import cards
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.gate import ownership
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.gate.decide import decide
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.options import Options
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.session import Session, session
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import GateRefusedError, RolloutResult
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import missing
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish import digests
+from ..module_utils._base.changes import Changes
+from ..plugin_utils.actions import DocumentedAction, finish
+from ..plugin_utils.cloud import access
+from ..plugin_utils.helm.diff import diff_text
+from ..plugin_utils.rollout.diagnose import cards
+from ..plugin_utils.rollout.gate import ownership
+from ..plugin_utils.rollout.gate.decide import decide
+from ..plugin_utils.rollout.options import Options
+from ..plugin_utils.rollout.session import Session, session
+from ..plugin_utils.rollout.types import GateRefusedError, RolloutResult
+from ..plugin_utils.supply import missing
+from ..plugin_utils.supply.publish import digests
 
 TOOLS = ("helm",)  # of the lock: what renders releases
 

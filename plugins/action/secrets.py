@@ -4,16 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import DocumentedAction
-from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import site_plan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
-from ansible_collections.groundup.cloud.plugins.plugin_utils.pki import (
-    ensure_authority,
-    ensure_leaf,
-    ensure_packages_key,
-    users,
-)
-from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import STORE, open_store, password_source, required
+from ..plugin_utils.actions import DocumentedAction
+from ..plugin_utils.compose import site_plan
+from ..plugin_utils.paths import state_dir
+from ..plugin_utils.pki import ensure_authority, ensure_leaf, ensure_packages_key, users
+from ..plugin_utils.secrets import STORE, open_store, password_source, required
 
 
 class ActionModule(DocumentedAction):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import DocumentedAction
-from ansible_collections.groundup.cloud.plugins.plugin_utils.layers import aside
-from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.layers import ABSENT
+from ..plugin_utils.actions import DocumentedAction
+from ..plugin_utils.layers import aside
+from ..plugin_utils.layers.layers import ABSENT
 
 
 class ActionModule(DocumentedAction):

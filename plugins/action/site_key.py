@@ -6,12 +6,12 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.groundup.cloud.plugins.module_utils._base import files
-from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
-from ansible_collections.groundup.cloud.plugins.module_utils._base.run import run
-from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import DocumentedAction
-from ansible_collections.groundup.cloud.plugins.plugin_utils.contact.logins import site_key
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, load_site, make_plan
+from ..module_utils._base import files
+from ..module_utils._base.changes import Changes
+from ..module_utils._base.run import run
+from ..plugin_utils.actions import DocumentedAction
+from ..plugin_utils.contact.logins import site_key
+from ..plugin_utils.plan import Plan, load_site, make_plan
 
 
 class ActionModule(DocumentedAction):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
-from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import DocumentedAction
-from ansible_collections.groundup.cloud.plugins.plugin_utils.progress import TERMINAL
+from ..plugin_utils import supply
+from ..plugin_utils.actions import DocumentedAction
+from ..plugin_utils.progress import TERMINAL
 
 
 class ActionModule(DocumentedAction):

@@ -8,13 +8,13 @@ import os
 from pathlib import Path
 from typing import Any, ClassVar
 
-from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
-from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.module_utils._base.locks import locked
-from ansible_collections.groundup.cloud.plugins.module_utils._container import converge, known_hosts, network, rootfs
-from ansible_collections.groundup.cloud.plugins.module_utils._container.model import LabHost, hosts_of, networks_of
-from ansible_collections.groundup.cloud.plugins.module_utils._container.names import Lab
-from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import DocumentedAction
+from ..module_utils._base.changes import Changes
+from ..module_utils._base.errors import GroundupError
+from ..module_utils._base.locks import locked
+from ..module_utils._container import converge, known_hosts, network, rootfs
+from ..module_utils._container.model import LabHost, hosts_of, networks_of
+from ..module_utils._container.names import Lab
+from ..plugin_utils.actions import DocumentedAction
 
 
 class ActionModule(DocumentedAction):

@@ -5,14 +5,14 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import REACHED_BY, DocumentedAction, finish
-from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import site_plan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.guest_image import guest_image
-from ansible_collections.groundup.cloud.plugins.plugin_utils.services import nova
+from ..plugin_utils.actions import REACHED_BY, DocumentedAction, finish
+from ..plugin_utils.compose import site_plan
+from ..plugin_utils.errors import GroundupError
+from ..plugin_utils.guest_image import guest_image
+from ..plugin_utils.services import nova
 
 if TYPE_CHECKING:
-    from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.steps import Steps
+    from ..plugin_utils.cloud.steps import Steps
 
 
 class ActionModule(DocumentedAction):
@@ -25,7 +25,7 @@ class ActionModule(DocumentedAction):
         if self._task.check_mode:
             return {"skipped": True, "msg": "a dry run makes no instance"}
         # Late: a dry run needs no cloud's client.
-        from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.steps import Steps
+        from ..plugin_utils.cloud.steps import Steps
 
         steps = Steps(self._say)
         ended = finish({"changed": False}, lambda: self._prove(given, steps))
@@ -36,7 +36,7 @@ class ActionModule(DocumentedAction):
             self._display.display(line)
 
     def _prove(self, given: dict[str, Any], steps: Steps) -> dict[str, Any]:
-        from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import connection, proof, smoke, tenant
+        from ..plugin_utils.cloud import connection, proof, smoke, tenant
 
         plan = site_plan(given["site_file"]) if given["site_file"] else None
         found = ""

@@ -71,9 +71,9 @@ proven:
 
 from typing import Any
 
-from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
-from ansible_collections.groundup.cloud.plugins.module_utils._base.module import run_module
-from ansible_collections.groundup.cloud.plugins.module_utils._ceph.whole import converge, verify
+from ..module_utils._base.changes import Changes
+from ..module_utils._base.module import run_module
+from ..module_utils._ceph.whole import converge, verify
 
 
 def work(changes: Changes, given: dict[str, Any]) -> dict[str, Any]:

@@ -93,9 +93,9 @@ due:
   returned: success
 """
 
-from ansible_collections.groundup.cloud.plugins.module_utils._base.module import run_module
-from ansible_collections.groundup.cloud.plugins.module_utils._ceph.converge import converge
-from ansible_collections.groundup.cloud.plugins.module_utils._ceph.model import node
+from ..module_utils._base.module import run_module
+from ..module_utils._ceph.converge import converge
+from ..module_utils._ceph.model import node
 
 
 def main() -> None:

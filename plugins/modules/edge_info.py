@@ -66,10 +66,10 @@ import ssl
 from collections.abc import Sequence
 from typing import Any
 
-from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.module_utils._base.module import run_module
-from ansible_collections.groundup.cloud.plugins.module_utils._base.wait import wait_until
-from ansible_collections.groundup.cloud.plugins.module_utils._host.interfaces import carrying
+from ..module_utils._base.errors import GroundupError
+from ..module_utils._base.module import run_module
+from ..module_utils._base.wait import wait_until
+from ..module_utils._host.interfaces import carrying
 
 ADMIN_SOCKET = "/run/haproxy/admin.sock"
 PATIENCE = 3.0  # seconds for one connection

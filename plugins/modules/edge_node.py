@@ -75,13 +75,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.groundup.cloud.plugins.module_utils._base import files, tls
-from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
-from ansible_collections.groundup.cloud.plugins.module_utils._base.module import run_module
-from ansible_collections.groundup.cloud.plugins.module_utils._base.run import run
-from ansible_collections.groundup.cloud.plugins.module_utils._host import kernel, packages, units
-from ansible_collections.groundup.cloud.plugins.module_utils._host.interfaces import interface_of
-from ansible_collections.groundup.cloud.plugins.module_utils._host.units import Unit
+from ..module_utils._base import files, tls
+from ..module_utils._base.changes import Changes
+from ..module_utils._base.module import run_module
+from ..module_utils._base.run import run
+from ..module_utils._host import kernel, packages, units
+from ..module_utils._host.interfaces import interface_of
+from ..module_utils._host.units import Unit
 
 HAPROXY = Path("/etc/haproxy/haproxy.cfg")
 PEM = Path("/etc/haproxy/tls/edge.pem")

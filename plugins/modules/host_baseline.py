@@ -120,25 +120,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.groundup.cloud.plugins.module_utils._base import files
-from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
-from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.module_utils._base.module import run_module
-from ansible_collections.groundup.cloud.plugins.module_utils._host import (
-    access,
-    clock,
-    hardening,
-    kernel,
-    naming,
-    ownership,
-    packages,
-    sources,
-    trust,
-    units,
-)
-from ansible_collections.groundup.cloud.plugins.module_utils._host.units import Unit
-from ansible_collections.groundup.cloud.plugins.module_utils._host.verification import verify
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.kubeconfig import server_of
+from ..module_utils._base import files
+from ..module_utils._base.changes import Changes
+from ..module_utils._base.errors import GroundupError
+from ..module_utils._base.module import run_module
+from ..module_utils._host import access, clock, hardening, kernel, naming, ownership, packages, sources, trust, units
+from ..module_utils._host.units import Unit
+from ..module_utils._host.verification import verify
+from ..module_utils._kubeadm.kubeconfig import server_of
 
 SYSCTL = Path("/etc/sysctl.d/90-groundup.conf")
 MODULES = Path("/etc/modules-load.d/groundup.conf")

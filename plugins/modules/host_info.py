@@ -55,8 +55,8 @@ silent_resolvers:
   returned: success
 """
 
-from ansible_collections.groundup.cloud.plugins.module_utils._base.module import run_module
-from ansible_collections.groundup.cloud.plugins.module_utils._host.verification import verify
+from ..module_utils._base.module import run_module
+from ..module_utils._host.verification import verify
 
 
 def main() -> None:

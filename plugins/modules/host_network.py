@@ -67,20 +67,15 @@ pending:
 
 from typing import Any
 
-from ansible_collections.groundup.cloud.plugins.module_utils._base import files
-from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
-from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.module_utils._base.module import run_module
-from ansible_collections.groundup.cloud.plugins.module_utils._base.run import attempt
-from ansible_collections.groundup.cloud.plugins.module_utils._base.wait import wait_until
-from ansible_collections.groundup.cloud.plugins.module_utils._host import (
-    network,
-    network_links,
-    networkd,
-    ownership,
-)
-from ansible_collections.groundup.cloud.plugins.module_utils._host.network_links import Links
-from ansible_collections.groundup.cloud.plugins.module_utils._host.units import Unit
+from ..module_utils._base import files
+from ..module_utils._base.changes import Changes
+from ..module_utils._base.errors import GroundupError
+from ..module_utils._base.module import run_module
+from ..module_utils._base.run import attempt
+from ..module_utils._base.wait import wait_until
+from ..module_utils._host import network, network_links, networkd, ownership
+from ..module_utils._host.network_links import Links
+from ..module_utils._host.units import Unit
 
 PATIENCE = 20.0  # seconds: bonds find their partners, bridges begin to forward
 

@@ -146,9 +146,9 @@ facts:
 
 from typing import Any
 
-from ansible_collections.groundup.cloud.plugins.module_utils._base.module import run_module
-from ansible_collections.groundup.cloud.plugins.module_utils._preflight.checks import run
-from ansible_collections.groundup.cloud.plugins.module_utils._preflight.model import Machine, Wanted
+from ..module_utils._base.module import run_module
+from ..module_utils._preflight.checks import run
+from ..module_utils._preflight.model import Machine, Wanted
 
 
 def wanted(given: dict[str, Any]) -> Wanted:

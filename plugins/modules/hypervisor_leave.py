@@ -46,8 +46,8 @@ changes:
 """
 
 
-from ansible_collections.groundup.cloud.plugins.module_utils._base.module import run_module
-from ansible_collections.groundup.cloud.plugins.module_utils._hypervisor.leave import leave
+from ..module_utils._base.module import run_module
+from ..module_utils._hypervisor.leave import leave
 
 
 def main() -> None:

@@ -147,13 +147,13 @@ environment:
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.groundup.cloud.plugins.module_utils._base import files
-from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
-from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.module_utils._base.module import run_module
-from ansible_collections.groundup.cloud.plugins.module_utils._host import ownership, packages
-from ansible_collections.groundup.cloud.plugins.module_utils._host.units import properties
-from ansible_collections.groundup.cloud.plugins.module_utils._hypervisor import (
+from ..module_utils._base import files
+from ..module_utils._base.changes import Changes
+from ..module_utils._base.errors import GroundupError
+from ..module_utils._base.module import run_module
+from ..module_utils._host import ownership, packages
+from ..module_utils._host.units import properties
+from ..module_utils._hypervisor import (
     checks,
     environment,
     leave,

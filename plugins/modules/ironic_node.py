@@ -117,10 +117,10 @@ environment:
 
 from typing import Any
 
-from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
-from ansible_collections.groundup.cloud.plugins.module_utils._base.module import run_module
-from ansible_collections.groundup.cloud.plugins.module_utils._hypervisor import environment
-from ansible_collections.groundup.cloud.plugins.module_utils._ironic import configuration, service
+from ..module_utils._base.changes import Changes
+from ..module_utils._base.module import run_module
+from ..module_utils._hypervisor import environment
+from ..module_utils._ironic import configuration, service
 
 
 def work(changes: Changes, given: dict[str, Any]) -> dict[str, Any]:

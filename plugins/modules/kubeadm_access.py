@@ -82,12 +82,12 @@ kubeconfig:
 from dataclasses import asdict
 from typing import Any
 
-from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
-from ansible_collections.groundup.cloud.plugins.module_utils._base.module import run_module
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.access import admin_kubeconfig, invite
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.host import NodeHost
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.refuse import refuse_cluster
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import ClusterSettings
+from ..module_utils._base.changes import Changes
+from ..module_utils._base.module import run_module
+from ..module_utils._kubeadm.access import admin_kubeconfig, invite
+from ..module_utils._kubeadm.host import NodeHost
+from ..module_utils._kubeadm.refuse import refuse_cluster
+from ..module_utils._kubeadm.spec import ClusterSettings
 
 
 def hand_out(changes: Changes, given: dict[str, Any]) -> dict[str, Any]:

@@ -58,13 +58,13 @@ changes:
 
 from typing import Any
 
-from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
-from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.module_utils._base.module import run_module
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.api import NodeApiError
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.etcd import Etcd
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.host import NodeHost
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.leave import leave_etcd, reset
+from ..module_utils._base.changes import Changes
+from ..module_utils._base.errors import GroundupError
+from ..module_utils._base.module import run_module
+from ..module_utils._kubeadm.api import NodeApiError
+from ..module_utils._kubeadm.etcd import Etcd
+from ..module_utils._kubeadm.host import NodeHost
+from ..module_utils._kubeadm.leave import leave_etcd, reset
 
 
 def leave(host: NodeHost, given: dict[str, Any], changes: Changes) -> dict[str, Any]:

@@ -71,15 +71,15 @@ certificates:
 
 from typing import Any
 
-from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
-from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.module_utils._base.module import run_module
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import renewal
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.api import NodeApiError
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.etcd import Etcd
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.host import NodeHost
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import ClusterSettings, Node
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.state import classify, observe
+from ..module_utils._base.changes import Changes
+from ..module_utils._base.errors import GroundupError
+from ..module_utils._base.module import run_module
+from ..module_utils._kubeadm import renewal
+from ..module_utils._kubeadm.api import NodeApiError
+from ..module_utils._kubeadm.etcd import Etcd
+from ..module_utils._kubeadm.host import NodeHost
+from ..module_utils._kubeadm.spec import ClusterSettings, Node
+from ..module_utils._kubeadm.state import classify, observe
 
 
 def membership(host: NodeHost, node: Node) -> dict[str, Any]:

@@ -196,11 +196,11 @@ certificates:
 
 from typing import Any
 
-from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
-from ansible_collections.groundup.cloud.plugins.module_utils._base.module import run_module
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.converge import converge
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.host import NodeHost
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import ClusterSettings, Download, Join, Node
+from ..module_utils._base.changes import Changes
+from ..module_utils._base.module import run_module
+from ..module_utils._kubeadm.converge import converge
+from ..module_utils._kubeadm.host import NodeHost
+from ..module_utils._kubeadm.spec import ClusterSettings, Download, Join, Node
 
 DOWNLOAD_SPEC = {
     "url": {"type": "str", "required": True},

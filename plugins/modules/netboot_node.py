@@ -69,9 +69,9 @@ changes:
 
 from typing import Any
 
-from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
-from ansible_collections.groundup.cloud.plugins.module_utils._base.module import run_module
-from ansible_collections.groundup.cloud.plugins.module_utils._ironic import boot_service
+from ..module_utils._base.changes import Changes
+from ..module_utils._base.module import run_module
+from ..module_utils._ironic import boot_service
 
 
 def work(changes: Changes, given: dict[str, Any]) -> None:

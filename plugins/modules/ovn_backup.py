@@ -110,9 +110,9 @@ changes:
 
 from typing import Any
 
-from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
-from ansible_collections.groundup.cloud.plugins.module_utils._base.module import run_module
-from ansible_collections.groundup.cloud.plugins.module_utils._ovn import backup
+from ..module_utils._base.changes import Changes
+from ..module_utils._base.module import run_module
+from ..module_utils._ovn import backup
 
 
 def work(changes: Changes, given: dict[str, Any]) -> dict[str, Any]:

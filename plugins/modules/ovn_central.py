@@ -158,10 +158,10 @@ certificate_days:
 from dataclasses import fields
 from typing import Any
 
-from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
-from ansible_collections.groundup.cloud.plugins.module_utils._base.module import run_module
-from ansible_collections.groundup.cloud.plugins.module_utils._ovn.converge import Central, converge
-from ansible_collections.groundup.cloud.plugins.module_utils._ovn.verify import verify
+from ..module_utils._base.changes import Changes
+from ..module_utils._base.module import run_module
+from ..module_utils._ovn.converge import Central, converge
+from ..module_utils._ovn.verify import verify
 
 
 def work(changes: Changes, given: dict[str, Any]) -> dict[str, Any]:

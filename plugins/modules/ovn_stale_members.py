@@ -47,8 +47,8 @@ changes:
   returned: success
 """
 
-from ansible_collections.groundup.cloud.plugins.module_utils._base.module import run_module
-from ansible_collections.groundup.cloud.plugins.module_utils._ovn import stale
+from ..module_utils._base.module import run_module
+from ..module_utils._ovn import stale
 
 
 def main() -> None:

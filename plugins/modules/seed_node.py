@@ -124,15 +124,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.groundup.cloud.plugins.module_utils._base import files, tls
-from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
-from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.module_utils._base.module import run_module
-from ansible_collections.groundup.cloud.plugins.module_utils._base.run import run
-from ansible_collections.groundup.cloud.plugins.module_utils._base.wait import wait_until
-from ansible_collections.groundup.cloud.plugins.module_utils._host import ownership, packages, sources
-from ansible_collections.groundup.cloud.plugins.module_utils._host.units import Unit
-from ansible_collections.groundup.cloud.plugins.module_utils._seed import configuration
+from ..module_utils._base import files, tls
+from ..module_utils._base.changes import Changes
+from ..module_utils._base.errors import GroundupError
+from ..module_utils._base.module import run_module
+from ..module_utils._base.run import run
+from ..module_utils._base.wait import wait_until
+from ..module_utils._host import ownership, packages, sources
+from ..module_utils._host.units import Unit
+from ..module_utils._seed import configuration
 
 REGISTRY = Path("/etc/docker/registry/config.yml")
 DISTRIBUTIONS_PAGE = Path("/etc/nginx/sites-enabled/default")
