@@ -16,6 +16,7 @@ import time
 from functools import partial
 
 from ansible_collections.groundup.cloud.ci.bench.cloud import ROOT, SITE, Figure, chain, report
+from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import site_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.access import kubeconfig_path
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Api
@@ -76,7 +77,7 @@ def deploy(**limits: int) -> tuple[float, dict[str, float]]:
     lines: list[str] = []
     started = time.monotonic()
     with session(SITE_FILE, say=lines.append, options=Options(limits=limits)) as opened:
-        result = opened.rollout.apply(before=partial(opened.claim, write=True))
+        result = opened.rollout.apply(before=partial(opened.prepare, Changes(check=False)))
     took = time.monotonic() - started
     if result.failed or not all(report.changed for report in result.releases):
         sys.exit("the rollout failed, or releases were there:\n" + "\n".join(lines[-80:]))

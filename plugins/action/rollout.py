@@ -54,14 +54,9 @@ class ActionModule(DocumentedAction):
 
     def _carry_out(self, verb: str, opened: Session, force: tuple[str, ...]) -> dict[str, Any]:
         rollout, beside = opened.rollout, Changes(check=verb != "apply")
-
-        def first() -> None:
-            opened.claim(write=True)
-            opened.certify(beside)
-
         verbs: dict[str, Callable[[], RolloutResult]] = {
             "check": rollout.check,
-            "apply": partial(rollout.apply, before=first),
+            "apply": partial(rollout.apply, before=lambda: opened.prepare(beside)),
             "verify": rollout.verify,
         }
         # Before anything else: with another store's secrets nothing may be changed, or judged.

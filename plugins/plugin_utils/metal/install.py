@@ -186,7 +186,9 @@ def remember(changes: Changes, path: Path, plan: Plan, host: HostPlan, keys: Seq
     if plan.access.port != 22:
         names = [f"[{name}]:{plan.access.port}" for name in names]
     with locked(path.with_name(".known_hosts.lock")):
-        text = files.read(path) or ""
-        others: list[str] = [line for line in text.splitlines() if not set(line.split(" ")[0].split(",")) & set(names)]
-        mine: list[Any] = [f"{','.join(names)} {key}" for key in keys]
-        files.place(changes, path, "".join(f"{line}\n" for line in (*others, *mine)), mode=0o600)
+        lines = (files.read(path) or "").splitlines()
+        mine = [f"{','.join(names)} {key}" for key in keys]
+        old: list[str] = [line for line in lines if set(line.split(" ")[0].split(",")) & set(names)]
+        if old != mine:  # in their places: who comes first differs from run to run
+            others = [line for line in lines if line not in old]
+            files.place(changes, path, "".join(f"{line}\n" for line in (*others, *mine)), mode=0o600)

@@ -67,6 +67,11 @@ class Session:
         """Have the Secrets with pods' certificates as they were issued. Raises GroundupError, ApiError."""
         certificates.place(self.api, self.plan, changes, directory=self.directory, secret=self.store.get)
 
+    def prepare(self, changes: Changes) -> None:
+        """Do what comes before the first change: own the cluster's secrets, give pods their certificates."""
+        self.claim(write=True)
+        self.certify(changes)
+
     def remember(self, result: RolloutResult) -> None:
         """Keep how long releases took: next time the longest path is known, not guessed."""
         known = _seconds(self.directory)

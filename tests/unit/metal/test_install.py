@@ -95,6 +95,18 @@ def test_a_machine_is_known_by_the_keys_of_its_call_and_no_longer_by_older_ones(
     assert sorted(line for line in done if line.startswith("install")) == ["install worker-1", "install worker-2"]
 
 
+def test_what_is_known_of_machines_stays_as_it_is_whoever_of_them_comes_first(plan: Plan) -> None:
+    known = state_dir(plan.site) / "ssh/known_hosts"
+    workers = [plan.hosts[name] for name in ("worker-1", "worker-2")]
+    for host in workers:
+        module.remember(Changes(check=False), known, plan, host, [KEY])
+    before, again = known.read_text(), Changes(check=False)
+    for host in (*workers, *reversed(workers)):
+        module.remember(again, known, plan, host, [KEY])
+    assert known.read_text() == before
+    assert again.done == []
+
+
 def test_the_image_has_the_digest_that_was_published_and_the_seed_s_address(
     plan: Plan, monkeypatch: pytest.MonkeyPatch
 ) -> None:

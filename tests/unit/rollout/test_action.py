@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.action.rollout import ActionModule
+from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import load_site, make_plan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.session import Session
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import (
     GateReason,
     GateRefusedError,
@@ -71,6 +74,9 @@ def test_the_cluster_is_told_of_new_secrets_when_the_gate_is_passed_and_before_a
         seen.append("told" if write else "asked")
         return ("keystone/admin",)
 
+    def certify(_changes: Changes) -> None:
+        seen.append("certified")
+
     def apply(*, before: Callable[[], object]) -> RolloutResult:
         if refuse:
             raise GateRefusedError("no", where="it", why="so", remedy="do not")
@@ -80,12 +86,13 @@ def test_the_cluster_is_told_of_new_secrets_when_the_gate_is_passed_and_before_a
 
     opened: Any = SimpleNamespace(
         claim=claim,
-        certify=lambda _: seen.append("certified"),
+        certify=certify,
         rollout=SimpleNamespace(check=None, apply=apply, verify=None),
         remember=lambda _result: None,
         plan=NO_CLOUD,
         store=None,
     )
+    opened.prepare = partial(Session.prepare, opened)
     refuse = True
     with pytest.raises(GateRefusedError):
         act("apply", opened)
@@ -108,6 +115,7 @@ def test_the_operators_login_is_foreseen_made_and_missed(monkeypatch: pytest.Mon
     opened: Any = SimpleNamespace(
         claim=lambda **_: (),
         certify=lambda _: None,
+        prepare=lambda _: None,
         rollout=rollout,
         plan=plan,
         store=store,

@@ -287,6 +287,14 @@ def test_a_failed_migration_says_what_still_serves() -> None:
     assert "still serve" in cards.make(denied, Redactor({})).what, "whatever its cause"
 
 
+def test_a_secret_that_came_since_has_the_time_of_kubelet_s_next_try() -> None:
+    lacked = 'MountVolume.SetUp failed for volume "tls" : secret "rabbitmq-tls-direct" not found'
+    found = diagnose(seen(events=(event("FailedMount", lacked),)))
+    assert found.rule == "secret-missing"
+    assert found.patience is not None
+    assert found.patience > 122
+
+
 def test_a_certificate_that_has_ended_is_no_matter_of_clocks() -> None:
     said = "tls: failed to verify certificate: x509: certificate has expired or is not yet valid: current time 2026-"
     assert diagnose(log(f"{said}11-22T10:00:00Z is after 2026-11-21T00:00:00Z")).rule != "clock-skew"

@@ -18,6 +18,9 @@ _MISMATCH = (
     r"no such file or directory: unknown|can't locate revision identified|unrecognized arguments:|"
     r"error: (argument \S+: )?invalid choice|no such option:|failed to open python file"
 )
+# Seconds. What a volume lacked may be there by now: the kubelet tries again after 122 s at the latest, and events of
+# its former tries stay.
+MOUNTED_AGAIN = 150.0
 _ENDED = ("BackoffLimitExceeded", "DeadlineExceeded", "PodFailurePolicy")
 
 
@@ -161,7 +164,7 @@ RULES: tuple[Rule, ...] = (
     ),
     text_rule(
         "secret-missing", "credentials", r"secret \S+ not found|references non-existent secret key",
-        "a Secret the pod needs is missing", next_=describe, patience=60.0,
+        "a Secret the pod needs is missing", next_=describe, patience=MOUNTED_AGAIN,
     ),
     text_rule(
         "quorum", "database", r"WSREP has not yet prepared|\b1047\b|non-primary|failed to reach primary view",
