@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal
 
 from ..errors import GroundupError
@@ -32,6 +33,11 @@ class GateReason:
     what: str
     why: str
     remedy: str
+
+
+def against(release: str, code: str) -> partial[GateReason]:
+    """Return what takes ``what``, ``why`` and ``remedy`` and makes the reason ``code`` against a release's change."""
+    return partial(GateReason, release=release, code=code)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
