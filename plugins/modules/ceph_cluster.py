@@ -17,14 +17,6 @@ options:
         every pool that it reaches. Others must refuse it. Nothing else is changed.
     type: bool
     default: false
-  ceph:
-    description: The plan of the cluster, C(groundup_site.ceph).
-    type: dict
-    required: true
-  keys:
-    description: Keys by name of secret.
-    type: dict
-    required: true
   osds:
     description: How many OSDs the storage hosts have together.
     type: int
@@ -38,7 +30,9 @@ attributes:
     description: Predicts. Before there is a cluster, all of it.
   diff_mode:
     description: Shows what differs of a pool, and the rights of a key.
-extends_documentation_fragment: groundup.cloud.attributes
+extends_documentation_fragment:
+  - groundup.cloud.attributes
+  - groundup.cloud.host.ceph
 """
 
 EXAMPLES = r"""

@@ -21,10 +21,6 @@ options:
     type: str
     choices: [maintain, monitor, daemons, restart]
     default: maintain
-  name:
-    description: Name of the host.
-    type: str
-    required: true
   hardware:
     description: Hardware profile of the host, which says what its OSDs are on.
     type: str
@@ -33,14 +29,6 @@ options:
     description: Packages of the OS to install.
     type: list
     elements: str
-    required: true
-  ceph:
-    description: The plan of the cluster, C(groundup_site.ceph).
-    type: dict
-    required: true
-  keys:
-    description: Keys by name of secret.
-    type: dict
     required: true
   known:
     description: Whether some storage host has data of the cluster. A monitor without data then joins its quorum.
@@ -56,7 +44,10 @@ attributes:
     description: Predicts.
   diff_mode:
     description: Shows every file without keys.
-extends_documentation_fragment: groundup.cloud.attributes
+extends_documentation_fragment:
+  - groundup.cloud.attributes
+  - groundup.cloud.host.ceph
+  - groundup.cloud.host
 """
 
 EXAMPLES = r"""

@@ -26,8 +26,7 @@ options:
 attributes:
   diff_mode:
     description: Shows every file.
-extends_documentation_fragment:
-  - groundup.cloud.attributes
+extends_documentation_fragment: groundup.cloud.attributes
 """
 
 EXAMPLES = r"""

@@ -17,10 +17,6 @@ options:
     description: Name of the host in the site file.
     type: str
     required: true
-  site:
-    description: Name of the site.
-    type: str
-    required: true
   user:
     description: Account of the site, which needs sudo unless it is root.
     type: str
@@ -105,7 +101,9 @@ options:
   controller_time:
     description: The controller's time in seconds since 1970. Without it clocks are not compared.
     type: float
-extends_documentation_fragment: groundup.cloud.attributes.info
+extends_documentation_fragment:
+  - groundup.cloud.attributes.info
+  - groundup.cloud.site
 """
 
 EXAMPLES = r"""

@@ -14,10 +14,6 @@ description:
     Open vSwitch stay. M(groundup.cloud.hypervisor_node) brings all of it back.
   - When libvirt does not answer, warns that its domains are not known.
 options:
-  name:
-    description: Name of the host.
-    type: str
-    required: true
   force:
     description: What is accepted. C(domains), libvirt has domains; they stay as they are, and running ones run on.
     type: list
@@ -27,6 +23,7 @@ options:
 extends_documentation_fragment:
   - groundup.cloud.attributes
   - groundup.cloud.site
+  - groundup.cloud.host
 """
 
 EXAMPLES = r"""

@@ -94,8 +94,7 @@ options:
     description: Changes nothing, asks whether Ironic and the page of machines answer.
     type: bool
     default: false
-extends_documentation_fragment:
-  - groundup.cloud.attributes
+extends_documentation_fragment: groundup.cloud.attributes
 """
 
 EXAMPLES = r"""

@@ -13,10 +13,6 @@ description:
   - Fails on a host of another cluster, and on leftovers that no run of this site made, as
     M(groundup.cloud.kubeadm_node) does.
 options:
-  name:
-    description: Name of the host.
-    type: str
-    required: true
   address:
     description: Address of the host.
     type: str
@@ -33,7 +29,9 @@ attributes:
   diff_mode:
     description: Nothing is changed.
     support: none
-extends_documentation_fragment: groundup.cloud.attributes
+extends_documentation_fragment:
+  - groundup.cloud.attributes
+  - groundup.cloud.host
 """
 
 EXAMPLES = r"""

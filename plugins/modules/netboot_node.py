@@ -50,8 +50,7 @@ options:
     description: Changes nothing, asks whether the service runs.
     type: bool
     default: false
-extends_documentation_fragment:
-  - groundup.cloud.attributes
+extends_documentation_fragment: groundup.cloud.attributes
 """
 
 EXAMPLES = r"""

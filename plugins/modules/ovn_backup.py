@@ -13,10 +13,6 @@ description:
     cluster and time, and removes old ones.
   - The southbound database needs no backup. northd makes it from the northbound one.
 options:
-  name:
-    description: Name of the host.
-    type: str
-    required: true
   step:
     description:
       - V(take) saves the database. V(verify) reads the newest backup again and fails when it is damaged or too old; it
@@ -50,21 +46,15 @@ options:
     description: Namespace of Neutron's pods, for the commands in RV(sync).
     type: str
     default: openstack
-  clusters:
-    description: Ids of the site's clusters by database. The action fills it in.
-    type: dict
-    default: {}
   content:
     description: The backup. The action fills it in.
     type: str
     default: ""
-attributes:
-  diff_mode:
-    description: Nothing is shown beside the lines of the result.
-    support: none
 extends_documentation_fragment:
-  - groundup.cloud.attributes
+  - groundup.cloud.attributes.lines
   - groundup.cloud.site
+  - groundup.cloud.host.ovn
+  - groundup.cloud.host
 """
 
 EXAMPLES = r"""

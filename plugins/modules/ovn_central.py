@@ -13,10 +13,6 @@ description:
   - Data on disk are never made anew. Without data nothing starts until O(step=form).
   - The controller notes the ids of the clusters. A cluster is never made where it knows one.
 options:
-  site:
-    description: Name of the site.
-    type: str
-    required: true
   step:
     description:
       - With V(maintain) members are converged; what needs a restart is in RV(due), what lacks data in RV(waits).
@@ -32,18 +28,10 @@ options:
     elements: str
     choices: [nb, sb]
     default: []
-  clusters:
-    description: Ids of the site's clusters by database. The action fills it in.
-    type: dict
-    default: {}
   packages:
     description: Packages of the OS to install.
     type: list
     elements: str
-    required: true
-  name:
-    description: Name of the host.
-    type: str
     required: true
   address:
     description: Address of the host, where other members know it for life.
@@ -100,7 +88,11 @@ attributes:
     description: Predicts. Whether members can be joined through is known when it is done.
   diff_mode:
     description: Shows every file without secrets, and the listeners.
-extends_documentation_fragment: groundup.cloud.attributes
+extends_documentation_fragment:
+  - groundup.cloud.attributes
+  - groundup.cloud.host.ovn
+  - groundup.cloud.host
+  - groundup.cloud.site
 """
 
 EXAMPLES = r"""

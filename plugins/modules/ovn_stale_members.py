@@ -12,23 +12,18 @@ description:
     that hosts without data were. Such a host joins as a new member then.
   - Fails where there is no leader, because most members must agree.
 options:
-  site:
-    description: Name of the site.
-    type: str
-    required: true
   lost:
     description: By database, addresses of hosts that said in this run that they have no data of it.
     type: dict
     required: true
-  clusters:
-    description: Ids of the site's clusters by database. The action fills it in.
-    type: dict
-    default: {}
 attributes:
   diff_mode:
     description: Nothing is shown beside the changes.
     support: none
-extends_documentation_fragment: groundup.cloud.attributes
+extends_documentation_fragment:
+  - groundup.cloud.attributes
+  - groundup.cloud.host.ovn
+  - groundup.cloud.site
 """
 
 EXAMPLES = r"""
