@@ -19,13 +19,13 @@ class ActionModule(DocumentedAction):
         from ..plugin_utils.cloud import connection
 
         verb = "undrain" if given["step"] == "enable" else "drain"
-        if not given["name"] or given["parallel"] < 1:
+        why = "one hypervisor is drained at a time, and at least one instance of it"
+        verbs.named(verb, given["name"], why=why)
+        if given["parallel"] < 1:
             raise GroundupError(
-                "drain_parallel is not at least 1" if given["name"] else "no machine is named",
-                where=f"the variable {verb}_{'parallel' if given['name'] else 'machine'}",
-                why="one hypervisor is drained at a time, and at least one instance of it",
+                "drain_parallel is not at least 1", where=f"the variable {verb}_parallel", why=why,
                 remedy=f"ansible-playbook groundup.cloud.{verb} -e {verb}_machine=NAME",
-            )
+            )  # fmt: skip
         plan = site_plan(given["site_file"])
         with connection.answered("Nova", remedy="playbook groundup.cloud.openstack, tag verify; then run this again"):
             return self._step(connection.of_site(plan).compute, given)

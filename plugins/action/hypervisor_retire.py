@@ -19,13 +19,7 @@ class ActionModule(DocumentedAction):
         # Late: no other task needs a cloud's client.
         from ..plugin_utils.cloud import connection
 
-        if not given["name"]:
-            raise GroundupError(
-                "no machine is named",
-                where="the variable retire_machine",
-                why="one hypervisor is retired at a time",
-                remedy="ansible-playbook groundup.cloud.retire -e retire_machine=NAME",
-            )
+        verbs.named("retire", given["name"], why="one hypervisor is retired at a time")
         plan = site_plan(given["site_file"])
         with connection.answered(
             "the cloud", remedy="playbook groundup.cloud.openstack, tag verify; then run it again"

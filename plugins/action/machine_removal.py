@@ -10,8 +10,8 @@ from ..plugin_utils.kube import removal, run_lease
 from ..plugin_utils.kube.access import keep_nodes, known_nodes, kubeconfig_path
 from ..plugin_utils.kube.client import Api
 from ..plugin_utils.kube.removal import Leaving
+from ..plugin_utils.verbs import named
 
-CODES = ["local-volumes", "bare-pods", "last-node", "control-count"]
 GONE = 120.0  # seconds the cluster has to forget the pods of a node that was down
 
 
@@ -20,14 +20,8 @@ class ActionModule(DocumentedAction):
 
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
         """Return what the step found or did."""
-        if not given["name"]:
-            raise GroundupError(
-                "no machine is named",
-                where="the variable remove_machine",
-                why="one machine is removed at a time",
-                remedy="ansible-playbook groundup.cloud.remove -e remove_machine=NAME",
-            )
-        api, name = Api(kubeconfig_path(given["site"])), given["name"]
+        name = named("remove", given["name"], why="one machine is removed at a time")
+        api = Api(kubeconfig_path(given["site"]))
         if given["step"] == "verify":
             return _verified(api, name)
         leaving = removal.survey(api, name)

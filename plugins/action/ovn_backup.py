@@ -9,8 +9,6 @@ from ..plugin_utils.actions import DocumentedAction
 from ..plugin_utils.ovn import backups, record
 from ..plugin_utils.services.neutron import sync_command
 
-CODES = ["overwrite", "new-cluster"]  # `backups.CODES`; a test holds the two together
-
 
 class ActionModule(DocumentedAction):
     """Does one step, with the module on the host where the database is asked."""

@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.action.ovn_backup import CODES, ActionModule
+from ansible_collections.groundup.cloud.plugins.action.ovn_backup import ActionModule
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.module_utils._ovn import backup, databases, snapshot, status
+from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import documented
 from ansible_collections.groundup.cloud.plugins.plugin_utils.ovn import backups
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services.neutron import sync_command
 
@@ -131,7 +132,7 @@ def test_no_consent_is_enough_for_another_site_database_or_a_newer_schema(change
 
 
 def test_codes_are_those_of_the_option() -> None:
-    assert tuple(CODES) == backups.CODES
+    assert tuple(documented("ovn_backup")["force"]["choices"]) == backups.CODES
 
 
 def test_an_older_schema_is_welcome() -> None:
