@@ -14,9 +14,8 @@ from ..plugin_utils.helm.diff import diff_text
 from ..plugin_utils.rollout.diagnose import cards
 from ..plugin_utils.rollout.gate import ownership
 from ..plugin_utils.rollout.gate.decide import decide
-from ..plugin_utils.rollout.options import Options
 from ..plugin_utils.rollout.session import Session, session
-from ..plugin_utils.rollout.types import GateRefusedError, RolloutResult
+from ..plugin_utils.rollout.types import GateRefusedError, Options, RolloutResult
 from ..plugin_utils.supply import missing
 from ..plugin_utils.supply.publish import digests
 
