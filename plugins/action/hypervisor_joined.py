@@ -8,9 +8,10 @@ from typing import Any
 from ..module_utils._base.wait import wait_until
 from ..plugin_utils.actions import DocumentedAction
 from ..plugin_utils.cloud.connection import asker
-from ..plugin_utils.cloud.joining import Lack, lacking, look
+from ..plugin_utils.cloud.joining import lacking, look
 from ..plugin_utils.compose import site_plan
 from ..plugin_utils.errors import GroundupError
+from ..plugin_utils.layers.aside import Aside
 from ..plugin_utils.progress import reminder
 
 PAUSE = 3.0  # seconds between two questions
@@ -25,12 +26,12 @@ class ActionModule(DocumentedAction):
             return {"skipped": True, "msg": "nothing was applied: nobody has joined by it"}
         ask, hosts = asker(site_plan(given["site_file"])), given["hosts"]
 
-        def pending() -> list[Lack]:
+        def pending() -> list[Aside]:
             try:
                 return lacking(look(ask, hosts), hosts)
             except GroundupError as error:
                 why = f"{error.what} ({error.where})"
-                return [Lack(host=host, layer="service", reason=why, remedy=error.remedy) for host in hosts]
+                return [Aside(host=host, layer="service", reason=why, remedy=error.remedy) for host in hosts]
 
         with reminder(self._display.display, "[hypervisor] joining"):
             left = wait_until(pending, timeout=given["timeout"], pause=PAUSE)

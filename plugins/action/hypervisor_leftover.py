@@ -28,7 +28,5 @@ class ActionModule(DocumentedAction):
         return {
             "changed": False,
             "leftover": [asdict(one) for one in found.leftover],
-            "warnings": [
-                f"{one.host}: {one.reason}. Remedy: {one.remedy}" for one in (*found.leftover, *found.disabled)
-            ],
+            "warnings": [one.advice for one in (*found.leftover, *found.disabled)],
         }

@@ -72,10 +72,17 @@ class ActionModule(DocumentedAction):
                 f"note why {host} stays disabled" if fault else f"enable {host}",
                 name=f"compute service of {host}", before="disabled", after=f"disabled: {why}" if fault else "enabled",
             )  # fmt: skip
-        away = [asdict(_aside(host, fault)) for host, fault in judged.items() if fault]
-        words = [f"{one['host']} is set aside in layer {LAYER}: {one['reason']}" for one in away]
+        away = [_aside(host, fault) for host, fault in judged.items() if fault]
         enabled = [host for host, fault in judged.items() if not fault]
-        return answer | changes.result() | {"enabled": enabled, "aside": away, "warnings": kept + words}
+        return (
+            answer
+            | changes.result()
+            | {
+                "enabled": enabled,
+                "aside": [asdict(one) for one in away],
+                "warnings": kept + [one.said for one in away],
+            }
+        )
 
 
 def _foresee(site_file: str, hosts: list[str]) -> dict[str, Any]:

@@ -40,8 +40,7 @@ class ActionModule(DocumentedAction):
         with nullcontext() if changes.check else shown(plan, say):
             failed = install(changes, plan, given["hosts"], say, options, then=then)
         away = [_aside(name, error) for name, error in sorted(failed.items())]
-        warnings = [f"{one.host} is set aside in layer {LAYER}: {one.reason}" for one in away]
-        return {**changes.result(), "aside": [asdict(one) for one in away], "warnings": warnings}
+        return {**changes.result(), "aside": [asdict(one) for one in away], "warnings": [one.said for one in away]}
 
 
 def _aside(name: str, error: GroundupError) -> Aside:

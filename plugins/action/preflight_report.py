@@ -46,7 +46,7 @@ class ActionModule(DocumentedAction):
             "msg": said,
         }
         if away:
-            result["warnings"] = [f"{one.host} is set aside in layer {one.layer}: {one.reason}" for one in away]
+            result["warnings"] = [one.said for one in away]
         elif any(one.severity == "error" for one in seen):
             result |= {"failed": True, "msg": f"{said}. Nothing was changed on any host: correct this, then run again"}
         return result

@@ -69,5 +69,5 @@ def of_nodes(seen: SeenNodes) -> dict[str, Any]:
     return {
         "aside": [asdict(one) for one in away],
         "leftover": [asdict(one) for one in leftover],
-        "warnings": [f"{one.host}: {one.reason}. Remedy: {one.remedy}" for one in (*away, *leftover)],
+        "warnings": [one.advice for one in (*away, *leftover)],
     }
