@@ -21,7 +21,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import site
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.access import kubeconfig_path
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Api
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import Plan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.options import Options
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import Options
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.session import session
 
 SITE_FILE = str(ROOT / SITE)

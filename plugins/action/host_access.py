@@ -6,9 +6,10 @@ from typing import Any
 
 from ansible.errors import AnsibleError
 from ansible.plugins.action import ActionBase
-from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.contact import faults, logins
-from ansible_collections.groundup.cloud.plugins.plugin_utils.verbs import dry_run
+
+from ..module_utils._base.errors import GroundupError
+from ..plugin_utils.contact import faults, logins
+from ..plugin_utils.verbs import dry_run
 
 MODULE = "groundup.cloud.host_access"
 

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from ansible_collections.groundup.cloud.plugins.action.host_baseline import ActionModule
+from ..action.host_baseline import ActionModule
 
 __all__ = ["ActionModule"]

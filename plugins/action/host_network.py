@@ -6,26 +6,19 @@ import time
 from typing import Any
 
 from ansible.errors import AnsibleConnectionFailure
-from ansible.plugins.action import ActionBase
-from ansible_collections.groundup.cloud.plugins.plugin_utils.hosts import spared
+
+from ..plugin_utils.hosts import HostAction
 
 AFTER = 40.0  # seconds beyond the limit: the former network is put back, and the host answers again
 
 
-class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
+class ActionModule(HostAction):
     """Runs the module on the host, twice when there is a change."""
 
-    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Return the module's result."""
-        result: dict[str, Any] = super().run(tmp, task_vars)
-        return result | spared(
-            lambda: self._converge(task_vars or {}),
-            task_vars or {},
-            layer="host",
-            spare=not self._task.check_mode,
-        )
+    LAYER = "host"
 
-    def _converge(self, task_vars: dict[str, Any]) -> dict[str, Any]:
+    def converge(self, task_vars: dict[str, Any]) -> dict[str, Any]:
+        """Return what the module says once the host has decided. Raises AnsibleConnectionFailure."""
         begun: dict[str, Any] = self._execute_module(task_vars=task_vars)
         if begun.get("failed") or not begun.get("pending"):
             return begun

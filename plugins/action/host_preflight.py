@@ -12,17 +12,14 @@ from ansible import constants, context
 from ansible.errors import AnsibleConnectionFailure, AnsibleError
 from ansible.plugins.action import ActionBase
 from ansible.plugins.loader import become_loader
-from ansible_collections.groundup.cloud.plugins.module_utils._base import files
-from ansible_collections.groundup.cloud.plugins.plugin_utils.contact import faults, host_keys
-from ansible_collections.groundup.cloud.plugins.plugin_utils.contact.logins import (
-    Login,
-    operator_logins,
-    site_login,
-)
-from ansible_collections.groundup.cloud.plugins.plugin_utils.layers import aside
-from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.layers import ABSENT, FIRST_CONTACT
-from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import SECRETS_IDENTITY, state_dir
-from ansible_collections.groundup.cloud.plugins.plugin_utils.verbs import dry_run
+
+from ..module_utils._base import files
+from ..plugin_utils.contact import faults, host_keys
+from ..plugin_utils.contact.logins import Login, operator_logins, site_login
+from ..plugin_utils.layers import aside
+from ..plugin_utils.layers.layers import ABSENT, FIRST_CONTACT
+from ..plugin_utils.paths import SECRETS_IDENTITY, state_dir
+from ..plugin_utils.verbs import dry_run
 
 MODULE = "groundup.cloud.host_preflight"
 CONSENT = "accept_host_keys"

@@ -4,51 +4,34 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible.plugins.action import ActionBase
-from ansible_collections.groundup.cloud.plugins.plugin_utils import verbs
-from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import finish
-from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import site_plan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
-
-ARGUMENTS: dict[str, dict[str, Any]] = {
-    "site_file": {"type": "path", "required": True},
-    "name": {"type": "str", "required": True},
-    "step": {"type": "str", "required": True, "choices": ["check", "drain", "verify", "enable"]},
-    "force": {"type": "list", "elements": "str", "default": [], "choices": ["cold"]},
-    "parallel": {"type": "int", "default": 2},
-    "timeout": {"type": "int", "default": 1800},
-}
+from ..plugin_utils import verbs
+from ..plugin_utils.actions import DocumentedAction
+from ..plugin_utils.compose import site_plan
+from ..plugin_utils.errors import GroundupError
 
 
-class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
+class ActionModule(DocumentedAction):
     """Does one step of a drain, or ends one."""
 
-    _requires_connection = False
-
-    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+    def work(self, given: dict[str, Any]) -> dict[str, Any]:
         """Return what the step found or did."""
-        result: dict[str, Any] = super().run(tmp, task_vars)
-        _, given = self.validate_argument_spec(ARGUMENTS)
-        return finish(result, lambda: self._ask(given))
-
-    def _ask(self, given: dict[str, Any]) -> dict[str, Any]:
         # Late: no other task needs a cloud's client.
-        from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import connection
+        from ..plugin_utils.cloud import connection
 
         verb = "undrain" if given["step"] == "enable" else "drain"
-        if not given["name"] or given["parallel"] < 1:
+        why = "one hypervisor is drained at a time, and at least one instance of it"
+        verbs.named(verb, given["name"], why=why)
+        if given["parallel"] < 1:
             raise GroundupError(
-                "drain_parallel is not at least 1" if given["name"] else "no machine is named",
-                where=f"the variable {verb}_{'parallel' if given['name'] else 'machine'}",
-                why="one hypervisor is drained at a time, and at least one instance of it",
+                "drain_parallel is not at least 1", where=f"the variable {verb}_parallel", why=why,
                 remedy=f"ansible-playbook groundup.cloud.{verb} -e {verb}_machine=NAME",
-            )
+            )  # fmt: skip
         plan = site_plan(given["site_file"])
         with connection.answered("Nova", remedy="playbook groundup.cloud.openstack, tag verify; then run this again"):
             return self._step(connection.of_site(plan).compute, given)
 
     def _step(self, compute: Any, given: dict[str, Any]) -> dict[str, Any]:
-        from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import compute_host, drain
+        from ..plugin_utils.cloud import compute_host, drain
 
         name, step = given["name"], given["step"]
         host = compute_host.look(compute, name)
@@ -72,8 +55,8 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
         return self._drain(compute, host, given)
 
     def _drain(self, compute: Any, host: Any, given: dict[str, Any]) -> dict[str, Any]:
-        from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import compute_host, drain
-        from ansible_collections.groundup.cloud.plugins.plugin_utils.progress import reminder
+        from ..plugin_utils.cloud import compute_host, drain
+        from ..plugin_utils.progress import reminder
 
         compute_host.refuse("drain", host.name, drain.reasons(host), given["force"])
         cold = "cold" in given["force"]
@@ -89,7 +72,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
 
 
 def _verified(host: Any) -> dict[str, Any]:
-    from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import drain
+    from ..plugin_utils.cloud import drain
 
     if left := drain.remains(host):
         raise GroundupError(

@@ -5,32 +5,18 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from ansible.plugins.action import ActionBase
-from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import finish
-from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.connection import asker
-from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.leftover import look
-from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import site_plan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
-
-ARGUMENTS = {
-    "site_file": {"type": "path", "required": True},
-    "hypervisors": {"type": "list", "elements": "str", "required": True},
-    "machines": {"type": "list", "elements": "str", "required": True},
-}
+from ..plugin_utils.actions import DocumentedAction
+from ..plugin_utils.cloud.connection import asker
+from ..plugin_utils.cloud.leftover import look
+from ..plugin_utils.compose import site_plan
+from ..plugin_utils.errors import GroundupError
 
 
-class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
+class ActionModule(DocumentedAction):
     """Names hypervisors of the cloud that are not in the site file."""
 
-    _requires_connection = False
-
-    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+    def work(self, given: dict[str, Any]) -> dict[str, Any]:
         """Return them; the callback shows them as a table at the end of the run."""
-        result: dict[str, Any] = super().run(tmp, task_vars)
-        _, given = self.validate_argument_spec(ARGUMENTS)
-        return finish(result, lambda: self._ask(given))
-
-    def _ask(self, given: dict[str, Any]) -> dict[str, Any]:
         try:
             ask = asker(site_plan(given["site_file"]))
             found = look(ask, hypervisors=given["hypervisors"], machines=given["machines"])
@@ -42,7 +28,5 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
         return {
             "changed": False,
             "leftover": [asdict(one) for one in found.leftover],
-            "warnings": [
-                f"{one.host}: {one.reason}. Remedy: {one.remedy}" for one in (*found.leftover, *found.disabled)
-            ],
+            "warnings": [one.advice for one in (*found.leftover, *found.disabled)],
         }

@@ -5,33 +5,27 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ansible.plugins.action import ActionBase
-from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.hosts import spared
-from ansible_collections.groundup.cloud.plugins.plugin_utils.hypervisor import configuration
-from ansible_collections.groundup.cloud.plugins.plugin_utils.hypervisor.chassis import chassis, next_of, tunnel_address
-from ansible_collections.groundup.cloud.plugins.plugin_utils.hypervisor.cluster import read_cluster
-from ansible_collections.groundup.cloud.plugins.plugin_utils.hypervisor.configuration import NotYetError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.hypervisor.peers import peers
-from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.access import kubeconfig_path
-from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Api
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish import digests
+from ..plugin_utils.errors import GroundupError
+from ..plugin_utils.hosts import HostAction
+from ..plugin_utils.hypervisor import configuration
+from ..plugin_utils.hypervisor.chassis import chassis, next_of, tunnel_address
+from ..plugin_utils.hypervisor.cluster import read_cluster
+from ..plugin_utils.hypervisor.configuration import NotYetError
+from ..plugin_utils.hypervisor.peers import peers
+from ..plugin_utils.kube.access import kubeconfig_path
+from ..plugin_utils.kube.client import Api
+from ..plugin_utils.supply.publish import digests
 
 FORESEEN = "# Known when the releases are there.\n"
 
 
-class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
+class ActionModule(HostAction):
     """Runs the module on the host with its configuration."""
 
-    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Return the module's result; a host that fails is set aside."""
-        result: dict[str, Any] = super().run(tmp, task_vars)
-        variables = task_vars or {}
-        return result | spared(
-            lambda: self._converge(variables), variables, layer="hypervisor", spare=not self._task.check_mode
-        )
+    LAYER = "hypervisor"
 
-    def _converge(self, variables: dict[str, Any]) -> dict[str, Any]:
+    def converge(self, variables: dict[str, Any]) -> dict[str, Any]:
+        """Return what the module says."""
         arguments = dict(self._task.args) | {"underlay": underlay(variables)}
         if not arguments.get("verify"):
             site, host = variables["groundup_site"], variables["groundup_host"]

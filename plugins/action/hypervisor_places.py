@@ -4,37 +4,25 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible.plugins.action import ActionBase
-from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
-from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import finish
-from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import site_plan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
-
-ARGUMENTS = {
-    "site_file": {"type": "path", "required": True},
-    "hosts": {"type": "list", "elements": "str", "required": True},
-    "verb": {"type": "str", "choices": ["apply", "verify"], "default": "apply"},
-}
+from ..module_utils._base.changes import Changes
+from ..plugin_utils.actions import DocumentedAction
+from ..plugin_utils.compose import site_plan
+from ..plugin_utils.errors import GroundupError
 
 
-class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
+class ActionModule(DocumentedAction):
     """Makes the plan's aggregates, zones and traits."""
 
-    _requires_connection = False
-
-    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+    def work(self, given: dict[str, Any]) -> dict[str, Any]:
         """Return what was changed."""
-        result: dict[str, Any] = super().run(tmp, task_vars)
-        _, given = self.validate_argument_spec(ARGUMENTS)
         if given["verb"] == "verify":
-            return finish({"changed": False, **result}, lambda: _verify(given["site_file"], given["hosts"]))
-        changes = Changes(check=bool(self._task.check_mode))
-        return finish(result, lambda: _converge(given["site_file"], given["hosts"], changes), changes=changes)
+            return _verify(given["site_file"], given["hosts"])
+        return _converge(given["site_file"], given["hosts"], self.changes)
 
 
 def _converge(site_file: str, hosts: list[str], changes: Changes, *, foresee: bool = True) -> dict[str, Any]:
     # Late: nothing else of the layer needs a cloud's client.
-    from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import connection, places
+    from ..plugin_utils.cloud import connection, places
 
     plan = site_plan(site_file)
     try:
@@ -48,7 +36,7 @@ def _converge(site_file: str, hosts: list[str], changes: Changes, *, foresee: bo
 
 
 def _verify(site_file: str, hosts: list[str]) -> dict[str, Any]:
-    """Return nothing. Raises GroundupError with what is not as the plan says."""
+    """Return that nothing is changed. Raises GroundupError with what is not as the plan says."""
     changes = Changes(check=True)
     _converge(site_file, hosts, changes, foresee=False)
     if changes.done:
@@ -57,4 +45,4 @@ def _verify(site_file: str, hosts: list[str]) -> dict[str, Any]:
             where="Nova and Placement", why="instances that ask for a zone, rack or label come to others, or none",
             remedy="run the playbook groundup.cloud.hypervisor",
         )  # fmt: skip
-    return {}
+    return {"changed": False}

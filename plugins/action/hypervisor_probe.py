@@ -6,47 +6,31 @@ from contextlib import suppress
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from ansible.plugins.action import ActionBase
-from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
-from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import finish
-from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import site_plan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.guest_image import guest_image
-from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.aside import Aside
+from ..module_utils._base.changes import Changes
+from ..plugin_utils.actions import DocumentedAction, finish
+from ..plugin_utils.compose import site_plan
+from ..plugin_utils.errors import GroundupError
+from ..plugin_utils.guest_image import guest_image
+from ..plugin_utils.layers.aside import Aside
 
 if TYPE_CHECKING:
-    from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.steps import SmokeError, Steps
+    from ..plugin_utils.cloud.steps import SmokeError, Steps
 
 LAYER = "hypervisor"
-ARGUMENTS = {
-    "site_file": {"type": "path", "required": True},
-    "hosts": {"type": "list", "elements": "str", "required": True},
-    "verb": {"type": "str", "choices": ["apply", "verify"], "default": "apply"},
-    "parallel": {"type": "int", "default": 8},
-    "image": {"type": "path"},
-    "user": {"type": "str", "default": "guest"},
-    "memory_mb": {"type": "int", "default": 128},
-    "disk_gb": {"type": "int", "default": 1},
-    "timeout": {"type": "int", "default": 300},
-}
 
 
-class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
+class ActionModule(DocumentedAction):
     """Proves new hypervisors, and opens those that are sound to tenants."""
 
-    _requires_connection = False
-
-    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+    def work(self, given: dict[str, Any]) -> dict[str, Any]:
         """Return who was opened, and who is to be set aside."""
-        result: dict[str, Any] = super().run(tmp, task_vars)
-        _, given = self.validate_argument_spec(ARGUMENTS)
         if self._task.check_mode:
-            return finish(result, lambda: _foresee(given["site_file"], given["hosts"]))
+            return _foresee(given["site_file"], given["hosts"])
         # Late: nothing else of the layer needs a cloud's client.
-        from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.steps import Steps
+        from ..plugin_utils.cloud.steps import Steps
 
         steps = Steps(self._say)
-        ended = finish({"changed": False, **result}, lambda: self._prove(given, steps))
+        ended = finish({"changed": False}, lambda: self._prove(given, steps))
         return {**ended, "steps": steps.result()}
 
     def _say(self, line: str) -> None:
@@ -54,7 +38,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
             self._display.display(line)
 
     def _prove(self, given: dict[str, Any], steps: Steps) -> dict[str, Any]:
-        from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import connection, probe, tenant
+        from ..plugin_utils.cloud import connection, probe, tenant
 
         with connection.answered("Nova", remedy="run the playbook groundup.cloud.openstack, tag verify"):
             plan = site_plan(given["site_file"])
@@ -88,15 +72,22 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
                 f"note why {host} stays disabled" if fault else f"enable {host}",
                 name=f"compute service of {host}", before="disabled", after=f"disabled: {why}" if fault else "enabled",
             )  # fmt: skip
-        away = [asdict(_aside(host, fault)) for host, fault in judged.items() if fault]
-        words = [f"{one['host']} is set aside in layer {LAYER}: {one['reason']}" for one in away]
+        away = [_aside(host, fault) for host, fault in judged.items() if fault]
         enabled = [host for host, fault in judged.items() if not fault]
-        return answer | changes.result() | {"enabled": enabled, "aside": away, "warnings": kept + words}
+        return (
+            answer
+            | changes.result()
+            | {
+                "enabled": enabled,
+                "aside": [asdict(one) for one in away],
+                "warnings": kept + [one.said for one in away],
+            }
+        )
 
 
 def _foresee(site_file: str, hosts: list[str]) -> dict[str, Any]:
     """Return who will be probed: who is new, and who has never reported."""
-    from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import connection, probe
+    from ..plugin_utils.cloud import connection, probe
 
     changes = Changes(check=True)
     try:

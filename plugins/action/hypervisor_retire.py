@@ -4,57 +4,30 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible.plugins.action import ActionBase
-from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
-from ansible_collections.groundup.cloud.plugins.plugin_utils import verbs
-from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import finish
-from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import site_plan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.hypervisor.configuration import compute_id
-
-ARGUMENTS: dict[str, dict[str, Any]] = {
-    "site_file": {"type": "path", "required": True},
-    "name": {"type": "str", "required": True},
-    "step": {"type": "str", "required": True, "choices": ["check", "close", "remove", "verify"]},
-    "force": {"type": "list", "elements": "str", "default": [], "choices": ["allocations", "domains"]},
-    "roles": {"type": "list", "elements": "str", "default": []},
-    "stopped": {"type": "bool", "default": False},
-    "addresses": {"type": "list", "elements": "str", "default": []},
-    "timeout": {"type": "int", "default": 180},
-}
+from ..plugin_utils import verbs
+from ..plugin_utils.actions import DocumentedAction
+from ..plugin_utils.compose import site_plan
+from ..plugin_utils.errors import GroundupError
+from ..plugin_utils.hypervisor.configuration import compute_id
 
 
-class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
+class ActionModule(DocumentedAction):
     """Does one step of a retirement."""
 
-    _requires_connection = False
-
-    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+    def work(self, given: dict[str, Any]) -> dict[str, Any]:
         """Return what the step found or did."""
-        result: dict[str, Any] = super().run(tmp, task_vars)
-        _, given = self.validate_argument_spec(ARGUMENTS)
-        changes = Changes(check=bool(self._task.check_mode))
-        return finish(result, lambda: self._ask(given, changes), changes=changes)
-
-    def _ask(self, given: dict[str, Any], changes: Changes) -> dict[str, Any]:
         # Late: no other task needs a cloud's client.
-        from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import connection
+        from ..plugin_utils.cloud import connection
 
-        if not given["name"]:
-            raise GroundupError(
-                "no machine is named",
-                where="the variable retire_machine",
-                why="one hypervisor is retired at a time",
-                remedy="ansible-playbook groundup.cloud.retire -e retire_machine=NAME",
-            )
+        verbs.named("retire", given["name"], why="one hypervisor is retired at a time")
         plan = site_plan(given["site_file"])
         with connection.answered(
             "the cloud", remedy="playbook groundup.cloud.openstack, tag verify; then run it again"
         ):
-            return self._step(connection.of_site(plan), plan.site, given, changes)
+            return self._step(connection.of_site(plan), plan.site, given)
 
-    def _step(self, cloud: Any, site: str, given: dict[str, Any], changes: Changes) -> dict[str, Any]:
-        from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import compute_host, retire
+    def _step(self, cloud: Any, site: str, given: dict[str, Any]) -> dict[str, Any]:
+        from ..plugin_utils.cloud import compute_host, retire
 
         name, step = given["name"], given["step"]
 
@@ -69,7 +42,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
         if step == "verify":
             return _verified(name, retire.remains(survey()))
         leaving = empty()
-        if step == "check" or changes.check:
+        if step == "check" or self.changes.check:
             lines = retire.foreseen(leaving)
             if not leaving.found:
                 _refuse_other_role(name, given["roles"])
@@ -87,8 +60,8 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
                 why="it would come back by itself as soon as it is out",
                 remedy="make it reachable, or switch it off, then run this again",
             )
-        retire.remove(cloud, empty(), changes, timeout=given["timeout"])  # asked again: it may have waited
-        return changes.result()
+        retire.remove(cloud, empty(), self.changes, timeout=given["timeout"])  # asked again: it may have waited
+        return self.changes.result()
 
 
 def _refuse_other_role(name: str, roles: list[str]) -> None:

@@ -5,15 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from ansible.plugins.action import ActionBase
-from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.kube import run_lease
-from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.access import (
-    check_cluster,
-    differs,
-    keep,
-    known_ca,
-    kubeconfig_path,
-)
+
+from ..plugin_utils.errors import GroundupError
+from ..plugin_utils.kube import run_lease
+from ..plugin_utils.kube.access import check_cluster, differs, keep, known_ca, kubeconfig_path
 
 
 class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types

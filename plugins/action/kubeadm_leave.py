@@ -6,8 +6,9 @@ from typing import Any
 
 from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure
 from ansible.plugins.action import ActionBase
-from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.access import known_ca
+
+from ..plugin_utils.errors import GroundupError
+from ..plugin_utils.kube.access import known_ca
 
 
 class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types

@@ -6,10 +6,11 @@ from typing import Any
 
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
-from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.hosts import spared
-from ansible_collections.groundup.cloud.plugins.plugin_utils.kube import run_lease
-from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.access import known_ca
+
+from ..plugin_utils.errors import GroundupError
+from ..plugin_utils.hosts import spared
+from ..plugin_utils.kube import run_lease
+from ..plugin_utils.kube.access import known_ca
 
 
 class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types

@@ -6,43 +6,26 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from ansible.plugins.action import ActionBase
-from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import finish
-from ansible_collections.groundup.cloud.plugins.plugin_utils.helm.client import Helm
-from ansible_collections.groundup.cloud.plugins.plugin_utils.helm.converge import converge
-from ansible_collections.groundup.cloud.plugins.plugin_utils.helm.diff import diff_text
-from ansible_collections.groundup.cloud.plugins.plugin_utils.helm.types import ReleaseDiff
-from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.access import kubeconfig_path
-from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Api
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import ReleasePlan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.process import Processes
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import ensure, missing, tool
-
-ARGUMENTS = {
-    "site": {"type": "str", "required": True},
-    "version": {"type": "str", "required": True},
-    "charts": {"type": "str", "required": True},
-    "source": {"type": "str", "choices": ["build", "upstream"], "default": "build"},
-    "releases": {"type": "list", "elements": "dict", "required": True},
-    "images": {"type": "dict", "default": {}},
-}
+from ..plugin_utils.actions import DocumentedAction
+from ..plugin_utils.helm.client import Helm
+from ..plugin_utils.helm.converge import converge
+from ..plugin_utils.helm.diff import diff_text
+from ..plugin_utils.helm.types import ReleaseDiff
+from ..plugin_utils.kube.access import kubeconfig_path
+from ..plugin_utils.kube.client import Api
+from ..plugin_utils.plan.types import ReleasePlan
+from ..plugin_utils.process import Processes
+from ..plugin_utils.supply import ensure, missing, tool
 
 
-class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
+class ActionModule(DocumentedAction):
     """Installs charts of the lock with the admin kubeconfig of the site."""
 
-    _requires_connection = False
-
-    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+    def work(self, given: dict[str, Any]) -> dict[str, Any]:
         """Return what changed, with a diff."""
-        result: dict[str, Any] = super().run(tmp, task_vars)
-        _, arguments = self.validate_argument_spec(ARGUMENTS)
-        return finish(result, lambda: self._carried_out(arguments))
-
-    def _carried_out(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        if self._task.check_mode and (unmade := _unmade(arguments)):
+        if self._task.check_mode and (unmade := _unmade(given)):
             return _not_made(unmade)
-        diffs = self._converge(arguments)
+        diffs = self._converge(given)
         text = diff_text(diffs)
         return {
             "changed": bool(diffs),

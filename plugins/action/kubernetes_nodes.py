@@ -5,36 +5,23 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from ansible.plugins.action import ActionBase
-from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
-from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import finish
-from ansible_collections.groundup.cloud.plugins.plugin_utils.hosts import of_nodes
-from ansible_collections.groundup.cloud.plugins.plugin_utils.kube import run_lease
-from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.access import keep_nodes, kubeconfig_path
-from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Api
-from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.nodes import converge, new, wait_ready, wanted
-
-ARGUMENTS = {
-    "site": {"type": "str", "required": True},
-    "hosts": {"type": "list", "elements": "dict", "required": True},
-    "known": {"type": "list", "elements": "str", "default": []},
-    "timeout": {"type": "int", "default": 180},
-}
+from ..plugin_utils.actions import DocumentedAction
+from ..plugin_utils.hosts import of_nodes
+from ..plugin_utils.kube import run_lease
+from ..plugin_utils.kube.access import keep_nodes, kubeconfig_path
+from ..plugin_utils.kube.client import Api
+from ..plugin_utils.kube.nodes import converge, new, wait_ready, wanted
 
 
-class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
+class ActionModule(DocumentedAction):
     """Labels and taints nodes with the admin kubeconfig of the site, and waits for them."""
 
-    _requires_connection = False
-
-    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+    def work(self, given: dict[str, Any]) -> dict[str, Any]:
         """Return what changed, with a diff."""
-        result: dict[str, Any] = super().run(tmp, task_vars)
-        _, arguments = self.validate_argument_spec(ARGUMENTS)
-        return finish(result, lambda: self._converge(**arguments))
+        return self._converge(**given)
 
     def _converge(self, site: str, hosts: list[dict[str, Any]], known: list[str], timeout: int) -> dict[str, Any]:
-        changes, wants = Changes(check=bool(self._task.check_mode)), [wanted(host) for host in hosts]
+        changes, wants = self.changes, [wanted(host) for host in hosts]
         kubeconfig, said = kubeconfig_path(site), dict[str, Any]()
         spare = {host["name"] for host in hosts if "control" not in host["roles"]}
         if changes.check and not kubeconfig.is_file():

@@ -7,33 +7,20 @@ from collections.abc import Mapping
 from typing import Any
 
 from ansible.errors import AnsibleActionFail
-from ansible.plugins.action import ActionBase
-from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
-from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import finish
-from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.access import kubeconfig_path
-from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Api
-from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.objects import Applier, in_order, shown, title
 
-ARGUMENTS = {
-    "site": {"type": "str", "required": True},
-    "objects": {"type": "list", "elements": "dict", "required": True},
-}
+from ..plugin_utils.actions import DocumentedAction
+from ..plugin_utils.kube.access import kubeconfig_path
+from ..plugin_utils.kube.client import Api
+from ..plugin_utils.kube.objects import Applier, in_order, shown, title
 
 
-class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
+class ActionModule(DocumentedAction):
     """Applies objects with the admin kubeconfig of the site."""
 
-    _requires_connection = False
-
-    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+    def work(self, given: dict[str, Any]) -> dict[str, Any]:
         """Return what changed, with a diff."""
-        result: dict[str, Any] = super().run(tmp, task_vars)
-        _, arguments = self.validate_argument_spec(ARGUMENTS)
-        return finish(result, lambda: self._apply(**arguments))
-
-    def _apply(self, site: str, objects: list[Any]) -> dict[str, Any]:
-        changes, kubeconfig = Changes(check=bool(self._task.check_mode)), kubeconfig_path(site)
-        items = in_order(_checked(objects))
+        changes, kubeconfig = self.changes, kubeconfig_path(given["site"])
+        items = in_order(_checked(given["objects"]))
         if changes.check and not kubeconfig.is_file():  # there will be a cluster, and nothing in it
             for item in items:
                 changes.add(title(item), name=title(item), after=shown(item))

@@ -4,33 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible.plugins.action import ActionBase
-from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
-from ansible_collections.groundup.cloud.plugins.module_utils._container import network
-from ansible_collections.groundup.cloud.plugins.module_utils._container.model import networks_of
-from ansible_collections.groundup.cloud.plugins.module_utils._container.names import link_name
-from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import finish
-
-ARGUMENTS = {
-    "site": {"type": "str", "required": True},
-    "networks": {"type": "dict", "default": {}},
-    "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
-}
+from ..module_utils._base.changes import Changes
+from ..module_utils._container import network
+from ..module_utils._container.model import networks_of
+from ..module_utils._container.names import link_name
+from ..plugin_utils.actions import DocumentedAction
 
 
-class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
+class ActionModule(DocumentedAction):
     """Makes or removes the bridges."""
 
-    _requires_connection = False
-
-    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+    def work(self, given: dict[str, Any]) -> dict[str, Any]:
         """Return what was made or removed, with a diff."""
-        result: dict[str, Any] = super().run(tmp, task_vars)
-        _, arguments = self.validate_argument_spec(ARGUMENTS)
-        changes, site = Changes(check=bool(self._task.check_mode)), arguments["site"]
-        if arguments["state"] == "absent":
-            return finish(result, lambda: absent(changes, site), changes=changes)
-        return finish(result, lambda: present(changes, site, arguments["networks"]), changes=changes)
+        if given["state"] == "absent":
+            return absent(self.changes, given["site"])
+        return present(self.changes, given["site"], given["networks"])
 
 
 def present(changes: Changes, site: str, plan: dict[str, Any]) -> dict[str, Any]:

@@ -4,60 +4,26 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible.plugins.action import ActionBase
-from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
-from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import finish
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import load_site, make_plan
+from ..module_utils._base.changes import Changes
+from ..plugin_utils.actions import REACHED_BY, DocumentedAction
+from ..plugin_utils.plan import load_site, make_plan
 
-ARGUMENTS = {
-    "name": {"type": "str", "required": True},
-    "cloud": {"type": "str"},
-    "site_file": {"type": "path"},
-    "state": {
-        "type": "str",
-        "choices": ["present", "absent", "manageable", "available", "provisioned"],
-        "default": "present",
-    },
-    "power": {"type": "str", "choices": ["on", "off"]},
-    "driver": {"type": "str"},
-    "driver_info": {"type": "dict", "no_log": True},
-    "interfaces": {"type": "dict"},
-    "properties": {"type": "dict"},
-    "extra": {"type": "dict"},
-    "resource_class": {"type": "str"},
-    "ports": {"type": "list", "elements": "str", "default": []},
-    "image": {
-        "type": "dict",
-        "options": {
-            "url": {"type": "str", "required": True},
-            "sha256": {"type": "str", "required": True},
-            "format": {"type": "str", "choices": ["qcow2", "raw"], "default": "qcow2"},
-        },
-    },
-    "configdrive": {"type": "dict", "no_log": True},
-    "force": {"type": "bool", "default": False},
-    "timeout": {"type": "int", "default": 3600},
-}
 FIELDS = ("driver", "driver_info", "properties", "extra", "resource_class")
-REACHED_BY = [("cloud", "site_file")]
 
 
-class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
+class ActionModule(DocumentedAction):
     """Brings one machine to the state that is wanted."""
 
-    _requires_connection = False
+    RULES = REACHED_BY
 
-    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+    def work(self, given: dict[str, Any]) -> dict[str, Any]:
         """Return its facts, and what was changed."""
-        result: dict[str, Any] = super().run(tmp, task_vars)
-        _, given = self.validate_argument_spec(ARGUMENTS, mutually_exclusive=REACHED_BY, required_one_of=REACHED_BY)
-        changes = Changes(check=bool(self._task.check_mode))
-        return finish(result, lambda: _converge(given, changes), changes=changes)
+        return _converge(given, self.changes)
 
 
 def _converge(given: dict[str, Any], changes: Changes) -> dict[str, Any]:
     # Late: nobody else needs a cloud's client.
-    from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import baremetal
+    from ..plugin_utils.cloud import baremetal
 
     fields = {name: given[name] for name in FIELDS if given[name] is not None}
     fields |= {f"{kind}_interface": one for kind, one in (given["interfaces"] or {}).items()}

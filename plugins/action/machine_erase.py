@@ -4,38 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible.plugins.action import ActionBase
-from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import finish
-from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import site_plan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.access import known_nodes
-from ansible_collections.groundup.cloud.plugins.plugin_utils.layers import aside
-from ansible_collections.groundup.cloud.plugins.plugin_utils.metal import erase
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import Plan
-
-ARGUMENTS: dict[str, dict[str, Any]] = {
-    "site_file": {"type": "path", "required": True},
-    "name": {"type": "str", "required": True},
-    "step": {"type": "str", "required": True, "choices": ["check", "erase", "verify"]},
-    "method": {"type": "str", "default": "metadata", "choices": ["metadata", "full"]},
-    "stays": {"type": "bool", "default": False},
-    "force": {"type": "list", "elements": "str", "default": [], "choices": ["disks", "dead"]},
-    "timeout": {"type": "int", "default": 3600},
-}
+from ..plugin_utils.actions import DocumentedAction
+from ..plugin_utils.compose import site_plan
+from ..plugin_utils.errors import GroundupError
+from ..plugin_utils.kube.access import known_nodes
+from ..plugin_utils.layers import aside
+from ..plugin_utils.metal import erase
+from ..plugin_utils.plan.types import Plan
 
 
-class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
+class ActionModule(DocumentedAction):
     """Does one step of an erasure."""
 
-    _requires_connection = False
-
-    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+    def work(self, given: dict[str, Any]) -> dict[str, Any]:
         """Return what the step found or did."""
-        result: dict[str, Any] = super().run(tmp, task_vars)
-        _, given = self.validate_argument_spec(ARGUMENTS)
-        return finish(result, lambda: self._step(given))
-
-    def _step(self, given: dict[str, Any]) -> dict[str, Any]:
         plan, name = site_plan(given["site_file"]), given["name"]
         wanted = erase.Wanted(
             name=name,
@@ -68,8 +50,8 @@ def _hypervisors(plan: Plan, name: str) -> list[str]:
     if "nova" not in {release.name for release in plan.openstack.releases} or (host and "hypervisor" not in host.roles):
         return []
     # Late: no other task needs a cloud's client.
-    from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import connection
-    from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.compute_host import look
+    from ..plugin_utils.cloud import connection
+    from ..plugin_utils.cloud.compute_host import look
 
     with connection.answered("the cloud", remedy="playbook groundup.cloud.openstack, tag verify; then run it again"):
         return [name] if look(connection.of_site(plan).compute, name).service else []

@@ -7,63 +7,40 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from ansible.plugins.action import ActionBase
-from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
-from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import finish
-from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.aside import Aside
-from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.install import Options, install
-from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import home_of
-from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.page import shown
-from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.runner import Runner
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import load_site, make_plan
+from ..plugin_utils.actions import DocumentedAction
+from ..plugin_utils.errors import GroundupError
+from ..plugin_utils.layers.aside import Aside
+from ..plugin_utils.metal.install import Options, install
+from ..plugin_utils.metal.journal import home_of
+from ..plugin_utils.metal.page import shown
+from ..plugin_utils.metal.runner import Runner
+from ..plugin_utils.plan import load_site, make_plan
 
-ARGUMENTS = {
-    "site_file": {"type": "path", "required": True},
-    "hosts": {"type": "list", "elements": "str", "required": True},
-    "layers": {"type": "list", "elements": "str", "default": []},
-    "at_once": {"type": "int", "default": 20},
-    "per_rack": {"type": "int"},
-    "again": {"type": "list", "elements": "str", "default": []},
-    "timeout": {"type": "int", "default": 3600},
-    "discovery": {"type": "int", "default": 600},
-}
 LAYER = "ironic"
 
 
-class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
+class ActionModule(DocumentedAction):
     """Brings machines to installed."""
 
-    _requires_connection = False
-
-    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+    def work(self, given: dict[str, Any]) -> dict[str, Any]:
         """Return what was done."""
-        result: dict[str, Any] = super().run(tmp, task_vars)
-        _, given = self.validate_argument_spec(ARGUMENTS)
-        changes = Changes(check=bool(self._task.check_mode))
-
-        def work() -> dict[str, Any]:
-            plan = make_plan(load_site(given["site_file"]))
-            say = self._display.display
-            runner = Runner(
-                site_file=Path(given["site_file"]), home=home_of(plan.site), layers=given["layers"], say=say
-            )
-            then = runner.configure if given["layers"] else None
-            options = Options(
-                at_once=max(1, given["at_once"]),
-                per_rack=given["per_rack"],
-                timeout=given["timeout"],
-                discovery=given["discovery"],
-                again=given["again"],
-            )
-            _refuse_others(given["again"], given["hosts"])
-            with nullcontext() if changes.check else shown(plan, say):
-                failed = install(changes, plan, given["hosts"], say, options, then=then)
-            away = [_aside(name, error) for name, error in sorted(failed.items())]
-            warnings = [f"{one.host} is set aside in layer {LAYER}: {one.reason}" for one in away]
-            return {**changes.result(), "aside": [asdict(one) for one in away], "warnings": warnings}
-
-        return finish(result, work, changes=changes)
+        changes = self.changes
+        plan = make_plan(load_site(given["site_file"]))
+        say = self._display.display
+        runner = Runner(site_file=Path(given["site_file"]), home=home_of(plan.site), layers=given["layers"], say=say)
+        then = runner.configure if given["layers"] else None
+        options = Options(
+            at_once=max(1, given["at_once"]),
+            per_rack=given["per_rack"],
+            timeout=given["timeout"],
+            discovery=given["discovery"],
+            again=given["again"],
+        )
+        _refuse_others(given["again"], given["hosts"])
+        with nullcontext() if changes.check else shown(plan, say):
+            failed = install(changes, plan, given["hosts"], say, options, then=then)
+        away = [_aside(name, error) for name, error in sorted(failed.items())]
+        return {**changes.result(), "aside": [asdict(one) for one in away], "warnings": [one.said for one in away]}
 
 
 def _aside(name: str, error: GroundupError) -> Aside:

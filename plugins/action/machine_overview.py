@@ -5,40 +5,19 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from ansible.plugins.action import ActionBase
-from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import finish
-from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.follow import View, follow
-from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import home_of
-from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.overview import (
-    Overview,
-    as_dict,
-    as_json,
-    summary,
-    table,
-)
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import load_site, make_plan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.progress import TERMINAL
-
-ARGUMENTS = {
-    "site_file": {"type": "path", "required": True},
-    "output": {"type": "str", "choices": ["table", "json"], "default": "table"},
-    "follow": {"type": "bool", "default": False},
-    "timeout": {"type": "int", "default": 1800},
-}
+from ..plugin_utils.actions import DocumentedAction
+from ..plugin_utils.metal.follow import View, follow
+from ..plugin_utils.metal.journal import home_of
+from ..plugin_utils.metal.overview import Overview, as_dict, as_json, summary, table
+from ..plugin_utils.plan import load_site, make_plan
+from ..plugin_utils.progress import TERMINAL
 
 
-class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
+class ActionModule(DocumentedAction):
     """Shows where machines are."""
 
-    _requires_connection = False
-
-    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+    def work(self, given: dict[str, Any]) -> dict[str, Any]:
         """Return a record a machine."""
-        result: dict[str, Any] = super().run(tmp, task_vars)
-        _, given = self.validate_argument_spec(ARGUMENTS)
-        return finish(result, lambda: self._shown(given))
-
-    def _shown(self, given: dict[str, Any]) -> dict[str, Any]:
         plan = make_plan(load_site(given["site_file"]))
         overview, ended = Overview(plan, home_of(plan.site)), True
         if given["follow"]:

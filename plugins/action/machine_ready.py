@@ -5,36 +5,32 @@ from __future__ import annotations
 from typing import Any
 
 from ansible.errors import AnsibleConnectionFailure
-from ansible.plugins.action import ActionBase
-from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.layers import aside
 
-ARGUMENTS = {
-    "login": {"type": "str", "required": True},
-    "remedy": {"type": "str", "required": True},
-    "boot_timeout": {"type": "int"},
-    "unreachable_group": {"type": "str"},
-}
+from ..module_utils._base.errors import GroundupError
+from ..plugin_utils.layers import aside
+
 LAYER = "metal"
 _TIMED_OUT = 124  # exit code of timeout(1)
 
+from ..plugin_utils.actions import DocumentedAction
 
-class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
+
+class ActionModule(DocumentedAction):
     """Sets the machine aside that the controller, or the next layer, cannot use."""
 
-    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+    _requires_connection = True
+
+    def work(self, given: dict[str, Any]) -> dict[str, Any]:
         """Return nothing when the machine is ready; else why it is set aside, or the group it goes into."""
-        result: dict[str, Any] = super().run(tmp, task_vars)
-        _, arguments = self.validate_argument_spec(ARGUMENTS)
-        variables, within = task_vars or {}, arguments["boot_timeout"]
+        variables, within, result = self.variables, given["boot_timeout"], dict[str, Any]()
         if within is not None and self._task.check_mode:
-            return result | {"skipped": True}  # nothing was started
+            return {"skipped": True}  # nothing was started
         name = str(variables["inventory_hostname"])
         try:
             if within is None:
                 found = self._execute_module(module_name="ansible.builtin.ping", module_args={}, task_vars=variables)
                 fault = aside.failed(name, LAYER, found) if found.get("failed") else None
-                result |= found
+                result = found
             else:
                 # Bounded: a unit that never ends starting would hold the run for ever.
                 done = self._low_level_execute_command(f"timeout {within} systemctl is-system-running --wait")
@@ -42,9 +38,9 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
                 wrong = boot_fault(name, done["rc"], said, within=within)
                 fault = aside.failed(name, LAYER, {"msg": str(wrong)}) if wrong else None
         except AnsibleConnectionFailure as error:
-            if group := arguments["unreachable_group"]:
-                return result | {"add_group": group, "parent_groups": ["all"], "msg": str(error)}
-            fault = aside.failed(name, LAYER, {"msg": str(_refused(variables, arguments, said=str(error)))})
+            if group := given["unreachable_group"]:
+                return {"add_group": group, "parent_groups": ["all"], "msg": str(error)}
+            fault = aside.failed(name, LAYER, {"msg": str(_refused(variables, given, said=str(error)))})
         return aside.result(fault, result) if fault else result
 
 

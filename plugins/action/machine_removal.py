@@ -4,48 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible.plugins.action import ActionBase
-from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import finish
-from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.kube import removal, run_lease
-from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.access import keep_nodes, known_nodes, kubeconfig_path
-from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Api
-from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.removal import Leaving
+from ..plugin_utils.actions import DocumentedAction
+from ..plugin_utils.errors import GroundupError
+from ..plugin_utils.kube import removal, run_lease
+from ..plugin_utils.kube.access import keep_nodes, known_nodes, kubeconfig_path
+from ..plugin_utils.kube.client import Api
+from ..plugin_utils.kube.removal import Leaving
+from ..plugin_utils.verbs import named
 
-CODES = ["local-volumes", "bare-pods", "last-node", "control-count"]
-ARGUMENTS: dict[str, dict[str, Any]] = {
-    "site": {"type": "str", "required": True},
-    "name": {"type": "str", "required": True},
-    "step": {"type": "str", "required": True, "choices": ["check", "drain", "delete", "verify"]},
-    "force": {"type": "list", "elements": "str", "default": [], "choices": CODES},
-    "roles": {"type": "list", "elements": "str", "default": []},
-    "control": {"type": "list", "elements": "str", "default": []},
-    "addresses": {"type": "list", "elements": "str", "default": []},
-    "timeout": {"type": "int", "default": 600},
-}
 GONE = 120.0  # seconds the cluster has to forget the pods of a node that was down
 
 
-class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
+class ActionModule(DocumentedAction):
     """Does one step of a removal."""
 
-    _requires_connection = False
-
-    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+    def work(self, given: dict[str, Any]) -> dict[str, Any]:
         """Return what the step found or did."""
-        result: dict[str, Any] = super().run(tmp, task_vars)
-        _, given = self.validate_argument_spec(ARGUMENTS)
-        return finish(result, lambda: self._step(given))
-
-    def _step(self, given: dict[str, Any]) -> dict[str, Any]:
-        if not given["name"]:
-            raise GroundupError(
-                "no machine is named",
-                where="the variable remove_machine",
-                why="one machine is removed at a time",
-                remedy="ansible-playbook groundup.cloud.remove -e remove_machine=NAME",
-            )
-        api, name = Api(kubeconfig_path(given["site"])), given["name"]
+        name = named("remove", given["name"], why="one machine is removed at a time")
+        api = Api(kubeconfig_path(given["site"]))
         if given["step"] == "verify":
             return _verified(api, name)
         leaving = removal.survey(api, name)

@@ -5,44 +5,25 @@ from __future__ import annotations
 import base64
 from typing import Any
 
-from ansible.plugins.action import ActionBase
-from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import finish
-from ansible_collections.groundup.cloud.plugins.plugin_utils.ovn import backups, record
-from ansible_collections.groundup.cloud.plugins.plugin_utils.services.neutron import sync_command
-
-CODES = ["overwrite", "new-cluster"]  # `backups.CODES`; a test holds the two together
-ARGUMENTS: dict[str, dict[str, Any]] = {
-    "site": {"type": "str", "required": True},
-    "name": {"type": "str", "required": True},
-    "step": {"type": "str", "required": True, "choices": ["take", "verify", "check", "restore"]},
-    "keep": {"type": "int", "default": 14},
-    "days": {"type": "float", "default": 2.0},
-    "source": {"type": "str", "default": "newest"},
-    "force": {"type": "list", "elements": "str", "default": [], "choices": CODES},
-    "namespace": {"type": "str", "default": "openstack"},
-    # Filled in below, whatever is given.
-    "clusters": {"type": "dict", "default": {}},
-    "content": {"type": "str", "default": "", "no_log": True},
-}
+from ..plugin_utils.actions import DocumentedAction
+from ..plugin_utils.ovn import backups, record
+from ..plugin_utils.services.neutron import sync_command
 
 
-class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
+class ActionModule(DocumentedAction):
     """Does one step, with the module on the host where the database is asked."""
 
-    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Return what the step found or did."""
-        result: dict[str, Any] = super().run(tmp, task_vars)
-        _, given = self.validate_argument_spec(ARGUMENTS)
-        return finish(result, lambda: self._step(given, task_vars or {}))
+    _requires_connection = True
 
-    def _step(self, given: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
+    def work(self, given: dict[str, Any]) -> dict[str, Any]:
+        """Return what the step found or did."""
         site, step = given["site"], given["step"]
         if step == "verify":
             return {"changed": False, "backup": backups.summary(backups.verify(site, days=given["days"]))}
         if step == "take":
-            return self._take(given, variables)
+            return self._take(given)
         backup, data = backups.load(site, given["source"])
-        found = self._on_host(given, variables, step="check")
+        found = self._on_host(given, step="check")
         if not found.get("leader"):
             return found
         backups.refuse(
@@ -51,27 +32,27 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
         )  # fmt: skip
         if step == "restore":
             # By the same member, just before: nothing is replaced that was not saved.
-            before = self._take(given | {"keep": 0}, variables)
+            before = self._take(given | {"keep": 0})
             if not before.get("leader"):
                 return before
-            found = self._on_host(given, variables, step=step, content=base64.b64encode(data).decode())
+            found = self._on_host(given, step=step, content=base64.b64encode(data).decode())
             found["changes"] = [*before.get("changes", ()), *found.get("changes", ())]
         sync = [sync_command(given["namespace"], mode) for mode in ("log", "repair")]
         return found | {"backup": backups.summary(backup), "sync": sync}
 
-    def _take(self, given: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
-        done = self._on_host(given, variables, step="take")
+    def _take(self, given: dict[str, Any]) -> dict[str, Any]:
+        done = self._on_host(given, step="take")
         if snapshot := done.pop("content", ""):
             taken = backups.save(given["site"], base64.b64decode(snapshot), cluster=done["cluster"])
             done["changes"] += [f"remove the backup {name}" for name in backups.prune(given["site"], given["keep"])]
             done["backup"] = backups.summary(taken)
         return done
 
-    def _on_host(
-        self, given: dict[str, Any], variables: dict[str, Any], *, step: str, content: str = ""
-    ) -> dict[str, Any]:
+    def _on_host(self, given: dict[str, Any], *, step: str, content: str = "") -> dict[str, Any]:
         clusters = record.known(given["site"])
         arguments = {"site": given["site"], "name": given["name"], "step": step, "content": content}
-        done: dict[str, Any] = self._execute_module(module_args=arguments | {"clusters": clusters}, task_vars=variables)
+        done: dict[str, Any] = self._execute_module(
+            module_args=arguments | {"clusters": clusters}, task_vars=self.variables
+        )
         done.pop("invocation", None)  # it holds the whole database
         return done

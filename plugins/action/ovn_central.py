@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ansible.plugins.action import ActionBase
-from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import finish
-from ansible_collections.groundup.cloud.plugins.plugin_utils.ovn import record
+
+from ..plugin_utils.actions import finish
+from ..plugin_utils.ovn import record
 
 
 class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types

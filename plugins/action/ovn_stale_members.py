@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from ansible_collections.groundup.cloud.plugins.action.ovn_central import ActionModule
+from ..action.ovn_central import ActionModule
 
 __all__ = ["ActionModule"]

@@ -6,55 +6,33 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from ansible.plugins.action import ActionBase
-from ansible_collections.groundup.cloud.plugins.module_utils._base.files import write_file
-from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import with_values
-from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import (
-    Plan,
-    SiteError,
-    defaults,
-    load_site,
-    make_plan,
-    to_json,
-)
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.output.packets import packets_svg
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.output.report import (
-    count,
-    defaults_text,
-    summary,
-    table,
-)
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.output.topology import topology_svg
-
-ARGUMENTS = {
-    "site_file": {"type": "path", "required": True},
-    "output": {"type": "path"},
-    "strict": {"type": "bool", "default": False},
-}
+from ..module_utils._base.files import write_file
+from ..plugin_utils.actions import DocumentedAction
+from ..plugin_utils.compose import with_values
+from ..plugin_utils.paths import state_dir
+from ..plugin_utils.plan import Plan, SiteError, defaults, load_site, make_plan, to_json
+from ..plugin_utils.plan.output.packets import packets_svg
+from ..plugin_utils.plan.output.report import count, defaults_text, summary, table
+from ..plugin_utils.plan.output.topology import topology_svg
 
 
-class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
+class ActionModule(DocumentedAction):
     """Plans a site; fails on findings that must stop every layer."""
 
-    _requires_connection = False
-
-    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+    def work(self, given: dict[str, Any]) -> dict[str, Any]:
         """Return the findings, what was written, and whether the site may be built."""
-        result: dict[str, Any] = super().run(tmp, task_vars)
-        _, arguments = self.validate_argument_spec(ARGUMENTS)
         try:
-            site = load_site(arguments["site_file"])
+            site = load_site(given["site_file"])
             plan = with_values(make_plan(site))
         except SiteError as error:
-            return {**result, "failed": True, "msg": str(error), "findings": [], "hosts": 0}
+            return {"failed": True, "msg": str(error), "findings": [], "hosts": 0}
         counted = count(plan.findings)
-        refused = counted["error"] + (counted["warning"] if arguments["strict"] else 0)
+        refused = counted["error"] + (counted["warning"] if given["strict"] else 0)
         if plan.findings:
             self._display.display(table(plan.findings))
         in_effect = defaults(site, plan)
         self._display.display(defaults_text(in_effect))
-        result |= {
+        result: dict[str, Any] = {
             "findings": [asdict(finding) for finding in plan.findings],
             "hosts": len(plan.hosts),
             "counts": counted,
@@ -63,8 +41,8 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
             "files": [],
         }
         # A plan that may not be built must not replace the one in force; in a directory of one's own it is for reading.
-        if arguments["output"] or not refused:
-            directory = Path(arguments["output"]) if arguments["output"] else state_dir(plan.site)
+        if given["output"] or not refused:
+            directory = Path(given["output"]) if given["output"] else state_dir(plan.site)
             try:
                 result |= self._write(plan, directory)
             except OSError as error:

@@ -5,35 +5,21 @@ from __future__ import annotations
 from dataclasses import asdict, replace
 from typing import Any
 
-from ansible.plugins.action import ActionBase
-from ansible_collections.groundup.cloud.plugins.plugin_utils.contact.host_keys import shown
-from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.access import known_nodes
-from ansible_collections.groundup.cloud.plugins.plugin_utils.preflight_report import (
-    lines,
-    spared,
-    summary,
-    table,
-)
-from ansible_collections.groundup.cloud.plugins.plugin_utils.verbs import dry_run
-
-ARGUMENTS = {
-    "hosts": {"type": "list", "elements": "str", "required": True},
-    "result": {"type": "str", "required": True},
-}
+from ..plugin_utils.actions import DocumentedAction
+from ..plugin_utils.contact.host_keys import shown
+from ..plugin_utils.kube.access import known_nodes
+from ..plugin_utils.preflight_report import lines, spared, summary, table
+from ..plugin_utils.verbs import dry_run
 
 
-class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
+class ActionModule(DocumentedAction):
     """Prints the table; fails when it has an error, unless the run may go on without the hosts that have it."""
 
-    _requires_connection = False
-
-    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+    def work(self, given: dict[str, Any]) -> dict[str, Any]:
         """Return the lines of the table, and the hosts to set aside."""
-        result: dict[str, Any] = super().run(tmp, task_vars)
-        _, arguments = self.validate_argument_spec(ARGUMENTS)
-        variables = task_vars or {}
+        variables = self.variables
         hostvars = variables["hostvars"]
-        found = {host: hostvars[host].get(arguments["result"], {}) for host in arguments["hosts"]}
+        found = {host: hostvars[host].get(given["result"], {}) for host in given["hosts"]}
         found = {host: one for host, one in found.items() if "aside" not in one}  # it is down: nothing is known of it
         predicts = bool(dry_run(variables) or self._task.check_mode)
         seen = lines(found, predicts=predicts)
@@ -53,14 +39,14 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
         }
         if unknown:
             self._display.display(f"\n{shown(unknown)}")
-        result |= {
+        result: dict[str, Any] = {
             "changed": False,
             "lines": [asdict(one) for one in seen],
             "aside": [asdict(one) for one in away],
             "msg": said,
         }
         if away:
-            result["warnings"] = [f"{one.host} is set aside in layer {one.layer}: {one.reason}" for one in away]
+            result["warnings"] = [one.said for one in away]
         elif any(one.severity == "error" for one in seen):
             result |= {"failed": True, "msg": f"{said}. Nothing was changed on any host: correct this, then run again"}
         return result

@@ -4,31 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible.plugins.action import ActionBase
-from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
-from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import finish
-from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import site_plan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
-
-ARGUMENTS = {"site_file": {"type": "path", "required": True}}
+from ..module_utils._base.changes import Changes
+from ..plugin_utils.actions import DocumentedAction
+from ..plugin_utils.compose import site_plan
+from ..plugin_utils.errors import GroundupError
 
 
-class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
+class ActionModule(DocumentedAction):
     """Makes the plan's provider networks in Neutron."""
 
-    _requires_connection = False
-
-    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+    def work(self, given: dict[str, Any]) -> dict[str, Any]:
         """Return what was changed."""
-        result: dict[str, Any] = super().run(tmp, task_vars)
-        _, given = self.validate_argument_spec(ARGUMENTS)
-        changes = Changes(check=bool(self._task.check_mode))
-        return finish(result, lambda: _converge(given["site_file"], changes), changes=changes)
+        return _converge(given["site_file"], self.changes)
 
 
 def _converge(site_file: str, changes: Changes) -> dict[str, Any]:
     # Late: nothing of a site without such networks needs a cloud's client.
-    from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import connection, providers
+    from ..plugin_utils.cloud import connection, providers
 
     plan = site_plan(site_file)
     networks = list(providers.wanted(plan))

@@ -7,64 +7,49 @@ from dataclasses import asdict
 from functools import partial
 from typing import Any
 
-from ansible.plugins.action import ActionBase
-from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
-from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import finish
-from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import access
-from ansible_collections.groundup.cloud.plugins.plugin_utils.helm.diff import diff_text
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.diagnose import cards
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.gate import ownership
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.gate.decide import decide
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.options import Options
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.session import Session, session
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import GateRefusedError, RolloutResult
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import missing
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish import digests
+from ..module_utils._base.changes import Changes
+from ..plugin_utils.actions import DocumentedAction, finish
+from ..plugin_utils.cloud import access
+from ..plugin_utils.helm.diff import diff_text
+from ..plugin_utils.rollout.diagnose import cards
+from ..plugin_utils.rollout.gate import ownership
+from ..plugin_utils.rollout.gate.decide import decide
+from ..plugin_utils.rollout.session import Session, session
+from ..plugin_utils.rollout.types import GateRefusedError, Options, RolloutResult
+from ..plugin_utils.supply import missing
+from ..plugin_utils.supply.publish import digests
 
 TOOLS = ("helm",)  # of the lock: what renders releases
-ARGUMENTS = {
-    "site_file": {"type": "path", "required": True},
-    "verb": {"type": "str", "choices": ["check", "apply", "verify"], "default": "apply"},
-    "force": {"type": "list", "elements": "str", "default": []},
-    "remove": {"type": "list", "elements": "str", "default": []},
-    "start_timeout": {"type": "int", "default": 1200},
-    "verify_timeout": {"type": "int", "default": 180},
-    "limits": {"type": "dict", "default": {}},
-}
 
 
-class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
+class ActionModule(DocumentedAction):
     """Checks, applies or verifies the releases of a site."""
 
-    _requires_connection = False
-
-    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+    def work(self, given: dict[str, Any]) -> dict[str, Any]:
         """Return how each release ended."""
-        result: dict[str, Any] = super().run(tmp, task_vars)
-        _, arguments = self.validate_argument_spec(ARGUMENTS)
-        verb = "check" if self._task.check_mode and arguments["verb"] == "apply" else arguments["verb"]
+        verb = "check" if self._task.check_mode and given["verb"] == "apply" else given["verb"]
         options = Options(
-            start_timeout=arguments["start_timeout"],
-            verify_timeout=arguments["verify_timeout"],
-            hook_timeout=arguments["start_timeout"],
-            force=tuple(arguments["force"]),
-            remove=tuple(arguments["remove"]),
-            limits={name: int(value) for name, value in arguments["limits"].items()},
+            start_timeout=given["start_timeout"],
+            verify_timeout=given["verify_timeout"],
+            hook_timeout=given["start_timeout"],
+            force=tuple(given["force"]),
+            remove=tuple(given["remove"]),
+            limits={name: int(value) for name, value in given["limits"].items()},
         )
 
-        def work() -> dict[str, Any]:
+        def ended() -> dict[str, Any]:
             if verb != "apply" and (unmade := missing(TOOLS)):
                 return _not_made(verb, unmade)
             with session(
-                arguments["site_file"],
+                given["site_file"],
                 say=self._display.display,
                 options=options,
                 reads_only=verb != "apply",
-                foreseen=lambda plan: digests.of_dry_run(task_vars or {}, seed=plan.supply.seed),
+                foreseen=lambda plan: digests.of_dry_run(self.variables, seed=plan.supply.seed),
             ) as opened:
                 return self._carry_out(verb, opened, options.force)
 
-        return finish({"releases": [], "cards": [], **result}, work)
+        return finish({"releases": [], "cards": []}, ended)
 
     def _carry_out(self, verb: str, opened: Session, force: tuple[str, ...]) -> dict[str, Any]:
         rollout, beside = opened.rollout, Changes(check=verb != "apply")

@@ -4,57 +4,34 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible.errors import AnsibleActionFail
-from ansible.plugins.action import ActionBase
-from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import site_plan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
-from ansible_collections.groundup.cloud.plugins.plugin_utils.pki import (
-    ensure_authority,
-    ensure_leaf,
-    ensure_packages_key,
-    users,
-)
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import SiteError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import STORE, open_store, password_source, required
-
-ARGUMENTS = {
-    "site_file": {"type": "path", "required": True},
-    "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
-}
+from ..plugin_utils.actions import DocumentedAction
+from ..plugin_utils.compose import site_plan
+from ..plugin_utils.paths import state_dir
+from ..plugin_utils.pki import ensure_authority, ensure_leaf, ensure_packages_key, users
+from ..plugin_utils.secrets import STORE, open_store, password_source, required
 
 
-class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
+class ActionModule(DocumentedAction):
     """Makes the secrets and certificates a site does not have, or forgets the password of a store that is gone."""
 
-    _requires_connection = False
-
-    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+    def work(self, given: dict[str, Any]) -> dict[str, Any]:
         """Return what was made, by name only."""
-        result: dict[str, Any] = super().run(tmp, task_vars)
-        _, arguments = self.validate_argument_spec(ARGUMENTS)
-        write = not self._task.check_mode
-        try:
-            plan = site_plan(arguments["site_file"])
-            directory = state_dir(plan.site)
-            if arguments["state"] == "absent":
-                return result | {"changed": password_source(plan.site).forget(directory / STORE, write=write)}
-            store = open_store(plan.site, write=write)
-            specs = users(plan)
-            created = store.ensure({*required(plan), *(spec.key_name for spec in specs)})
-            authority = ensure_authority(store, directory, site=plan.site, write=write)
-            reasons = {"ca": authority.reason} | {
-                spec.user: ensure_leaf(authority, store, directory, spec, write=write).reason for spec in specs
-            }
-            if plan.host.packages == "seed":
-                reasons["packages"] = ensure_packages_key(store, directory, write=write)
-        except (GroundupError, SiteError, OSError) as error:
-            # Not chained: what is below may hold what was read.
-            raise AnsibleActionFail(str(error)) from None
+        write, plan = not self._task.check_mode, site_plan(given["site_file"])
+        directory = state_dir(plan.site)
+        if given["state"] == "absent":
+            return {"changed": password_source(plan.site).forget(directory / STORE, write=write)}
+        store = open_store(plan.site, write=write)
+        specs = users(plan)
+        created = store.ensure({*required(plan), *(spec.key_name for spec in specs)})
+        authority = ensure_authority(store, directory, site=plan.site, write=write)
+        reasons = {"ca": authority.reason} | {
+            spec.user: ensure_leaf(authority, store, directory, spec, write=write).reason for spec in specs
+        }
+        if plan.host.packages == "seed":
+            reasons["packages"] = ensure_packages_key(store, directory, write=write)
         issued = {name: why for name, why in reasons.items() if why}
         after = [f"secret {name}" for name in created] + [f"certificate {name}: {why}" for name, why in issued.items()]
         return {
-            **result,
             "changed": bool(after),
             "created": list(created),
             "issued": issued,

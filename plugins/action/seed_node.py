@@ -5,16 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.groundup.cloud.plugins.module_utils._base.files import read
-from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
-from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import finish
-from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
-from ansible_collections.groundup.cloud.plugins.plugin_utils.pki import openpgp
-from ansible_collections.groundup.cloud.plugins.plugin_utils.progress import no_progress
-from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import open_store
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.served import LAID_OUT, lay_out, served
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish.sender import Sender
+from ..module_utils._base.files import read
+from ..plugin_utils import supply
+from ..plugin_utils.actions import finish
+from ..plugin_utils.errors import GroundupError
+from ..plugin_utils.paths import state_dir
+from ..plugin_utils.pki import openpgp
+from ..plugin_utils.progress import no_progress
+from ..plugin_utils.secrets import open_store
+from ..plugin_utils.supply.cache.served import LAID_OUT, lay_out, served
+from ..plugin_utils.supply.publish.sender import Sender
 
 
 class ActionModule(Sender):

@@ -4,33 +4,27 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible.plugins.action import ActionBase
-from ansible_collections.groundup.cloud.plugins.plugin_utils.layers import aside
-from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.layers import ABSENT
-
-ARGUMENTS = {"limits": {"type": "dict", "required": True}}
+from ..plugin_utils.actions import DocumentedAction
+from ..plugin_utils.layers import aside
+from ..plugin_utils.layers.layers import ABSENT
 
 
-class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
+class ActionModule(DocumentedAction):
     """Compares hosts set aside with the limits; ends as unreachable on such a host."""
 
-    _requires_connection = False
-
-    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+    def work(self, given: dict[str, Any]) -> dict[str, Any]:
         """Return nothing; a failure when too many hosts of a group are set aside."""
-        result: dict[str, Any] = super().run(tmp, task_vars)
-        _, arguments = self.validate_argument_spec(ARGUMENTS)
-        variables = task_vars or {}
+        variables = self.variables
         if why := _why(variables):
             # Ansible leaves it out from now on, counts it in the recap, and ends with exit code 4.
-            return result | {"unreachable": True, "msg": f"set aside in layer {why['layer']}: {why['reason']}"}
+            return {"unreachable": True, "msg": f"set aside in layer {why['layer']}: {why['reason']}"}
         others = variables["hostvars"]
         away = [(name, others[name]["groundup_host"]["group"]) for name in variables["groups"][ABSENT]]
-        limits = {group: int(limit) for group, limit in arguments["limits"].items()}
+        limits = {group: int(limit) for group, limit in given["limits"].items()}
         if groups := aside.over(away, limits):
             found = (_why(others[name]) for name, _ in away)
-            return result | {"failed": True, "msg": _stopped(groups, limits, [row for row in found if row])}
-        return result
+            return {"failed": True, "msg": _stopped(groups, limits, [row for row in found if row])}
+        return {}
 
 
 def _why(variables: Any) -> dict[str, str]:

@@ -6,28 +6,20 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from ansible.plugins.action import ActionBase
-from ansible_collections.groundup.cloud.plugins.module_utils._base import files
-from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
-from ansible_collections.groundup.cloud.plugins.module_utils._base.run import run
-from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import finish
-from ansible_collections.groundup.cloud.plugins.plugin_utils.contact.logins import site_key
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, load_site, make_plan
-
-ARGUMENTS = {"site_file": {"type": "path", "required": True}}
+from ..module_utils._base import files
+from ..module_utils._base.changes import Changes
+from ..module_utils._base.run import run
+from ..plugin_utils.actions import DocumentedAction
+from ..plugin_utils.contact.logins import site_key
+from ..plugin_utils.plan import Plan, load_site, make_plan
 
 
-class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
+class ActionModule(DocumentedAction):
     """Keeps ``ssh`` in the state directory of a site."""
 
-    _requires_connection = False
-
-    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+    def work(self, given: dict[str, Any]) -> dict[str, Any]:
         """Return what was written, with a diff."""
-        result: dict[str, Any] = super().run(tmp, task_vars)
-        _, arguments = self.validate_argument_spec(ARGUMENTS)
-        changes = Changes(check=bool(self._task.check_mode))
-        return finish(result, lambda: converge(changes, make_plan(load_site(arguments["site_file"]))), changes=changes)
+        return converge(self.changes, make_plan(load_site(given["site_file"])))
 
 
 def converge(changes: Changes, plan: Plan) -> dict[str, Any]:

@@ -10,34 +10,21 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from ansible_collections.groundup.cloud.plugins.module_utils._base.wait import wait_until
-from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
-from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import finish
-from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.layers import FIRST_CONTACT
-from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import cache_dir
-from ansible_collections.groundup.cloud.plugins.plugin_utils.progress import Progress, no_progress, reminder
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.served import LAID_OUT, lay_out, served
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish import digests
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish.digests import PublishedDigests
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish.http import ask, end_of_certificate
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish.images import Way, push
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish.sender import Sender, failed, name_of
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish.tunnel import ssh_command, tunnel
+from ..module_utils._base.wait import wait_until
+from ..plugin_utils import supply
+from ..plugin_utils.actions import documented, finish
+from ..plugin_utils.errors import GroundupError
+from ..plugin_utils.layers.layers import FIRST_CONTACT
+from ..plugin_utils.paths import cache_dir
+from ..plugin_utils.progress import Progress, no_progress, reminder
+from ..plugin_utils.supply.cache.served import LAID_OUT, lay_out, served
+from ..plugin_utils.supply.publish import digests
+from ..plugin_utils.supply.publish.digests import PublishedDigests
+from ..plugin_utils.supply.publish.http import ask, end_of_certificate
+from ..plugin_utils.supply.publish.images import Way, push
+from ..plugin_utils.supply.publish.sender import Sender, failed, name_of
+from ..plugin_utils.supply.publish.tunnel import ssh_command, tunnel
 
-ARGUMENTS = {
-    "site": {"type": "str", "required": True},
-    "source": {"type": "str", "choices": ["build", "upstream"], "default": "build"},
-    "registry": {"type": "str", "required": True},
-    "registry_inside": {"type": "str", "required": True},
-    "ca_certificate": {"type": "str", "required": True},
-    "files_url": {"type": "str", "required": True},
-    "files_root": {"type": "path", "required": True},
-    "images": {"type": "list", "elements": "str", "required": True},
-    "files": {"type": "list", "elements": "str"},
-    "packages": {"type": "list", "elements": "str", "default": []},
-    "verify": {"type": "bool", "default": False},
-}
 WARN_DAYS = 30  # that the web server's certificate has left; a run renews it long before
 
 
@@ -47,7 +34,7 @@ class ActionModule(Sender):
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         """Return what was sent."""
         result: dict[str, Any] = super().run(tmp, task_vars)
-        _, arguments = self.validate_argument_spec(ARGUMENTS)
+        _, arguments = self.validate_argument_spec(documented(__name__))
         return finish(result, lambda: self._publish(arguments, task_vars or {}))
 
     def _publish(self, arguments: dict[str, Any], task_vars: dict[str, Any]) -> dict[str, Any]:

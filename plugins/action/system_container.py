@@ -6,48 +6,26 @@ import contextlib
 import json
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
-from ansible.plugins.action import ActionBase
-from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
-from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.module_utils._base.locks import locked
-from ansible_collections.groundup.cloud.plugins.module_utils._container import converge, known_hosts, network, rootfs
-from ansible_collections.groundup.cloud.plugins.module_utils._container.model import LabHost, hosts_of, networks_of
-from ansible_collections.groundup.cloud.plugins.module_utils._container.names import Lab
-from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import finish
-
-ARGUMENTS = {
-    "site": {"type": "str", "required": True},
-    "root": {"type": "path", "required": True},
-    "state": {"type": "str", "choices": ["running", "absent"], "default": "running"},
-    "hosts": {"type": "list", "elements": "dict", "default": []},
-    "networks": {"type": "dict", "default": {}},
-    "image": {"type": "path"},
-    "images": {"type": "dict", "default": {}},
-    "volumes": {"type": "list", "elements": "path", "default": []},
-    "user": {"type": "str", "default": "root"},
-    "authorized_keys": {"type": "list", "elements": "str", "default": [], "no_log": False},
-    "port": {"type": "int", "default": 22},
-    "nameservers": {"type": "list", "elements": "str", "default": []},
-    "known_hosts": {"type": "path", "no_log": False},
-    "timeout": {"type": "int", "default": 60},
-}
+from ..module_utils._base.changes import Changes
+from ..module_utils._base.errors import GroundupError
+from ..module_utils._base.locks import locked
+from ..module_utils._container import converge, known_hosts, network, rootfs
+from ..module_utils._container.model import LabHost, hosts_of, networks_of
+from ..module_utils._container.names import Lab
+from ..plugin_utils.actions import DocumentedAction
 
 
-class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
+class ActionModule(DocumentedAction):
     """Starts or removes the machines of a lab."""
 
-    _requires_connection = False
+    RULES: ClassVar = {"required_if": [("state", "running", ("image",))]}
 
-    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+    def work(self, given: dict[str, Any]) -> dict[str, Any]:
         """Return how each host was found, with a diff."""
-        result: dict[str, Any] = super().run(tmp, task_vars)
-        _, arguments = self.validate_argument_spec(ARGUMENTS, required_if=[("state", "running", ("image",))])
         # Ansible's strings carry marks: plain ones from here on.
-        params = json.loads(json.dumps(arguments))
-        changes = Changes(check=bool(self._task.check_mode))
-        return finish(result, lambda: apply(changes, params), changes=changes)
+        return apply(self.changes, json.loads(json.dumps(given)))
 
 
 def apply(changes: Changes, params: dict[str, Any]) -> dict[str, Any]:

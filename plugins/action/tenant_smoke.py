@@ -5,51 +5,30 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from ansible.plugins.action import ActionBase
-from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import finish
-from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import site_plan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.guest_image import guest_image
-from ansible_collections.groundup.cloud.plugins.plugin_utils.services import nova
+from ..plugin_utils.actions import REACHED_BY, DocumentedAction, finish
+from ..plugin_utils.compose import site_plan
+from ..plugin_utils.errors import GroundupError
+from ..plugin_utils.guest_image import guest_image
+from ..plugin_utils.services import nova
 
 if TYPE_CHECKING:
-    from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.steps import Steps
-
-ARGUMENTS = {
-    "site_file": {"type": "path"},
-    "cloud": {"type": "str"},
-    "again": {"type": "bool", "default": True},
-    "thorough": {"type": "bool", "default": False},
-    "image": {"type": "path"},
-    "user": {"type": "str", "default": "guest"},
-    "network": {"type": "str", "default": ""},
-    "host": {"type": "str", "default": ""},
-    "payload_mb": {"type": "int", "default": 20},
-    "memory_mb": {"type": "int", "default": 128},
-    "disk_gb": {"type": "int", "default": 1},
-    "timeout": {"type": "int", "default": 300},
-    "keep": {"type": "bool", "default": False},
-}
+    from ..plugin_utils.cloud.steps import Steps
 
 
-class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
+class ActionModule(DocumentedAction):
     """Boots an instance as a tenant of its own, and talks to it."""
 
-    _requires_connection = False
+    RULES = REACHED_BY
 
-    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+    def work(self, given: dict[str, Any]) -> dict[str, Any]:
         """Return what answered, and the seconds of each step."""
-        result: dict[str, Any] = super().run(tmp, task_vars)
-        _, given = self.validate_argument_spec(
-            ARGUMENTS, mutually_exclusive=[("site_file", "cloud")], required_one_of=[("site_file", "cloud")]
-        )
         if self._task.check_mode:
-            return result | {"skipped": True, "msg": "a dry run makes no instance"}
+            return {"skipped": True, "msg": "a dry run makes no instance"}
         # Late: a dry run needs no cloud's client.
-        from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.steps import Steps
+        from ..plugin_utils.cloud.steps import Steps
 
         steps = Steps(self._say)
-        ended = finish({"changed": False, **result}, lambda: self._prove(given, steps))
+        ended = finish({"changed": False}, lambda: self._prove(given, steps))
         return {**ended, "steps": steps.result()}
 
     def _say(self, line: str) -> None:
@@ -57,7 +36,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
             self._display.display(line)
 
     def _prove(self, given: dict[str, Any], steps: Steps) -> dict[str, Any]:
-        from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import connection, proof, smoke, tenant
+        from ..plugin_utils.cloud import connection, proof, smoke, tenant
 
         plan = site_plan(given["site_file"]) if given["site_file"] else None
         found = ""

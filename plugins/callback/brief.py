@@ -29,8 +29,9 @@ from typing import Any
 
 from ansible import constants
 from ansible.plugins.callback.default import CallbackModule as Default
-from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.aside import table
-from ansible_collections.groundup.cloud.plugins.plugin_utils.progress import reminder
+
+from ..plugin_utils.layers.aside import table
+from ..plugin_utils.progress import reminder
 
 _OURS = "groundup.cloud."
 _SPEAKING = tuple(

@@ -18,6 +18,18 @@ attributes:
     support: full
 """
 
+    LINES = r"""
+author:
+  - The groundup.cloud developers (@groundup-cloud)
+attributes:
+  check_mode:
+    description: Predicts every change and makes none.
+    support: full
+  diff_mode:
+    description: Nothing is shown beside the lines of the result.
+    support: none
+"""
+
     INFO = r"""
 author:
   - The groundup.cloud developers (@groundup-cloud)

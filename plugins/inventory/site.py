@@ -54,20 +54,14 @@ from ansible import context
 from ansible.errors import AnsibleParserError
 from ansible.plugins.inventory import BaseInventoryPlugin
 from ansible.template import trust_as_template
-from ansible_collections.groundup.cloud.plugins.plugin_utils.contact.logins import SITE_ARGS, site_key
-from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.layers import (
-    ABSENT,
-    FIRST_CONTACT,
-    LAYERS,
-    MANAGED_NETWORK,
-    REFUSED,
-    groups_of,
-)
-from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.roles import ROLES
-from ansible_collections.groundup.cloud.plugins.plugin_utils.lifetime import end_workers_with_run
-from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Problem, SiteError, load_site, make_plan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.output.serial import host_vars, site_vars
+
+from ..plugin_utils.contact.logins import SITE_ARGS, site_key
+from ..plugin_utils.layers.layers import ABSENT, FIRST_CONTACT, LAYERS, MANAGED_NETWORK, REFUSED, groups_of
+from ..plugin_utils.layers.roles import ROLES
+from ..plugin_utils.lifetime import end_workers_with_run
+from ..plugin_utils.paths import state_dir
+from ..plugin_utils.plan import Problem, SiteError, load_site, make_plan
+from ..plugin_utils.plan.output.serial import host_vars, site_vars
 
 _PLUGIN = re.compile(rb"^(?:\xef\xbb\xbf)?plugin:\s*[\"']?([A-Za-z0-9_.]+)", re.MULTILINE)
 _EXIT_CODE = 4  # what Ansible's own commands end with when they cannot parse something

@@ -29,10 +29,10 @@ _raw:
   elements: dict
 """
 
-from ansible_collections.groundup.cloud.plugins.plugin_utils.lookups import SiteLookup
-from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.discovery import known_macs
-from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import home_of
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import load_site, make_plan
+from ..plugin_utils.lookups import SiteLookup
+from ..plugin_utils.metal.discovery import known_macs
+from ..plugin_utils.metal.journal import home_of
+from ..plugin_utils.plan import load_site, make_plan
 
 
 class LookupModule(SiteLookup):

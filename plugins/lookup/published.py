@@ -37,8 +37,8 @@ _raw:
 
 from typing import Any
 
-from ansible_collections.groundup.cloud.plugins.plugin_utils.lookups import SiteLookup
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish import digests
+from ..plugin_utils.lookups import SiteLookup
+from ..plugin_utils.supply.publish import digests
 
 
 class LookupModule(SiteLookup):

@@ -32,8 +32,9 @@ _raw:
 """
 
 from ansible.utils.display import Display
-from ansible_collections.groundup.cloud.plugins.plugin_utils.lookups import SiteLookup
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import unpacked
+
+from ..plugin_utils.lookups import SiteLookup
+from ..plugin_utils.supply import unpacked
 
 
 class LookupModule(SiteLookup):

@@ -36,8 +36,8 @@ _raw:
   elements: str
 """
 
-from ansible_collections.groundup.cloud.plugins.plugin_utils.lookups import SiteLookup
-from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import open_store
+from ..plugin_utils.lookups import SiteLookup
+from ..plugin_utils.secrets import open_store
 
 
 class LookupModule(SiteLookup):

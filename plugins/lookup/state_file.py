@@ -32,9 +32,9 @@ _raw:
 
 from pathlib import Path
 
-from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.lookups import SiteLookup
-from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
+from ..plugin_utils.errors import GroundupError
+from ..plugin_utils.lookups import SiteLookup
+from ..plugin_utils.paths import state_dir
 
 PUBLIC = (".crt", ".pub")
 

@@ -28,8 +28,8 @@ _raw:
   elements: str
 """
 
-from ansible_collections.groundup.cloud.plugins.plugin_utils.lookups import SiteLookup
-from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
+from ..plugin_utils.lookups import SiteLookup
+from ..plugin_utils.paths import state_dir
 
 
 class LookupModule(SiteLookup):

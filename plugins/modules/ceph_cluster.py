@@ -17,14 +17,6 @@ options:
         every pool that it reaches. Others must refuse it. Nothing else is changed.
     type: bool
     default: false
-  ceph:
-    description: The plan of the cluster, C(groundup_site.ceph).
-    type: dict
-    required: true
-  keys:
-    description: Keys by name of secret.
-    type: dict
-    required: true
   osds:
     description: How many OSDs the storage hosts have together.
     type: int
@@ -38,7 +30,9 @@ attributes:
     description: Predicts. Before there is a cluster, all of it.
   diff_mode:
     description: Shows what differs of a pool, and the rights of a key.
-extends_documentation_fragment: groundup.cloud.attributes
+extends_documentation_fragment:
+  - groundup.cloud.attributes
+  - groundup.cloud.host.ceph
 """
 
 EXAMPLES = r"""
@@ -69,29 +63,31 @@ proven:
   returned: when verifying
 """
 
-from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
-from ansible_collections.groundup.cloud.plugins.module_utils._base.module import finish
-from ansible_collections.groundup.cloud.plugins.module_utils._ceph.whole import converge, verify
+from typing import Any
+
+from ..module_utils._base.changes import Changes
+from ..module_utils._base.module import run_module
+from ..module_utils._ceph.whole import converge, verify
+
+
+def work(changes: Changes, given: dict[str, Any]) -> dict[str, Any]:
+    """Converge or verify. Raises GroundupError, OSError."""
+    step = verify if given["verify"] else converge
+    return step(changes, **{name: given[name] for name in ("ceph", "keys", "osds", "timeout")})
 
 
 def main() -> None:
     """Read the options, converge or verify, report."""
-    module = AnsibleModule(
-        argument_spec={
+    run_module(
+        {
             "verify": {"type": "bool", "default": False},
             "ceph": {"type": "dict", "required": True},
             "keys": {"type": "dict", "required": True, "no_log": True},
             "osds": {"type": "int", "required": True},
             "timeout": {"type": "int", "default": 300},
         },
-        supports_check_mode=True,
+        work,
     )
-    given = module.params
-    changes = Changes(check=module.check_mode)
-    work = verify if given["verify"] else converge
-    options = {name: given[name] for name in ("ceph", "keys", "osds", "timeout")}
-    finish(module, lambda: work(changes, **options), changes=changes)
 
 
 if __name__ == "__main__":

@@ -21,10 +21,6 @@ options:
     type: str
     choices: [maintain, monitor, daemons, restart]
     default: maintain
-  name:
-    description: Name of the host.
-    type: str
-    required: true
   hardware:
     description: Hardware profile of the host, which says what its OSDs are on.
     type: str
@@ -33,14 +29,6 @@ options:
     description: Packages of the OS to install.
     type: list
     elements: str
-    required: true
-  ceph:
-    description: The plan of the cluster, C(groundup_site.ceph).
-    type: dict
-    required: true
-  keys:
-    description: Keys by name of secret.
-    type: dict
     required: true
   known:
     description: Whether some storage host has data of the cluster. A monitor without data then joins its quorum.
@@ -56,7 +44,10 @@ attributes:
     description: Predicts.
   diff_mode:
     description: Shows every file without keys.
-extends_documentation_fragment: groundup.cloud.attributes
+extends_documentation_fragment:
+  - groundup.cloud.attributes
+  - groundup.cloud.host.ceph
+  - groundup.cloud.host
 """
 
 EXAMPLES = r"""
@@ -93,17 +84,15 @@ due:
   returned: success
 """
 
-from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
-from ansible_collections.groundup.cloud.plugins.module_utils._base.module import finish
-from ansible_collections.groundup.cloud.plugins.module_utils._ceph.converge import converge
-from ansible_collections.groundup.cloud.plugins.module_utils._ceph.model import node
+from ..module_utils._base.module import run_module
+from ..module_utils._ceph.converge import converge
+from ..module_utils._ceph.model import node
 
 
 def main() -> None:
     """Read the options, converge, report."""
-    module = AnsibleModule(
-        argument_spec={
+    run_module(
+        {
             "step": {"type": "str", "choices": ["maintain", "monitor", "daemons", "restart"], "default": "maintain"},
             "name": {"type": "str", "required": True},
             "hardware": {"type": "str", "required": True},
@@ -113,15 +102,9 @@ def main() -> None:
             "known": {"type": "bool", "default": False},
             "silent": {"type": "list", "elements": "str", "default": []},
         },
-        supports_check_mode=True,
-    )
-    given = module.params
-    changes = Changes(check=module.check_mode)
-    finish(
-        module,
-        lambda: converge(node(given), changes, step=given["step"], known=given["known"], silent=given["silent"]),
-        host=f"host {given['name']}",
-        changes=changes,
+        lambda changes, given: converge(
+            node(given), changes, step=given["step"], known=given["known"], silent=given["silent"]
+        ),
     )
 
 

@@ -66,11 +66,10 @@ import ssl
 from collections.abc import Sequence
 from typing import Any
 
-from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.module_utils._base.module import finish
-from ansible_collections.groundup.cloud.plugins.module_utils._base.wait import wait_until
-from ansible_collections.groundup.cloud.plugins.module_utils._host.interfaces import carrying
+from ..module_utils._base.errors import GroundupError
+from ..module_utils._base.module import run_module
+from ..module_utils._base.wait import wait_until
+from ..module_utils._host.interfaces import carrying
 
 ADMIN_SOCKET = "/run/haproxy/admin.sock"
 PATIENCE = 3.0  # seconds for one connection
@@ -162,17 +161,16 @@ def look(wanted: dict[str, Any]) -> dict[str, Any]:
 
 def main() -> None:
     """Read the options, look, report."""
-    module = AnsibleModule(
-        argument_spec={
+    run_module(
+        {
             "address": {"type": "str", "required": True},
             "ports": {"type": "list", "elements": "int", "default": [6443]},
             "tls_port": {"type": "int", "default": 443},
             "names": {"type": "list", "elements": "str", "default": []},
             "timeout": {"type": "int", "default": 20},
         },
-        supports_check_mode=True,
+        lambda _, given: look(given),
     )
-    finish(module, lambda: look(module.params))
 
 
 if __name__ == "__main__":

@@ -75,14 +75,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.groundup.cloud.plugins.module_utils._base import files, tls
-from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
-from ansible_collections.groundup.cloud.plugins.module_utils._base.module import finish
-from ansible_collections.groundup.cloud.plugins.module_utils._base.run import run
-from ansible_collections.groundup.cloud.plugins.module_utils._host import kernel, packages, units
-from ansible_collections.groundup.cloud.plugins.module_utils._host.interfaces import interface_of
-from ansible_collections.groundup.cloud.plugins.module_utils._host.units import Unit
+from ..module_utils._base import files, tls
+from ..module_utils._base.changes import Changes
+from ..module_utils._base.module import run_module
+from ..module_utils._base.run import run
+from ..module_utils._host import kernel, packages, units
+from ..module_utils._host.interfaces import interface_of
+from ..module_utils._host.units import Unit
 
 HAPROXY = Path("/etc/haproxy/haproxy.cfg")
 PEM = Path("/etc/haproxy/tls/edge.pem")
@@ -141,8 +140,8 @@ def _keepalived_takes(path: Path) -> None:
 
 def main() -> None:
     """Read the options, converge, report."""
-    module = AnsibleModule(
-        argument_spec={
+    run_module(
+        {
             "packages": {"type": "list", "elements": "str", "required": True},
             "haproxy_config": {"type": "str", "required": True},
             "address": {"type": "str", "required": True},
@@ -151,10 +150,8 @@ def main() -> None:
             "certificate": {"type": "str", "default": ""},
             "private_key": {"type": "str", "default": "", "no_log": True},
         },
-        supports_check_mode=True,
+        converge,
     )
-    changes = Changes(check=module.check_mode)
-    finish(module, lambda: converge(changes, module.params), changes=changes)
 
 
 if __name__ == "__main__":

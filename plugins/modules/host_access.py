@@ -26,8 +26,7 @@ options:
 attributes:
   diff_mode:
     description: Shows every file.
-extends_documentation_fragment:
-  - groundup.cloud.attributes
+extends_documentation_fragment: groundup.cloud.attributes
 """
 
 EXAMPLES = r"""
@@ -45,23 +44,20 @@ changes:
   returned: success
 """
 
-from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
-from ansible_collections.groundup.cloud.plugins.module_utils._base.module import finish
-from ansible_collections.groundup.cloud.plugins.module_utils._host import access
+from ..module_utils._base.changes import Changes
+from ..module_utils._base.module import run_module
+from ..module_utils._host import access
 
 
 def main() -> None:
     """Read the options, converge, report."""
-    module = AnsibleModule(
-        argument_spec={
+    run_module(
+        {
             "user": {"type": "str", "default": "root"},
             "authorized_keys": {"type": "list", "elements": "str", "required": True, "no_log": False},
         },
-        supports_check_mode=True,
+        lambda changes, given: converge(changes, **given),
     )
-    changes = Changes(check=module.check_mode)
-    finish(module, lambda: converge(changes, **module.params), changes=changes)
 
 
 def converge(changes: Changes, *, user: str, authorized_keys: list[str]) -> dict[str, object]:

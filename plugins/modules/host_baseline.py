@@ -120,26 +120,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.groundup.cloud.plugins.module_utils._base import files
-from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
-from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.module_utils._base.module import finish
-from ansible_collections.groundup.cloud.plugins.module_utils._host import (
-    access,
-    clock,
-    hardening,
-    kernel,
-    naming,
-    ownership,
-    packages,
-    sources,
-    trust,
-    units,
-)
-from ansible_collections.groundup.cloud.plugins.module_utils._host.units import Unit
-from ansible_collections.groundup.cloud.plugins.module_utils._host.verification import verify
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.kubeconfig import server_of
+from ..module_utils._base import files
+from ..module_utils._base.changes import Changes
+from ..module_utils._base.errors import GroundupError
+from ..module_utils._base.module import run_module
+from ..module_utils._host import access, clock, hardening, kernel, naming, ownership, packages, sources, trust, units
+from ..module_utils._host.units import Unit
+from ..module_utils._host.verification import verify
+from ..module_utils._kubeadm.kubeconfig import server_of
 
 SYSCTL = Path("/etc/sysctl.d/90-groundup.conf")
 MODULES = Path("/etc/modules-load.d/groundup.conf")
@@ -214,10 +202,17 @@ def keeps_its_cluster(name: str, *, names: Mapping[str, str]) -> None:
             )
 
 
+def work(changes: Changes, wanted: dict[str, Any]) -> None:
+    """Converge and verify. Raises GroundupError."""
+    converge(changes, wanted)
+    if not changes.check:
+        verify(changes, wanted)
+
+
 def main() -> None:
     """Read the options, converge, report."""
-    module = AnsibleModule(
-        argument_spec={
+    run_module(
+        {
             "site": {"type": "str", "required": True},
             "store": {"type": "str", "default": ""},
             "name": {"type": "str", "required": True},
@@ -238,17 +233,8 @@ def main() -> None:
             **sources.OPTIONS,
             "journal_max_use": {"type": "str", "default": "1G"},
         },
-        supports_check_mode=True,
+        work,
     )
-    changes = Changes(check=module.check_mode)
-
-    def work() -> dict[str, Any]:
-        converge(changes, module.params)
-        if not changes.check:
-            verify(changes, module.params)
-        return changes.result()
-
-    finish(module, work, changes=changes)
 
 
 if __name__ == "__main__":

@@ -55,26 +55,22 @@ silent_resolvers:
   returned: success
 """
 
-from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
-from ansible_collections.groundup.cloud.plugins.module_utils._base.module import finish
-from ansible_collections.groundup.cloud.plugins.module_utils._host.verification import verify
+from ..module_utils._base.module import run_module
+from ..module_utils._host.verification import verify
 
 
 def main() -> None:
     """Read the options, look, report."""
-    module = AnsibleModule(
-        argument_spec={
+    run_module(
+        {
             "names": {"type": "dict", "default": {}},
             "dns_servers": {"type": "list", "elements": "str", "default": []},
             "domain": {"type": "str", "default": "localhost"},
             "user": {"type": "str"},
             "ca_certificate": {"type": "str", "default": ""},
         },
-        supports_check_mode=True,
+        verify,
     )
-    changes = Changes(check=True)
-    finish(module, lambda: verify(changes, module.params), changes=changes)
 
 
 if __name__ == "__main__":

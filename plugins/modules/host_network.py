@@ -67,21 +67,15 @@ pending:
 
 from typing import Any
 
-from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.groundup.cloud.plugins.module_utils._base import files
-from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
-from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.module_utils._base.module import finish
-from ansible_collections.groundup.cloud.plugins.module_utils._base.run import attempt
-from ansible_collections.groundup.cloud.plugins.module_utils._base.wait import wait_until
-from ansible_collections.groundup.cloud.plugins.module_utils._host import (
-    network,
-    network_links,
-    networkd,
-    ownership,
-)
-from ansible_collections.groundup.cloud.plugins.module_utils._host.network_links import Links
-from ansible_collections.groundup.cloud.plugins.module_utils._host.units import Unit
+from ..module_utils._base import files
+from ..module_utils._base.changes import Changes
+from ..module_utils._base.errors import GroundupError
+from ..module_utils._base.module import run_module
+from ..module_utils._base.run import attempt
+from ..module_utils._base.wait import wait_until
+from ..module_utils._host import network, network_links, networkd, ownership
+from ..module_utils._host.network_links import Links
+from ..module_utils._host.units import Unit
 
 PATIENCE = 20.0  # seconds: bonds find their partners, bridges begin to forward
 
@@ -143,19 +137,16 @@ def differences(wanted: dict[str, Any]) -> list[str]:
 
 def main() -> None:
     """Read the options, do the step, report."""
-    module = AnsibleModule(
-        argument_spec={
+    run_module(
+        {
             "site": {"type": "str", "required": True},
             "links": {"type": "list", "elements": "dict", "required": True},
             "dns_servers": {"type": "list", "elements": "str", "default": []},
             "seconds": {"type": "int", "default": 60},
             "step": {"type": "str", "choices": ["apply", "confirm"], "default": "apply"},
         },
-        supports_check_mode=True,
+        lambda changes, given: (apply if given["step"] == "apply" else confirm)(changes, given),
     )
-    changes = Changes(check=module.check_mode)
-    step = apply if module.params["step"] == "apply" else confirm
-    finish(module, lambda: step(changes, module.params), changes=changes)
 
 
 if __name__ == "__main__":

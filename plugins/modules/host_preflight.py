@@ -17,10 +17,6 @@ options:
     description: Name of the host in the site file.
     type: str
     required: true
-  site:
-    description: Name of the site.
-    type: str
-    required: true
   user:
     description: Account of the site, which needs sudo unless it is root.
     type: str
@@ -105,7 +101,9 @@ options:
   controller_time:
     description: The controller's time in seconds since 1970. Without it clocks are not compared.
     type: float
-extends_documentation_fragment: groundup.cloud.attributes.info
+extends_documentation_fragment:
+  - groundup.cloud.attributes.info
+  - groundup.cloud.site
 """
 
 EXAMPLES = r"""
@@ -144,16 +142,22 @@ facts:
     interfaces: {management: ens3}
 """
 
-from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.groundup.cloud.plugins.module_utils._base.module import finish
-from ansible_collections.groundup.cloud.plugins.module_utils._preflight.checks import run
-from ansible_collections.groundup.cloud.plugins.module_utils._preflight.model import Machine, Wanted
+from typing import Any
+
+from ..module_utils._base.module import run_module
+from ..module_utils._preflight.checks import run
+from ..module_utils._preflight.model import Machine, Wanted
+
+
+def wanted(given: dict[str, Any]) -> Wanted:
+    """Return the options without that of the action plugin."""
+    return Wanted(**{name: value for name, value in given.items() if name != "accept_host_keys"})
 
 
 def main() -> None:
     """Read the options, look, report."""
-    module = AnsibleModule(
-        argument_spec={
+    run_module(
+        {
             "name": {"type": "str", "required": True},
             "site": {"type": "str", "required": True},
             "store": {"type": "str"},
@@ -177,10 +181,8 @@ def main() -> None:
             "accept_host_keys": {"type": "list", "elements": "str", "default": [], "no_log": False},
             "controller_time": {"type": "float"},
         },
-        supports_check_mode=True,
+        lambda _, given: {"changed": False, **run(Machine(), wanted(given))},
     )
-    options = {name: value for name, value in module.params.items() if name != "accept_host_keys"}
-    finish(module, lambda: {"changed": False, **run(Machine(), Wanted(**options))})
 
 
 if __name__ == "__main__":

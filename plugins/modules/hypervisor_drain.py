@@ -41,12 +41,8 @@ options:
     description: Seconds for each instance.
     type: int
     default: 1800
-attributes:
-  diff_mode:
-    description: Nothing is shown beside the lines of the result.
-    support: none
 extends_documentation_fragment:
-  - groundup.cloud.attributes
+  - groundup.cloud.attributes.lines
   - groundup.cloud.site.file
 """
 

@@ -14,10 +14,6 @@ description:
     Open vSwitch stay. M(groundup.cloud.hypervisor_node) brings all of it back.
   - When libvirt does not answer, warns that its domains are not known.
 options:
-  name:
-    description: Name of the host.
-    type: str
-    required: true
   force:
     description: What is accepted. C(domains), libvirt has domains; they stay as they are, and running ones run on.
     type: list
@@ -27,6 +23,7 @@ options:
 extends_documentation_fragment:
   - groundup.cloud.attributes
   - groundup.cloud.site
+  - groundup.cloud.host
 """
 
 EXAMPLES = r"""
@@ -45,31 +42,21 @@ changes:
   returned: success
 """
 
-from typing import Any
 
-from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
-from ansible_collections.groundup.cloud.plugins.module_utils._base.module import finish
-from ansible_collections.groundup.cloud.plugins.module_utils._hypervisor.leave import leave
+from ..module_utils._base.module import run_module
+from ..module_utils._hypervisor.leave import leave
 
 
 def main() -> None:
     """Run the module."""
-    module = AnsibleModule(
-        argument_spec={
+    run_module(
+        {
             "site": {"type": "str", "required": True},
             "name": {"type": "str", "required": True},
             "force": {"type": "list", "elements": "str", "default": [], "choices": ["allocations", "domains"]},
         },
-        supports_check_mode=True,
+        lambda changes, given: leave(changes, **given),
     )
-    changes, given = Changes(check=module.check_mode), module.params
-
-    def work() -> dict[str, Any]:
-        leave(changes, site=given["site"], name=given["name"], force=given["force"])
-        return changes.result()
-
-    finish(module, work, host=f"host {given['name']}", changes=changes)
 
 
 if __name__ == "__main__":

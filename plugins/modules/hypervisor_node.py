@@ -147,14 +147,13 @@ environment:
 from pathlib import Path
 from typing import Any
 
-from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.groundup.cloud.plugins.module_utils._base import files
-from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
-from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.module_utils._base.module import finish
-from ansible_collections.groundup.cloud.plugins.module_utils._host import ownership, packages
-from ansible_collections.groundup.cloud.plugins.module_utils._host.units import properties
-from ansible_collections.groundup.cloud.plugins.module_utils._hypervisor import (
+from ..module_utils._base import files
+from ..module_utils._base.changes import Changes
+from ..module_utils._base.errors import GroundupError
+from ..module_utils._base.module import run_module
+from ..module_utils._host import ownership, packages
+from ..module_utils._host.units import properties
+from ..module_utils._hypervisor import (
     checks,
     environment,
     leave,
@@ -261,10 +260,20 @@ def _not_running(unit: str) -> str:
     return "" if good else f"{state.get('ActiveState')} ({state.get('SubState')})"
 
 
+def work(changes: Changes, wanted: dict[str, Any]) -> dict[str, Any]:
+    """Converge and verify, or verify alone. Raises GroundupError."""
+    name = environment.current() if wanted["verify"] else converge(changes, wanted)
+    if not changes.check:
+        verify(wanted["name"], release=wanted["release"])
+        pki.soon(changes, wanted["name"])
+        mtu.prove(changes, wanted["underlay"], host=wanted["name"])
+    return {**changes.result(), "environment": name}
+
+
 def main() -> None:
     """Read the options, converge, report."""
-    module = AnsibleModule(
-        argument_spec={
+    run_module(
+        {
             "site": {"type": "str", "required": True},
             "name": {"type": "str", "required": True},
             "hardware": {"type": "str", "required": True},
@@ -287,20 +296,8 @@ def main() -> None:
             "configuration": {"type": "dict", "default": {}, "no_log": True},
             "verify": {"type": "bool", "default": False},
         },
-        supports_check_mode=True,
+        work,
     )
-    changes = Changes(check=module.check_mode)
-    wanted = module.params
-
-    def work() -> dict[str, Any]:
-        name = environment.current() if wanted["verify"] else converge(changes, wanted)
-        if not changes.check:
-            verify(wanted["name"], release=wanted["release"])
-            pki.soon(changes, wanted["name"])
-            mtu.prove(changes, wanted["underlay"], host=wanted["name"])
-        return {**changes.result(), "environment": name}
-
-    finish(module, work, changes=changes)
 
 
 if __name__ == "__main__":

@@ -53,12 +53,8 @@ options:
     description: Seconds to wait for Nova, and for Neutron to let its agents go.
     type: int
     default: 180
-attributes:
-  diff_mode:
-    description: Nothing is shown beside the lines of the result.
-    support: none
 extends_documentation_fragment:
-  - groundup.cloud.attributes
+  - groundup.cloud.attributes.lines
   - groundup.cloud.site.file
 """
 

@@ -94,8 +94,7 @@ options:
     description: Changes nothing, asks whether Ironic and the page of machines answer.
     type: bool
     default: false
-extends_documentation_fragment:
-  - groundup.cloud.attributes
+extends_documentation_fragment: groundup.cloud.attributes
 """
 
 EXAMPLES = r"""
@@ -117,17 +116,26 @@ environment:
 
 from typing import Any
 
-from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
-from ansible_collections.groundup.cloud.plugins.module_utils._base.module import finish
-from ansible_collections.groundup.cloud.plugins.module_utils._hypervisor import environment
-from ansible_collections.groundup.cloud.plugins.module_utils._ironic import configuration, service
+from ..module_utils._base.changes import Changes
+from ..module_utils._base.module import run_module
+from ..module_utils._hypervisor import environment
+from ..module_utils._ironic import configuration, service
+
+
+def work(changes: Changes, given: dict[str, Any]) -> dict[str, Any]:
+    """Converge or verify. Raises GroundupError."""
+    if given["verify"]:
+        service.answers(given)
+        name = environment.current(configuration.PROGRAMS)
+    else:
+        name = service.converge(changes, given)
+    return {**changes.result(), "environment": name}
 
 
 def main() -> None:
     """Read the options, converge, report."""
-    module = AnsibleModule(
-        argument_spec={
+    run_module(
+        {
             "release": {"type": "str", "required": True},
             "environment_url": {"type": "str", "required": True},
             "ca_certificate": {"type": "str", "required": True},
@@ -149,19 +157,8 @@ def main() -> None:
             "password": {"type": "str", "required": True, "no_log": True},
             "verify": {"type": "bool", "default": False},
         },
-        supports_check_mode=True,
+        work,
     )
-    changes = Changes(check=module.check_mode)
-
-    def work() -> dict[str, Any]:
-        if module.params["verify"]:
-            service.answers(module.params)
-            name = environment.current(configuration.PROGRAMS)
-        else:
-            name = service.converge(changes, module.params)
-        return {**changes.result(), "environment": name}
-
-    finish(module, work, changes=changes)
 
 
 if __name__ == "__main__":

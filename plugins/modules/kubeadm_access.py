@@ -82,31 +82,31 @@ kubeconfig:
 from dataclasses import asdict
 from typing import Any
 
-from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.groundup.cloud.plugins.module_utils._base.module import finish
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.access import admin_kubeconfig, invite
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.host import NodeHost
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.refuse import refuse_cluster
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import ClusterSettings
+from ..module_utils._base.changes import Changes
+from ..module_utils._base.module import run_module
+from ..module_utils._kubeadm.access import admin_kubeconfig, invite
+from ..module_utils._kubeadm.host import NodeHost
+from ..module_utils._kubeadm.refuse import refuse_cluster
+from ..module_utils._kubeadm.spec import ClusterSettings
 
 
-def hand_out(host: NodeHost, cluster: ClusterSettings | None, given: dict[str, Any], *, check: bool) -> dict[str, Any]:
-    """Return the kubeconfig and, when somebody waits, an invitation. Raises GroundupError, OSError."""
-    waiting = given["workers"] or given["control"]
-    if cluster:
+def hand_out(changes: Changes, given: dict[str, Any]) -> dict[str, Any]:
+    """Return the kubeconfig and, when somebody waits, an invitation. Raises GroundupError, OptionError, OSError."""
+    host, waiting = NodeHost(name=given["name"]), given["workers"] or given["control"]
+    if given["cluster"]:
         # A run on new hosts alone asks no other member, and yet brings the whole cluster its objects.
-        refuse_cluster(cluster, host.name, host)
-    text = admin_kubeconfig(host, server=given["server"], may_miss=check, expected_ca=given["expected_ca"])
+        refuse_cluster(ClusterSettings.from_plan(given["site"], given["cluster"]), host.name, host)
+    text = admin_kubeconfig(host, server=given["server"], may_miss=changes.check, expected_ca=given["expected_ca"])
     join = None
-    if waiting and text is not None and not check:
+    if waiting and text is not None and not changes.check:
         join = asdict(invite(host, server=given["api"], control=given["control"]))
     return {"changed": waiting, "content": text, "join": join}
 
 
 def main() -> None:
     """Run the module; its action plugin takes the kubeconfig out of the result."""
-    module = AnsibleModule(
-        argument_spec={
+    run_module(
+        {
             "name": {"type": "str", "required": True},
             "site": {"type": "str", "required": True},
             "server": {"type": "str", "required": True},
@@ -116,14 +116,8 @@ def main() -> None:
             "cluster": {"type": "dict"},
             "expected_ca": {"type": "str"},
         },
-        supports_check_mode=True,
+        hand_out,
     )
-    given, host = module.params, NodeHost(name=module.params["name"])
-    try:
-        cluster = ClusterSettings.from_plan(given["site"], given["cluster"]) if given["cluster"] else None
-    except KeyError as error:
-        module.fail_json(msg=f"the option cluster lacks {error}: give the plan's kubernetes as it is")
-    finish(module, lambda: hand_out(host, cluster, given, check=module.check_mode), host=f"host {host.name}")
 
 
 if __name__ == "__main__":

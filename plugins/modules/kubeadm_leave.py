@@ -58,14 +58,13 @@ changes:
 
 from typing import Any
 
-from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
-from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.module_utils._base.module import finish
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.api import NodeApiError
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.etcd import Etcd
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.host import NodeHost
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.leave import leave_etcd, reset
+from ..module_utils._base.changes import Changes
+from ..module_utils._base.errors import GroundupError
+from ..module_utils._base.module import run_module
+from ..module_utils._kubeadm.api import NodeApiError
+from ..module_utils._kubeadm.etcd import Etcd
+from ..module_utils._kubeadm.host import NodeHost
+from ..module_utils._kubeadm.leave import leave_etcd, reset
 
 
 def leave(host: NodeHost, given: dict[str, Any], changes: Changes) -> dict[str, Any]:
@@ -94,18 +93,16 @@ def leave(host: NodeHost, given: dict[str, Any], changes: Changes) -> dict[str, 
 
 def main() -> None:
     """Run the module."""
-    module = AnsibleModule(
-        argument_spec={
+    run_module(
+        {
             "name": {"type": "str", "required": True},
             "member": {"type": "str"},
             "address": {"type": "str", "default": ""},
             "expected_ca": {"type": "str"},
             "site": {"type": "str"},
         },
-        supports_check_mode=True,
+        lambda changes, given: leave(NodeHost(name=given["name"]), given, changes),
     )
-    host, changes = NodeHost(name=module.params["name"]), Changes(check=module.check_mode)
-    finish(module, lambda: leave(host, module.params, changes), host=f"host {host.name}", changes=changes)
 
 
 if __name__ == "__main__":

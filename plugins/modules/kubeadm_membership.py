@@ -13,10 +13,6 @@ description:
   - Fails on a host of another cluster, and on leftovers that no run of this site made, as
     M(groundup.cloud.kubeadm_node) does.
 options:
-  name:
-    description: Name of the host.
-    type: str
-    required: true
   address:
     description: Address of the host.
     type: str
@@ -33,7 +29,9 @@ attributes:
   diff_mode:
     description: Nothing is changed.
     support: none
-extends_documentation_fragment: groundup.cloud.attributes
+extends_documentation_fragment:
+  - groundup.cloud.attributes
+  - groundup.cloud.host
 """
 
 EXAMPLES = r"""
@@ -71,15 +69,15 @@ certificates:
 
 from typing import Any
 
-from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.module_utils._base.module import finish
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import renewal
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.api import NodeApiError
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.etcd import Etcd
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.host import NodeHost
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import ClusterSettings, Node
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.state import classify, observe
+from ..module_utils._base.changes import Changes
+from ..module_utils._base.errors import GroundupError
+from ..module_utils._base.module import run_module
+from ..module_utils._kubeadm import renewal
+from ..module_utils._kubeadm.api import NodeApiError
+from ..module_utils._kubeadm.etcd import Etcd
+from ..module_utils._kubeadm.host import NodeHost
+from ..module_utils._kubeadm.spec import ClusterSettings, Node
+from ..module_utils._kubeadm.state import classify, observe
 
 
 def membership(host: NodeHost, node: Node) -> dict[str, Any]:
@@ -100,37 +98,35 @@ def membership(host: NodeHost, node: Node) -> dict[str, Any]:
     }
 
 
-def main() -> None:
-    """Run the module."""
-    module = AnsibleModule(
-        argument_spec={
-            "name": {"type": "str", "required": True},
-            "address": {"type": "str", "required": True},
-            "site": {"type": "str", "required": True},
-            "cluster": {"type": "dict", "required": True},
-        },
-        supports_check_mode=True,
-    )
-    given = module.params
-    try:
-        cluster = ClusterSettings.from_plan(given["site"], given["cluster"])
-    except KeyError as error:
-        module.fail_json(msg=f"the option cluster lacks {error}: give the plan's kubernetes as it is")
+def work(_: Changes, given: dict[str, Any]) -> dict[str, Any]:
+    """Return what the host is to the cluster of the options. Raises GroundupError, OptionError, OSError."""
     node = Node(
         name=given["name"],
         control=True,
         initialise=False,
         address=given["address"],
         taints=(),
-        cluster=cluster,
+        cluster=ClusterSettings.from_plan(given["site"], given["cluster"]),
         registry="",
         sandbox_image="",
         images=(),
         downloads=(),
         encryption_key=None,
     )
-    host = NodeHost(name=node.name)
-    finish(module, lambda: membership(host, node), host=f"host {host.name}")
+    return membership(NodeHost(name=node.name), node)
+
+
+def main() -> None:
+    """Run the module."""
+    run_module(
+        {
+            "name": {"type": "str", "required": True},
+            "address": {"type": "str", "required": True},
+            "site": {"type": "str", "required": True},
+            "cluster": {"type": "dict", "required": True},
+        },
+        work,
+    )
 
 
 if __name__ == "__main__":

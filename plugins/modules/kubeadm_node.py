@@ -196,12 +196,11 @@ certificates:
 
 from typing import Any
 
-from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
-from ansible_collections.groundup.cloud.plugins.module_utils._base.module import finish
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.converge import converge
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.host import NodeHost
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import ClusterSettings, Download, Join, Node
+from ..module_utils._base.changes import Changes
+from ..module_utils._base.module import run_module
+from ..module_utils._kubeadm.converge import converge
+from ..module_utils._kubeadm.host import NodeHost
+from ..module_utils._kubeadm.spec import ClusterSettings, Download, Join, Node
 
 DOWNLOAD_SPEC = {
     "url": {"type": "str", "required": True},
@@ -239,7 +238,7 @@ ARGUMENT_SPEC = {
 
 
 def node_of(parameters: dict[str, Any]) -> Node:
-    """Turn the module's parameters into a node. Raises KeyError for a field that ``cluster`` lacks."""
+    """Turn the module's parameters into a node. Raises OptionError for a field that ``cluster`` lacks."""
     same = ("name", "initialise", "surveyed", "address", "registry", "registry_tls", "sandbox_image", "encryption_key")
     return Node(
         **{name: parameters[name] for name in same},
@@ -254,27 +253,22 @@ def node_of(parameters: dict[str, Any]) -> Node:
     )
 
 
+def work(changes: Changes, given: dict[str, Any]) -> dict[str, Any]:
+    """Converge. Raises GroundupError, OptionError, OSError."""
+    node = node_of(given)
+    return converge(
+        node,
+        NodeHost(name=node.name),
+        changes,
+        join=Join(**given["join"]) if given["join"] else None,
+        expected_ca=given["expected_ca"],
+        rolling_restart=given["rolling_restart"],
+    ).result()
+
+
 def main() -> None:
     """Run the module."""
-    module = AnsibleModule(argument_spec=ARGUMENT_SPEC, supports_check_mode=True)
-    parameters = module.params
-    try:
-        node = node_of(parameters)
-    except KeyError as error:
-        module.fail_json(msg=f"the option cluster lacks {error}: give the plan's kubernetes as it is")
-    host, changes = NodeHost(name=node.name), Changes(check=module.check_mode)
-
-    def work() -> dict[str, Any]:
-        return converge(
-            node,
-            host,
-            changes,
-            join=Join(**parameters["join"]) if parameters["join"] else None,
-            expected_ca=parameters["expected_ca"],
-            rolling_restart=parameters["rolling_restart"],
-        ).result()
-
-    finish(module, work, host=f"host {host.name}", changes=changes)
+    run_module(ARGUMENT_SPEC, work)
 
 
 if __name__ == "__main__":

@@ -61,53 +61,50 @@ changes:
 
 from typing import Any
 
-from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
-from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.module_utils._base.module import finish
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.api import NodeApiError
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.etcd import Etcd
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.host import NodeHost
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.stale_members import Empty, remove_stale_members
+from ..module_utils._base.changes import Changes
+from ..module_utils._base.errors import GroundupError, OptionError
+from ..module_utils._base.module import run_module
+from ..module_utils._kubeadm.api import NodeApiError
+from ..module_utils._kubeadm.etcd import Etcd
+from ..module_utils._kubeadm.host import NodeHost
+from ..module_utils._kubeadm.stale_members import Empty, remove_stale_members
 
 
 def empty(parameters: dict[str, Any]) -> list[Empty]:
-    """Turn the module's parameters into hosts. Raises KeyError for a field that one of ``hosts`` lacks."""
-    return [
-        Empty(
-            name=host["name"],
-            address=host["address"],
-            control="control" in host["roles"],
-            half_made=host["name"] in parameters["half_made"],
-        )
-        for host in parameters["hosts"]
-    ]
+    """Turn the module's parameters into hosts. Raises OptionError for a field that one of ``hosts`` lacks."""
+    try:
+        return [
+            Empty(
+                name=host["name"],
+                address=host["address"],
+                control="control" in host["roles"],
+                half_made=host["name"] in parameters["half_made"],
+            )
+            for host in parameters["hosts"]
+        ]
+    except KeyError as error:
+        raise OptionError(f"one of the option hosts lacks {error}: give the plan's hosts as they are") from None
 
 
 def main() -> None:
     """Run the module."""
-    module = AnsibleModule(
-        argument_spec={
+    run_module(
+        {
             "name": {"type": "str", "required": True},
             "api": {"type": "str", "required": True},
             "hosts": {"type": "list", "elements": "dict", "required": True},
             "half_made": {"type": "list", "elements": "str", "default": []},
         },
-        supports_check_mode=True,
+        remove,
     )
-    given, changes = module.params, Changes(check=module.check_mode)
-    host = NodeHost(name=given["name"])
+
+
+def remove(changes: Changes, given: dict[str, Any]) -> None:
+    """Remove what empty hosts left behind. Raises GroundupError, OptionError."""
+    host, server = NodeHost(name=given["name"]), given["api"]
     if not (host.paths.kubernetes / "admin.conf").exists():
-        module.exit_json(**changes.result())
-    try:
-        hosts = empty(given)
-    except KeyError as error:
-        module.fail_json(msg=f"one of the option hosts lacks {error}: give the plan's hosts as they are")
-    finish(module, lambda: remove(changes, host, hosts, given["api"]), host=f"host {host.name}", changes=changes)
-
-
-def remove(changes: Changes, host: NodeHost, hosts: list[Empty], server: str) -> dict[str, Any]:
-    """Remove what ``hosts`` left behind and return the module's result. Raises GroundupError."""
+        return
+    hosts = empty(given)
     try:
         with host.api(server) as api:
             remove_stale_members(hosts, contact=host.name, etcd=Etcd(host), api=api, changes=changes)
@@ -118,7 +115,6 @@ def remove(changes: Changes, host: NodeHost, hosts: list[Empty], server: str) ->
             why="a host that was lost and is made anew cannot join while its old etcd member or Node is there",
             remedy=f"see crictl ps -a and journalctl -u kubelet on {host.name}",
         ) from error
-    return changes.result()
 
 
 if __name__ == "__main__":

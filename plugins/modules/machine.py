@@ -17,16 +17,6 @@ options:
     description: Name of the machine, or its UUID when it is there.
     type: str
     required: true
-  cloud:
-    description:
-      - Cloud of C(clouds.yaml) whose Ironic it is. For a standalone Ironic its C(auth_type) is C(http_basic) or
-        C(none).
-    type: str
-  site_file:
-    description:
-      - Path of the site file; the Ironic is the one on the site's seed. Exactly one of O(site_file) and O(cloud) is
-        required.
-    type: path
   state:
     description:
       - V(present) makes and describes it. V(manageable), V(available) and V(provisioned) bring it to that state of
@@ -101,6 +91,7 @@ attributes:
     description: Shows fields and states; secrets are masked.
 extends_documentation_fragment:
   - groundup.cloud.attributes
+  - groundup.cloud.site.ironic
 """
 
 EXAMPLES = r"""

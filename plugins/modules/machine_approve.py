@@ -12,10 +12,6 @@ description:
     disks.
   - Runs on the controller. The approval is kept by the seed's Ironic, for the machine that was seen.
 options:
-  site_file:
-    description: Path of the site file.
-    type: path
-    required: true
   name:
     description: Name of the machine, as the site file has it.
     type: str
@@ -28,6 +24,7 @@ attributes:
     support: none
 extends_documentation_fragment:
   - groundup.cloud.attributes
+  - groundup.cloud.site.file
 """
 
 EXAMPLES = r"""

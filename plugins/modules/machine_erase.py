@@ -15,10 +15,6 @@ description:
     O(stays). Killed, it is run again and goes on. V(verify) asks Ironic.
   - A record of each erasure is written below C(metal/erasures) in the site's state directory.
 options:
-  site_file:
-    description: Path of the site file.
-    type: path
-    required: true
   name:
     description: Name of the machine. It may have left the site file.
     type: str
@@ -59,6 +55,7 @@ attributes:
     support: none
 extends_documentation_fragment:
   - groundup.cloud.attributes
+  - groundup.cloud.site.file
 """
 
 EXAMPLES = r"""

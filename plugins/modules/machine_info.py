@@ -14,18 +14,9 @@ options:
   name:
     description: Name or UUID of one machine. Default is all.
     type: str
-  cloud:
-    description:
-      - Cloud of C(clouds.yaml) whose Ironic it is. For a standalone Ironic its C(auth_type) is C(http_basic) or
-        C(none).
-    type: str
-  site_file:
-    description:
-      - Path of the site file; the Ironic is the one on the site's seed. Exactly one of O(site_file) and O(cloud) is
-        required.
-    type: path
 extends_documentation_fragment:
   - groundup.cloud.attributes.info
+  - groundup.cloud.site.ironic
 """
 
 EXAMPLES = r"""

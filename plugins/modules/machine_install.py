@@ -17,10 +17,6 @@ description:
   - Three machines are refused - one that is switched on before anything was done with it, one that the journal says was
     installed while Ironic does not know it, and one with something on its disks that nobody has approved.
 options:
-  site_file:
-    description: Path of the site file.
-    type: path
-    required: true
   hosts:
     description: Names of the machines.
     type: list
@@ -65,6 +61,7 @@ attributes:
     description: Shows the states.
 extends_documentation_fragment:
   - groundup.cloud.attributes
+  - groundup.cloud.site.file
 """
 
 EXAMPLES = r"""

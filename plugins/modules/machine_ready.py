@@ -25,8 +25,7 @@ options:
 attributes:
   check_mode:
     description: Reads only. Does not wait for a boot.
-extends_documentation_fragment:
-  - groundup.cloud.attributes.info
+extends_documentation_fragment: groundup.cloud.attributes.info
 """
 
 EXAMPLES = r"""

@@ -54,12 +54,8 @@ options:
     description: Seconds its pods have to leave it.
     type: int
     default: 600
-attributes:
-  diff_mode:
-    description: Nothing is shown beside the lines of the result.
-    support: none
 extends_documentation_fragment:
-  - groundup.cloud.attributes
+  - groundup.cloud.attributes.lines
   - groundup.cloud.site
 """
 

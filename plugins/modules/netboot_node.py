@@ -50,8 +50,7 @@ options:
     description: Changes nothing, asks whether the service runs.
     type: bool
     default: false
-extends_documentation_fragment:
-  - groundup.cloud.attributes
+extends_documentation_fragment: groundup.cloud.attributes
 """
 
 EXAMPLES = r"""
@@ -69,16 +68,23 @@ changes:
 
 from typing import Any
 
-from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
-from ansible_collections.groundup.cloud.plugins.module_utils._base.module import finish
-from ansible_collections.groundup.cloud.plugins.module_utils._ironic import boot_service
+from ..module_utils._base.changes import Changes
+from ..module_utils._base.module import run_module
+from ..module_utils._ironic import boot_service
+
+
+def work(changes: Changes, given: dict[str, Any]) -> None:
+    """Converge or verify. Raises GroundupError."""
+    if not given["verify"]:
+        boot_service.converge(changes, given)
+    elif given["network"]:
+        boot_service.answers()
 
 
 def main() -> None:
     """Read the options, converge, report."""
-    module = AnsibleModule(
-        argument_spec={
+    run_module(
+        {
             "network": {"type": "dict"},
             "files_root": {"type": "path", "required": True},
             "ramdisk": {"type": "path", "required": True},
@@ -95,18 +101,8 @@ def main() -> None:
             },
             "verify": {"type": "bool", "default": False},
         },
-        supports_check_mode=True,
+        work,
     )
-    changes = Changes(check=module.check_mode)
-
-    def work() -> dict[str, Any]:
-        if not module.params["verify"]:
-            boot_service.converge(changes, module.params)
-        elif module.params["network"]:
-            boot_service.answers()
-        return changes.result()
-
-    finish(module, work, changes=changes)
 
 
 if __name__ == "__main__":

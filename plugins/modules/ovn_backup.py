@@ -13,10 +13,6 @@ description:
     cluster and time, and removes old ones.
   - The southbound database needs no backup. northd makes it from the northbound one.
 options:
-  name:
-    description: Name of the host.
-    type: str
-    required: true
   step:
     description:
       - V(take) saves the database. V(verify) reads the newest backup again and fails when it is damaged or too old; it
@@ -50,21 +46,15 @@ options:
     description: Namespace of Neutron's pods, for the commands in RV(sync).
     type: str
     default: openstack
-  clusters:
-    description: Ids of the site's clusters by database. The action fills it in.
-    type: dict
-    default: {}
   content:
     description: The backup. The action fills it in.
     type: str
     default: ""
-attributes:
-  diff_mode:
-    description: Nothing is shown beside the lines of the result.
-    support: none
 extends_documentation_fragment:
-  - groundup.cloud.attributes
+  - groundup.cloud.attributes.lines
   - groundup.cloud.site
+  - groundup.cloud.host.ovn
+  - groundup.cloud.host
 """
 
 EXAMPLES = r"""
@@ -110,10 +100,9 @@ changes:
 
 from typing import Any
 
-from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
-from ansible_collections.groundup.cloud.plugins.module_utils._base.module import finish
-from ansible_collections.groundup.cloud.plugins.module_utils._ovn import backup
+from ..module_utils._base.changes import Changes
+from ..module_utils._base.module import run_module
+from ..module_utils._ovn import backup
 
 
 def work(changes: Changes, given: dict[str, Any]) -> dict[str, Any]:
@@ -127,8 +116,8 @@ def work(changes: Changes, given: dict[str, Any]) -> dict[str, Any]:
 
 def main() -> None:
     """Read the options, do the step, report."""
-    module = AnsibleModule(
-        argument_spec={
+    run_module(
+        {
             "site": {"type": "str", "required": True},
             "name": {"type": "str", "required": True},
             "step": {"type": "str", "required": True, "choices": ["take", "verify", "check", "restore"]},
@@ -140,10 +129,8 @@ def main() -> None:
             "clusters": {"type": "dict", "default": {}},
             "content": {"type": "str", "default": "", "no_log": True},
         },
-        supports_check_mode=True,
+        work,
     )
-    changes = Changes(check=module.check_mode)
-    finish(module, lambda: work(changes, module.params), host=f"host {module.params['name']}", changes=changes)
 
 
 if __name__ == "__main__":

@@ -13,10 +13,6 @@ description:
   - Data on disk are never made anew. Without data nothing starts until O(step=form).
   - The controller notes the ids of the clusters. A cluster is never made where it knows one.
 options:
-  site:
-    description: Name of the site.
-    type: str
-    required: true
   step:
     description:
       - With V(maintain) members are converged; what needs a restart is in RV(due), what lacks data in RV(waits).
@@ -32,18 +28,10 @@ options:
     elements: str
     choices: [nb, sb]
     default: []
-  clusters:
-    description: Ids of the site's clusters by database. The action fills it in.
-    type: dict
-    default: {}
   packages:
     description: Packages of the OS to install.
     type: list
     elements: str
-    required: true
-  name:
-    description: Name of the host.
-    type: str
     required: true
   address:
     description: Address of the host, where other members know it for life.
@@ -100,7 +88,11 @@ attributes:
     description: Predicts. Whether members can be joined through is known when it is done.
   diff_mode:
     description: Shows every file without secrets, and the listeners.
-extends_documentation_fragment: groundup.cloud.attributes
+extends_documentation_fragment:
+  - groundup.cloud.attributes
+  - groundup.cloud.host.ovn
+  - groundup.cloud.host
+  - groundup.cloud.site
 """
 
 EXAMPLES = r"""
@@ -158,11 +150,10 @@ certificate_days:
 from dataclasses import fields
 from typing import Any
 
-from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
-from ansible_collections.groundup.cloud.plugins.module_utils._base.module import finish
-from ansible_collections.groundup.cloud.plugins.module_utils._ovn.converge import Central, converge
-from ansible_collections.groundup.cloud.plugins.module_utils._ovn.verify import verify
+from ..module_utils._base.changes import Changes
+from ..module_utils._base.module import run_module
+from ..module_utils._ovn.converge import Central, converge
+from ..module_utils._ovn.verify import verify
 
 
 def work(changes: Changes, given: dict[str, Any]) -> dict[str, Any]:
@@ -175,8 +166,8 @@ def work(changes: Changes, given: dict[str, Any]) -> dict[str, Any]:
 
 def main() -> None:
     """Read the options, converge or verify, report."""
-    module = AnsibleModule(
-        argument_spec={
+    run_module(
+        {
             "site": {"type": "str", "required": True},
             "step": {"type": "str", "choices": ["maintain", "form", "restart", "verify"], "default": "maintain"},
             "create": {"type": "list", "elements": "str", "choices": ["nb", "sb"], "default": []},
@@ -195,10 +186,8 @@ def main() -> None:
             "ca_certificate": {"type": "str", "required": True},
             "certificate_days": {"type": "int", "default": 30},
         },
-        supports_check_mode=True,
+        work,
     )
-    changes = Changes(check=module.check_mode)
-    finish(module, lambda: work(changes, module.params), host=f"host {module.params['name']}", changes=changes)
 
 
 if __name__ == "__main__":

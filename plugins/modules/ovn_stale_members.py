@@ -12,23 +12,18 @@ description:
     that hosts without data were. Such a host joins as a new member then.
   - Fails where there is no leader, because most members must agree.
 options:
-  site:
-    description: Name of the site.
-    type: str
-    required: true
   lost:
     description: By database, addresses of hosts that said in this run that they have no data of it.
     type: dict
     required: true
-  clusters:
-    description: Ids of the site's clusters by database. The action fills it in.
-    type: dict
-    default: {}
 attributes:
   diff_mode:
     description: Nothing is shown beside the changes.
     support: none
-extends_documentation_fragment: groundup.cloud.attributes
+extends_documentation_fragment:
+  - groundup.cloud.attributes
+  - groundup.cloud.host.ovn
+  - groundup.cloud.site
 """
 
 EXAMPLES = r"""
@@ -47,24 +42,20 @@ changes:
   returned: success
 """
 
-from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
-from ansible_collections.groundup.cloud.plugins.module_utils._base.module import finish
-from ansible_collections.groundup.cloud.plugins.module_utils._ovn import stale
+from ..module_utils._base.module import run_module
+from ..module_utils._ovn import stale
 
 
 def main() -> None:
     """Read the options, remove, report."""
-    module = AnsibleModule(
-        argument_spec={
+    run_module(
+        {
             "site": {"type": "str", "required": True},
             "lost": {"type": "dict", "required": True},
             "clusters": {"type": "dict", "default": {}},
         },
-        supports_check_mode=True,
+        lambda changes, given: stale.remove(changes, lost=given["lost"], clusters=given["clusters"]),
     )
-    changes, given = Changes(check=module.check_mode), module.params
-    finish(module, lambda: stale.remove(changes, lost=given["lost"], clusters=given["clusters"]), changes=changes)
 
 
 if __name__ == "__main__":

@@ -124,16 +124,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.groundup.cloud.plugins.module_utils._base import files, tls
-from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
-from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.module_utils._base.module import finish
-from ansible_collections.groundup.cloud.plugins.module_utils._base.run import run
-from ansible_collections.groundup.cloud.plugins.module_utils._base.wait import wait_until
-from ansible_collections.groundup.cloud.plugins.module_utils._host import ownership, packages, sources
-from ansible_collections.groundup.cloud.plugins.module_utils._host.units import Unit
-from ansible_collections.groundup.cloud.plugins.module_utils._seed import configuration
+from ..module_utils._base import files, tls
+from ..module_utils._base.changes import Changes
+from ..module_utils._base.errors import GroundupError
+from ..module_utils._base.module import run_module
+from ..module_utils._base.run import run
+from ..module_utils._base.wait import wait_until
+from ..module_utils._host import ownership, packages, sources
+from ..module_utils._host.units import Unit
+from ..module_utils._seed import configuration
 
 REGISTRY = Path("/etc/docker/registry/config.yml")
 DISTRIBUTIONS_PAGE = Path("/etc/nginx/sites-enabled/default")
@@ -226,8 +225,8 @@ def _configuration(url: str, direct: urllib.request.OpenerDirector) -> str | Non
 
 def main() -> None:
     """Read the options, converge, report."""
-    module = AnsibleModule(
-        argument_spec={
+    run_module(
+        {
             "site": {"type": "str", "required": True},
             "registry_inside": {"type": "str", "required": True},
             "registry_port": {"type": "int", "required": True},
@@ -240,10 +239,8 @@ def main() -> None:
             "private_key": {"type": "str", "required": True, "no_log": True},
             "ca_certificate": {"type": "str", "required": True},
         },
-        supports_check_mode=True,
+        converge,
     )
-    changes = Changes(check=module.check_mode)
-    finish(module, lambda: converge(changes, module.params), changes=changes)
 
 
 if __name__ == "__main__":

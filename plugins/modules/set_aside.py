@@ -19,8 +19,7 @@ options:
 attributes:
   check_mode:
     description: Changes nothing.
-extends_documentation_fragment:
-  - groundup.cloud.attributes.info
+extends_documentation_fragment: groundup.cloud.attributes.info
 """
 
 EXAMPLES = r"""

@@ -68,8 +68,7 @@ options:
     description: Whether to leave everything for looking. The next run on this controller deletes it.
     type: bool
     default: false
-extends_documentation_fragment:
-  - groundup.cloud.attributes.info
+extends_documentation_fragment: groundup.cloud.attributes.info
 """
 
 EXAMPLES = r"""

@@ -1,13 +1,44 @@
-"""How an action of the controller ends: with its result, or with what is wrong, never with a traceback."""
+"""Actions of the controller: options as documented, and an end with a result or with what is wrong, not a traceback."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from functools import cache
+from importlib import import_module
+from typing import Any, ClassVar
+
+import yaml
+from ansible.plugins.action import ActionBase
 
 from ..module_utils._base.changes import Changes
 from ..module_utils._base.errors import GroundupError, file_error
 from .plan import SiteError
+
+PLUGINS = __name__.rpartition(".plugin_utils.")[0]
+LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # each task of a run reads one documentation
+FIELDS = ("type", "elements", "required", "default", "choices")  # of an option, the same in an argument spec
+REACHED_BY = {"mutually_exclusive": [("cloud", "site_file")], "required_one_of": [("cloud", "site_file")]}
+
+
+class DocumentedAction(ActionBase):  # type: ignore[misc]  # ansible ships no types
+    """An action whose options are those its module documents. A subclass does its work in ``work``."""
+
+    _requires_connection = False
+    RULES: ClassVar[dict[str, Any]] = {}  # which options go together, as `validate_argument_spec` takes it
+    variables: dict[str, Any]
+    changes: Changes
+
+    @abstractmethod
+    def work(self, given: dict[str, Any]) -> dict[str, Any]:
+        """Return the result of the options ``given``. Raises GroundupError, SiteError, OSError."""
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Return what ``work`` returns, or its error."""
+        result: dict[str, Any] = super().run(tmp, task_vars)
+        _, given = self.validate_argument_spec(documented(type(self).__module__), **self.RULES)
+        self.variables, self.changes = task_vars or {}, Changes(check=bool(self._task.check_mode))
+        return finish(result, lambda: self.work(given), changes=self.changes)
 
 
 def finish(
@@ -18,4 +49,29 @@ def finish(
         return result | work()
     except (GroundupError, SiteError, OSError) as error:
         fault = file_error(error, host="this machine") if isinstance(error, OSError) else error
-        return {**result, **(changes.result() if changes else {}), "failed": True, "msg": str(fault)}
+        return {**result, **(changes.result() if changes and changes.done else {}), "failed": True, "msg": str(fault)}
+
+
+@cache
+def documented(name: str) -> dict[str, Any]:
+    """Return the options of the module ``name``, of shared fragments too, as an argument spec."""
+    documentation = _read(import_module(f"{PLUGINS}.modules.{name.rpartition('.')[2]}").DOCUMENTATION)
+    options = dict(documentation.get("options") or {})
+    fragments = documentation["extends_documentation_fragment"]
+    for fragment in [fragments] if isinstance(fragments, str) else fragments:
+        file, _, part = fragment.removeprefix("groundup.cloud.").partition(".")
+        found = import_module(f"{PLUGINS}.doc_fragments.{file}").ModuleDocFragment
+        options |= _read(getattr(found, part.upper() or "DOCUMENTATION")).get("options", {})
+    return _spec(options)
+
+
+def _read(text: str) -> dict[str, Any]:
+    return dict(yaml.load(text, Loader=LOADER))  # noqa: S506  # a safe loader, in C
+
+
+def _spec(options: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        name: {field: option[field] for field in FIELDS if field in option}
+        | ({"options": _spec(option["suboptions"])} if "suboptions" in option else {})
+        for name, option in options.items()
+    }

@@ -7,9 +7,27 @@ from dataclasses import asdict
 from typing import Any
 
 from ansible.errors import AnsibleConnectionFailure
+from ansible.plugins.action import ActionBase
 
 from .kube.nodes import SeenNodes
 from .layers import aside
+
+
+class HostAction(ActionBase):  # type: ignore[misc]  # ansible ships no types
+    """An action of a module on a host: one that fails or is unreachable is set aside, but in a dry run."""
+
+    LAYER: str
+
+    def converge(self, variables: dict[str, Any]) -> dict[str, Any]:
+        """Return what the module says."""
+        done: dict[str, Any] = self._execute_module(task_vars=variables)
+        return done
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Return the module's result, or why the host is set aside."""
+        result: dict[str, Any] = super().run(tmp, task_vars)
+        variables, spare = task_vars or {}, not self._task.check_mode
+        return result | spared(lambda: self.converge(variables), variables, layer=self.LAYER, spare=spare)
 
 
 def spared(
@@ -51,5 +69,5 @@ def of_nodes(seen: SeenNodes) -> dict[str, Any]:
     return {
         "aside": [asdict(one) for one in away],
         "leftover": [asdict(one) for one in leftover],
-        "warnings": [f"{one.host}: {one.reason}. Remedy: {one.remedy}" for one in (*away, *leftover)],
+        "warnings": [one.advice for one in (*away, *leftover)],
     }

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.guest_image import guest_image
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import Plan
-from ansible_collections.groundup.cloud.tests.e2e.browser import browser, missing
+from ansible_collections.groundup.cloud.tests.browser import missing, of_site
 
 pytestmark = pytest.mark.lab
 INSTANCE = "first-hour-1"
@@ -33,7 +33,7 @@ def page(plan: Plan, state: Path, tmp_path_factory: pytest.TempPathFactory) -> I
     if lacks := missing():
         pytest.skip(f"ci/bootstrap browser installs {lacks}")
     home = tmp_path_factory.mktemp("browser")
-    with browser(plan, authority=state / "ca.crt", home=home, timeout=_PATIENCE) as found:
+    with of_site(plan, authority=state / "ca.crt", home=home, timeout=_PATIENCE) as found:
         try:
             yield found
         finally:

@@ -18,8 +18,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import 
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import Plan, ReleasePlan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.process import Processes
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.engine import Rollout
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.options import Options
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import Card
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import Card, Options
 from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import Store, open_store
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import tool
 from ansible_collections.groundup.cloud.tests.e2e.power import WORKLOAD, cordoned, cut_power, member

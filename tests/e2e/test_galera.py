@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Api
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.options import Options
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.session import session
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import Options
 from ansible_collections.groundup.cloud.tests.e2e.conftest import SITE_FILE
 from ansible_collections.groundup.cloud.tests.e2e.power import (
     MERGE,

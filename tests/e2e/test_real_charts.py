@@ -23,7 +23,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import 
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import Plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.process import Processes
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.engine import Rollout
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.options import Options
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import Options
 from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import open_store
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import tool
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish import digests

@@ -26,3 +26,7 @@ def file_error(error: OSError, *, host: str) -> GroundupError:
         why="the file stays as it is, and no later step was done",
         remedy=f"{look}, then run this again",
     )
+
+
+class OptionError(ValueError):
+    """An option that lacks what the plan gives."""

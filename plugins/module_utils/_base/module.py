@@ -1,4 +1,4 @@
-"""How a module ends: with its result, or with what is wrong, never with a traceback of a fault on the host."""
+"""How a module runs and ends: with its result, or with what is wrong, never with a traceback of a fault on the host."""
 
 from __future__ import annotations
 
@@ -9,23 +9,21 @@ from typing import Any
 from ansible.module_utils.basic import AnsibleModule
 
 from .changes import Changes
-from .errors import GroundupError, file_error
+from .errors import GroundupError, OptionError, file_error
 
 
-def finish(
-    module: AnsibleModule,
-    work: Callable[[], dict[str, Any]],
-    *,
-    host: str = "this host",
-    changes: Changes | None = None,
-) -> None:
-    """Exit with what ``work`` returns, or fail with its error and the ``changes`` that were made before it."""
+def run_module(options: dict[str, Any], work: Callable[[Changes, dict[str, Any]], dict[str, Any] | None]) -> None:
+    """Read the ``options``, exit with what ``work`` returns, else with its changes; or fail with its error and them."""
+    module = AnsibleModule(argument_spec=options, supports_check_mode=True)
+    changes = Changes(check=module.check_mode)
     os.umask(0o022)  # services read what is written here, whatever umask the login has
     try:
-        result = work()
-    except (GroundupError, OSError) as error:
+        result = work(changes, module.params) or changes.result()
+    except (GroundupError, OptionError, OSError) as error:
+        name = module.params.get("name")
+        host = f"host {name}" if name else "this host"
         fault = file_error(error, host=host) if isinstance(error, OSError) else error
-        module.fail_json(msg=str(fault), **(changes.result() if changes else {}))
-    for warning in changes.warnings if changes else ():
+        module.fail_json(msg=str(fault), **changes.result())
+    for warning in changes.warnings:
         module.warn(warning)
     module.exit_json(**result)

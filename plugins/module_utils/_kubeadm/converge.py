@@ -6,6 +6,8 @@ Every step looks before it acts, so that a run which was killed anywhere is fini
 from __future__ import annotations
 
 from contextlib import nullcontext
+from dataclasses import dataclass, field
+from typing import Any
 
 from .._base.changes import Changes
 from .._base.errors import GroundupError
@@ -16,7 +18,6 @@ from .files import KUBELET, prepare
 from .host import NodeHost
 from .members import add_ons, maintain
 from .refuse import refuse, refuse_to_initialise
-from .result import NodeResult
 from .rolling_restart import wait_until_spared
 from .spec import JOIN_FILE, Join, Node
 from .state import Membership, ObservedState, classify, observe
@@ -25,6 +26,29 @@ from .static_pods import wait_until_running
 JOIN_TIMEOUT = 420.0  # seconds, also of an init; kubeadm's own limit is four minutes for each of its waits
 RESET_TIMEOUT = 180.0
 CRICTL = "/usr/local/bin/crictl"
+
+
+@dataclass(slots=True, kw_only=True)
+class NodeResult:
+    """Collected step by step."""
+
+    changes: Changes
+    membership: Membership = Membership.BLANK  # what the host is now
+    joins: bool = False  # it is prepared and needs an invitation
+    due: list[str] = field(default_factory=list)  # certificates that end soon, static pods that have to start again
+    ca: str | None = None  # SHA-256 of the CA of the cluster it belongs to
+    certificates: dict[str, int] = field(default_factory=dict)  # days left, by file
+
+    def result(self) -> dict[str, Any]:
+        """Return the module's result."""
+        return {
+            **self.changes.result(),
+            "membership": self.membership.value,
+            "joins": self.joins,
+            "due": self.due,
+            "ca": self.ca,
+            "certificates": self.certificates,
+        }
 
 
 def converge(

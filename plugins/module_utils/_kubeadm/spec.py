@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Protocol
 
+from .._base.errors import OptionError
+
 CRI_SOCKET = "unix:///run/containerd/containerd.sock"
 
 JOIN_FILE = "join.yaml"  # in Paths.site while a host joins; holds the token, and the key of the cluster's certificates
@@ -40,11 +42,13 @@ class ClusterSettings:
 
     @classmethod
     def from_plan(cls, name: str, plan: Mapping[str, Any]) -> ClusterSettings:
-        """Take what a node needs from the plan's ``kubernetes``. Raises KeyError for a field the plan lacks."""
-        found = {item.name: plan[item.name] for item in fields(cls) if item.name != "name"}
-        return cls(
-            **found | {"name": name, "cni": plan["cni"]["name"], "ignore_preflight": tuple(plan["ignore_preflight"])}
-        )
+        """Take what a node needs from the plan's ``kubernetes``. Raises OptionError for a field the plan lacks."""
+        try:
+            found = {item.name: plan[item.name] for item in fields(cls) if item.name != "name"}
+            found |= {"name": name, "cni": plan["cni"]["name"], "ignore_preflight": tuple(plan["ignore_preflight"])}
+        except KeyError as error:
+            raise OptionError(f"the option cluster lacks {error}: give the plan's kubernetes as it is") from None
+        return cls(**found)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from . import capacity, clock, foreign, kernel, network, packages, ports, system
+from . import capacity, foreign, network, ports, system
 from .links import holder
 from .model import Fault, Machine, Wanted
 
@@ -49,18 +49,18 @@ CHECKS: dict[str, Check] = {
     ),
     "clock": Check(
         "within 60 s of the controller's (15 s: a warning); a time service that is installed starts at boot",
-        (clock.skew, clock.service),
+        (system.skew, system.time_service),
     ),
     "swap": Check(
         "off on nodes of the cluster, unless `kubernetes.kubelet` says `failSwapOn: false`", (capacity.swap,)
     ),
-    "kernel-modules": Check("those the plan needs are built in, loaded or on the disk", (kernel.modules,)),
-    "cgroup": Check("control groups of version 2 with cpu, cpuset, io, memory and pids", (kernel.control_groups,)),
+    "kernel-modules": Check("those the plan needs are built in, loaded or on the disk", (system.modules,)),
+    "cgroup": Check("control groups of version 2 with cpu, cpuset, io, memory and pids", (system.control_groups,)),
     "runtime": Check("no other Kubernetes and no other container runtime on a node", (foreign.clusters,)),
     "cloud-init": Check("`manage_etc_hosts` is off, and `preserve_hostname` on (a warning)", (foreign.cloud_init,)),
     "packages": Check(
         "no package is half installed, no run of dpkg was interrupted; after a run of ours a warning",
-        (packages.check,),
+        (system.packages,),
     ),
 }
 

@@ -1,4 +1,4 @@
-"""Operating system: one of those in the table of supported systems."""
+"""The operating system: supported, its clock kept, no package half done, its kernel with what the plan needs."""
 
 from __future__ import annotations
 
@@ -8,10 +8,18 @@ import re
 import shlex
 import sys
 from collections.abc import Iterator
+from pathlib import PurePath
 
 from .model import Fault, Machine, Wanted
 
 _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
+SKEW_WARNING, SKEW_ERROR = 15.0, 60.0  # seconds; the way from the controller to here is part of what is measured
+# By their units: two packages have an ntpd.
+_SERVICES = ("chrony.service", "systemd-timesyncd.service", "ntpsec.service", "openntpd.service")
+_STATES = re.compile(r"^Package: (\S+)\n(?:\S.*\n| .*\n)*?Status: \S+ (\S+) (\S+)$", re.MULTILINE)
+_WHOLE = ("installed", "config-files", "not-installed")
+_CONTROLLERS = ("cpu", "cpuset", "io", "memory", "pids")  # the kubelet's and systemd's limits
+_SHOWN = ("br_netfilter", "overlay")  # in /proc, whether they are modules or built in
 
 
 def release(machine: Machine) -> dict[str, str]:
@@ -89,3 +97,128 @@ def account(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
 
 def _order(version: str) -> list[int]:
     return [int(part) for part in re.findall(r"\d+", version)[:2]]
+
+
+def skew(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
+    """Yield a clock that differs from the controller's."""
+    if wanted.controller_time is None:
+        return
+    ahead = machine.now - wanted.controller_time
+    for limit, severity in ((SKEW_ERROR, "error"), (SKEW_WARNING, "warning")):
+        if abs(ahead) > limit:
+            yield Fault(
+                "clock", severity, f"the clock differs from the controller's by more than {limit:g} s",
+                f"{abs(ahead):.0f} s {'ahead' if ahead > 0 else 'behind'}",
+                "start its time service, or set it by timedatectl set-time: certificates would not be valid",
+            )  # fmt: skip
+            return
+
+
+def time_service(machine: Machine, _wanted: Wanted) -> Iterator[Fault]:
+    """Yield a time service that is installed and will not start."""
+    installed = [unit for unit in _SERVICES if machine.has(f"/usr/lib/systemd/system/{unit}")]
+    wanted_by = ("sysinit.target.wants", "multi-user.target.wants")
+    started = [
+        unit for unit in installed if any(machine.has(f"/etc/systemd/system/{target}/{unit}") for target in wanted_by)
+    ]
+    if installed and not started and not machine.contained:
+        yield Fault(
+            "clock", "error", f"the time service {installed[0]} is installed and disabled", installed[0],
+            f"systemctl enable --now {installed[0]} (systemctl unmask it first, where it is masked)",
+        )  # fmt: skip
+    elif len(started) > 1:
+        yield Fault(
+            "clock", "warning", f"several services set the clock: {', '.join(started)}", ", ".join(started),
+            "keep one of them",
+        )  # fmt: skip
+
+
+def packages(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
+    """Yield packages that are half installed, and updates dpkg has not written down."""
+    if not machine.has("/usr/bin/dpkg"):
+        return  # no Debian: `system` says so
+    broken = [
+        name
+        for name, fault, state in _STATES.findall(machine.read("/var/lib/dpkg/status"))
+        if state not in _WHOLE or fault != "ok"
+    ]
+    if any(_locked(machine, file) for file in ("lock", "lock-frontend")):
+        yield Fault(
+            "packages", "warning", "apt or dpkg is at work on the host", "/var/lib/dpkg/lock",
+            "none: what installs packages waits for it",
+        )  # fmt: skip
+        return  # its packages are half installed, for now
+    # What a killed run of ours left, the next one finishes.
+    severity = "warning" if machine.known and machine.site in ("", wanted.site) else "error"
+    if broken:
+        more = f" and {len(broken) - 3} more" if len(broken) > 3 else ""
+        yield Fault(
+            "packages", severity, "packages are half installed", f"{', '.join(broken[:3])}{more}",
+            "dpkg --configure -a, then apt-get install -f",
+        )  # fmt: skip
+    elif any(name.isdigit() for name in machine.names("/var/lib/dpkg/updates")):
+        yield Fault("packages", severity, "dpkg was interrupted", "/var/lib/dpkg/updates", "dpkg --configure -a")
+
+
+def _locked(machine: Machine, name: str) -> bool:
+    try:
+        state = machine.path(f"/var/lib/dpkg/{name}").stat()
+    except OSError:
+        return False
+    # 1: POSIX  ADVISORY  WRITE 812 08:01:394012 0 EOF
+    file = f" {os.major(state.st_dev):02x}:{os.minor(state.st_dev):02x}:{state.st_ino} "
+    return file in machine.read("/proc/locks")
+
+
+def modules(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
+    """Yield the kernel modules that are neither built in, nor loaded, nor on the disk."""
+    home = f"/lib/modules/{platform.release()}"
+    known = {_canonical(line.split()[0]) for line in machine.read("/proc/modules").splitlines() if line}
+    known |= {_canonical(line.split()[-1]) for line in machine.read("/proc/filesystems").splitlines() if line}
+    known |= {_canonical(name) for name in machine.names("/sys/module")}
+    for listed in ("modules.builtin", "modules.dep"):
+        for line in machine.read(f"{home}/{listed}").splitlines():
+            known.add(_canonical(PurePath(line.partition(":")[0]).name.partition(".ko")[0]))
+    if machine.has("/proc/sys/net/bridge/bridge-nf-call-iptables"):
+        known.add("br_netfilter")
+    missing = [name for name in wanted.kernel_modules if _canonical(name) not in known]
+    if machine.contained and not machine.has(home):
+        # The machine's below, and what is built into its kernel shows only in part.
+        if shown := [name for name in missing if _canonical(name) in _SHOWN]:
+            yield Fault(
+                "kernel-modules", "error", f"the kernel of the machine below has no {', '.join(shown)}", "/proc",
+                "load them on the machine below",
+            )  # fmt: skip
+    elif missing and not machine.has(home):
+        yield Fault(
+            "kernel-modules", "error", f"the running kernel's modules are not on the disk: {', '.join(missing)}", home,
+            "restart the machine: its kernel was replaced",
+        )  # fmt: skip
+    elif missing:
+        yield Fault(
+            "kernel-modules", "error", f"the kernel has no {', '.join(missing)}", home,
+            "install the package linux-image-amd64 (a cloud kernel may lack modules) and boot it",
+        )  # fmt: skip
+
+
+def control_groups(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
+    """Yield what the kubelet lacks in the way this kernel accounts for processes."""
+    root = "/sys/fs/cgroup"
+    controllers = machine.read(f"{root}/cgroup.controllers").split()
+    if not controllers:
+        if wanted.node and not wanted.cgroup_v1:
+            yield Fault(
+                "cgroup", "error", "control groups are of version 1, or not mounted", root,
+                "boot with systemd.unified_cgroup_hierarchy=1; the kubelet refuses version 1",
+            )  # fmt: skip
+        return
+    missing = [name for name in _CONTROLLERS if name not in controllers]
+    if wanted.node and missing:
+        yield Fault(
+            "cgroup", "error", f"no control group controller {', '.join(missing)}", f"{root}/cgroup.controllers",
+            "take cgroup_disable= off the kernel's command line",
+        )  # fmt: skip
+
+
+def _canonical(name: str) -> str:
+    return name.replace("-", "_")

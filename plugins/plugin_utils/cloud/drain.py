@@ -21,7 +21,6 @@ from ..verbs import DRAIN
 from .compute_host import COMPUTE, UNCONFIRMED, ComputeHost, called, disabling, instances, listed, migrations, ours, put
 from .connection import ERRORS, GATEWAY, said
 
-CODES = ("cold",)
 Way = Literal["live", "cold", "wait"]
 _BUSY = ("BUILD", "MIGRATING", "RESIZE")
 _LIVE = ("ACTIVE", "PAUSED")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+from ..layers.aside import Aside
 from .connection import Ask
 
 INVENTORY = frozenset(("VCPU", "MEMORY_MB", "DISK_GB"))
@@ -41,24 +42,14 @@ def look(ask: Ask, hosts: Iterable[str]) -> Cloud:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Lack:
-    """What keeps a host from having joined."""
-
-    host: str
-    layer: str
-    reason: str
-    remedy: str
-
-
-def lacking(cloud: Cloud, hosts: Iterable[str]) -> list[Lack]:
+def lacking(cloud: Cloud, hosts: Iterable[str]) -> list[Aside]:
     """Return what is missing, host by host: the first thing of each, in the order they come about."""
     return [lack for host in hosts for lack in islice(_of_host(cloud, host), 1)]
 
 
-def _of_host(cloud: Cloud, host: str) -> Iterator[Lack]:
-    def lack(layer: str, reason: str, remedy: str) -> Lack:
-        return Lack(host=host, layer=layer, reason=reason, remedy=remedy)
+def _of_host(cloud: Cloud, host: str) -> Iterator[Aside]:
+    def lack(layer: str, reason: str, remedy: str) -> Aside:
+        return Aside(host=host, layer=layer, reason=reason, remedy=remedy)
 
     agents = [one for one in cloud.agents if one.get("host") == host and _of_ovn(one)]
     controllers = [one for one in agents if "Controller" in str(one.get("agent_type"))]

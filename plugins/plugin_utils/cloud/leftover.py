@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..layers.aside import Aside
 from ..verbs import DRAIN, RETIRE
 from .connection import Ask
-from .joining import Lack
 
 _LAYER = "hypervisor"
 _PLAYBOOK = "ansible-playbook groundup.cloud."
@@ -18,8 +18,8 @@ _PLAYBOOK = "ansible-playbook groundup.cloud."
 class Seen:
     """What the cloud says of hypervisors, against the site file."""
 
-    leftover: Sequence[Lack]  # in the cloud, and not in the site file
-    disabled: Sequence[Lack]  # of the site file, and out of service by a verb
+    leftover: Sequence[Aside]  # in the cloud, and not in the site file
+    disabled: Sequence[Aside]  # of the site file, and out of service by a verb
 
 
 def look(ask: Ask, *, hypervisors: Collection[str], machines: Collection[str]) -> Seen:
@@ -35,7 +35,7 @@ def look(ask: Ask, *, hypervisors: Collection[str], machines: Collection[str]) -
         if "OVN" in str(agent.get("agent_type")) and name not in machines:
             found.setdefault(name, "Neutron has agents of it")
     leftover = [
-        Lack(
+        Aside(
             host=name,
             layer=_LAYER,
             reason=f"{why}, and it is no hypervisor of the site file",
@@ -47,10 +47,10 @@ def look(ask: Ask, *, hypervisors: Collection[str], machines: Collection[str]) -
     return Seen(leftover=leftover, disabled=list(_disabled(services, hypervisors)))
 
 
-def _disabled(services: Sequence[Mapping[str, Any]], hypervisors: Collection[str]) -> Iterator[Lack]:
+def _disabled(services: Sequence[Mapping[str, Any]], hypervisors: Collection[str]) -> Iterator[Aside]:
     for one in services:
         if one["host"] in hypervisors and one.get("disabled_reason") in (DRAIN, RETIRE):
-            yield Lack(
+            yield Aside(
                 host=str(one["host"]),
                 layer=_LAYER,
                 reason=f"{_state(one)}: no instance comes to it",

@@ -20,7 +20,6 @@ from .compute_host import COMPUTE, ComputeHost, disabling, listed, look
 from .connection import GATEWAY, said
 from .drain import occupants
 
-CODES = ("allocations", "domains")
 _PAUSE = 3.0
 
 

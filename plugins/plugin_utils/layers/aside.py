@@ -32,6 +32,16 @@ class Aside:
         object.__setattr__(self, "reason", printable(self.reason))
         object.__setattr__(self, "remedy", printable(self.remedy))
 
+    @property
+    def said(self) -> str:
+        """What a run warns of."""
+        return f"{self.host} is set aside in layer {self.layer}: {self.reason}"
+
+    @property
+    def advice(self) -> str:
+        """Why, and what to do."""
+        return f"{self.host}: {self.reason}. Remedy: {self.remedy}"
+
 
 def failed(host: str, layer: str, result: Mapping[str, Any]) -> Aside:
     """Return why ``host`` is set aside whose task failed with ``result``."""
@@ -72,10 +82,7 @@ def result(aside: Aside, of: Mapping[str, Any] | None = None) -> dict[str, Any]:
         "parent_groups": ["all"],
         "ansible_facts": {FACT: asdict(aside)},
         "aside": [asdict(aside)],
-        "warnings": [
-            *kept.get("warnings", ()),
-            f"{aside.host} is set aside in layer {aside.layer}: {aside.reason}",
-        ],
+        "warnings": [*kept.get("warnings", ()), aside.said],
     }
 
 

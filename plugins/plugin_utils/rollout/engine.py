@@ -36,9 +36,8 @@ from .diagnose import cards
 from .gate.decide import decide
 from .gate.reasons import holders_of_node_ports, reasons_against
 from .gate.retired import announced, reasons_against_removal
-from .options import Options
 from .reporting import Reporter
-from .types import Card, GateReason, ReleaseReport, RolloutError, RolloutResult, State, Symptom
+from .types import Card, GateReason, Options, ReleaseReport, RolloutError, RolloutResult, State, Symptom
 from .verify.ask import Verifiers
 
 

@@ -30,8 +30,7 @@ from ..supply.publish.digests import PublishedDigests
 from .apply import certificates
 from .engine import Rollout
 from .gate import ownership
-from .options import Options
-from .types import RolloutError, RolloutResult
+from .types import Options, RolloutError, RolloutResult
 
 _LOCK_WAIT = 120.0  # seconds; a helm told to stop needs far less
 TIMES = "rollout-seconds.json"

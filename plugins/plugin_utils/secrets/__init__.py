@@ -9,9 +9,8 @@ Scope: the file, its password, its names, and finding or hiding values in text. 
 
 from __future__ import annotations
 
-from .errors import SecretsError
 from .fingerprint import fingerprints
-from .names import references, required
+from .names import SecretsError, references, required
 from .password import PasswordSource, password_source
 from .redact import Redactor, find_values
 from .store import FILE as STORE

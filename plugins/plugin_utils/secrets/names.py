@@ -15,10 +15,15 @@ from collections.abc import Callable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
-from .errors import SecretsError
+from ..errors import GroundupError
 
 if TYPE_CHECKING:
     from ..plan.types import Plan
+
+
+class SecretsError(GroundupError):
+    """A secret cannot be read or made."""
+
 
 REFERENCE = "$secret"
 NAME = re.compile(r"[a-z0-9][a-z0-9_.-]*(/[a-z0-9][a-z0-9_.-]*)+")

@@ -13,8 +13,7 @@ from ansible.parsing.dataloader import DataLoader
 from ansible.parsing.vault import get_file_vault_secret
 
 from ...module_utils._base.files import write_new
-from .errors import SecretsError
-from .names import password
+from .names import SecretsError, password
 
 VARIABLE = "ANSIBLE_VAULT_PASSWORD_FILE"
 

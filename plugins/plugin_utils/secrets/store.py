@@ -18,8 +18,7 @@ from ansible.parsing.vault import AnsibleVaultError, VaultLib, VaultSecret
 from ...module_utils._base.files import write_file
 from ...module_utils._base.locks import locked
 from ..paths import SECRETS_IDENTITY, state_dir
-from .errors import SecretsError
-from .names import check_name, generate, reference
+from .names import SecretsError, check_name, generate, reference
 from .password import VARIABLE, PasswordSource, password_source
 
 FILE = "secrets.yml"

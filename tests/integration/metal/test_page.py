@@ -13,6 +13,7 @@ import requests
 from ansible_collections.groundup.cloud.plugins.module_utils._ironic import configuration, page
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.page import Page
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
+from ansible_collections.groundup.cloud.tests import browser
 from ansible_collections.groundup.cloud.tests.integration.metal.fake import OPERATOR, FakeSeed
 from ansible_collections.groundup.cloud.tests.integration.metal.ironic import PASSWORD, WANTED
 
@@ -143,38 +144,23 @@ def test_systemd_takes_the_unit_and_finds_its_sandbox_good(seed_of_fakes: FakeSe
 
 
 @pytest.fixture
-def browser(seed_of_fakes: FakeSeed, tmp_path: Path) -> Iterator[Any]:
-    if not Path("/usr/bin/chromedriver").exists():
+def shown(seed_of_fakes: FakeSeed, tmp_path: Path) -> Iterator[Any]:
+    if not Path(browser.CHROMIUM).exists():
         pytest.skip("ci/bootstrap long installs chromium")
-    from selenium.webdriver import Chrome, ChromeOptions
-    from selenium.webdriver.chrome.service import Service
-
-    # Both run in the seed's network; the driver is spoken to from there, too.
-    driver = tmp_path / "chromedriver"
-    words = " ".join(seed_of_fakes.host.argv("/usr/bin/chromedriver", outside=True))
-    driver.write_text(f'#!/bin/sh\nexec {words} "$@"\n')
-    driver.chmod(0o755)
-    options = ChromeOptions()
-    options.binary_location = "/usr/bin/chromium"
-    for word in (
-        "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--window-size=1200,420",
-        "--no-proxy-server", f"--user-data-dir={tmp_path / 'profile'}", "--ignore-certificate-errors",
-    ):  # fmt: skip
-        options.add_argument(word)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    found = seed_of_fakes.inside(lambda: Chrome(options=options, service=Service(executable_path=str(driver))))
-    try:
-        yield found
-    finally:
-        seed_of_fakes.inside(found.quit)
+    program = tmp_path / "chromium"  # in the seed's network
+    words = " ".join(seed_of_fakes.host.argv(browser.CHROMIUM, outside=True))
+    program.write_text(f'#!/bin/sh\nexec {words} "$@"\n')
+    program.chmod(0o755)
+    with browser.opened("--ignore-certificate-errors", home=tmp_path, timeout=30, height=420, program=program) as page:
+        yield page
 
 
-def test_a_browser_logs_in_and_sees_machines_change_without_a_reload(seed_of_fakes: FakeSeed, browser: Any) -> None:
-    from selenium.common.exceptions import StaleElementReferenceException
-    from selenium.webdriver.support.wait import WebDriverWait
+def test_a_browser_logs_in_and_sees_machines_change_without_a_reload(seed_of_fakes: FakeSeed, shown: Any) -> None:
+    from playwright.sync_api import expect
 
-    # The page draws its rows anew, also between a look at one and a question to it.
-    wait = WebDriverWait(browser, 30, ignored_exceptions=(StaleElementReferenceException,))
+    severe: list[str] = []
+    shown.on("console", lambda said: severe.append(said.text) if said.type == "error" else None)
+    shown.on("pageerror", lambda error: severe.append(str(error)))
     card = {
         "what": f"its management controller is not reached: {HOSTILE}",
         "why": "it can neither be switched on nor booted",
@@ -184,44 +170,32 @@ def test_a_browser_logs_in_and_sees_machines_change_without_a_reload(seed_of_fak
     failed = machine("worker-2", "failed", "", card=card, since=911.0)
     given = machine("seed-1", None, "not installed by the seed", provisioner="container", since=None)
     assert send(seed_of_fakes, overview(given, ramdisk, failed)) == ""
+    password, machines, summary = (shown.locator(f"#{name}") for name in ("password", "machines", "summary"))
 
-    def inside() -> None:
-        browser.get(PAGE)
-        wait.until(lambda found: found.find_element("id", "password").is_displayed())
-        assert not browser.find_element("id", "machines").is_displayed()
-        browser.find_element("id", "password").send_keys("wrong\n")
-        wait.until(lambda found: "wrong" in found.find_element("id", "refused").text)
-        browser.find_element("id", "password").send_keys(f"{OPERATOR}\n")
-        wait.until(lambda found: "worker-1" in found.find_element("id", "machines").text)
-        text = browser.find_element("id", "machines").text
-        assert "remedy: see its cable and power" in text
-        assert HOSTILE in text, "shown as what it is"
-        assert not browser.find_elements("css selector", "#machines img, #machines script")
-        assert "1 container, 1 provisioning, 1 failed" in browser.find_element("id", "summary").text
-        assert "01:38" in text
+    shown.goto(PAGE)
+    expect(password).to_be_visible()
+    expect(machines).to_be_hidden()
+    password.fill("wrong")
+    password.press("Enter")
+    expect(shown.locator("#refused")).to_contain_text("wrong")
+    password.fill(OPERATOR)
+    password.press("Enter")
+    for text in ("worker-1", "remedy: see its cable and power", "01:38", HOSTILE):  # the last is shown as what it is
+        expect(machines).to_contain_text(text)
+    expect(shown.locator("#machines img, #machines script")).to_have_count(0)
+    expect(summary).to_contain_text("1 container, 1 provisioning, 1 failed")
 
-    seed_of_fakes.inside(inside)
-    assert (
-        send(seed_of_fakes, overview(given, {**ramdisk, "state": "serving", "doing": "", "moving": False}, failed))
-        == ""
-    )
+    serving = {**ramdisk, "state": "serving", "doing": "", "moving": False}
+    assert send(seed_of_fakes, overview(given, serving, failed)) == ""
+    expect(summary).to_contain_text("serving")
+    expect(shown.locator("tr.serving")).to_contain_text("serving")
+    expect(shown).to_have_title("Machines")  # nobody's text ran
+    assert [text for text in severe if "401" not in text] == []
 
-    def changed() -> None:
-        wait.until(lambda found: "serving" in found.find_element("id", "summary").text)
-        assert "serving" in browser.find_element("css selector", "tr.serving").text
-        assert browser.title == "Machines", "nobody's text ran"
-        severe = [one for one in browser.get_log("browser") if one["level"] == "SEVERE" and "401" not in one["message"]]
-        assert not severe
-
-    seed_of_fakes.inside(changed)
     card["what"] = "its management controller is not reached: Max retries exceeded with url: /redfish/v1/"
     assert send(seed_of_fakes, overview(given, ramdisk, failed)) == ""
-
-    def log_out() -> None:
-        wait.until(lambda found: found.find_elements("css selector", "tr.moving"))
-        if os.environ.get("GROUNDUP_SCREENSHOTS"):
-            browser.save_screenshot(str(SCREENSHOT))
-        browser.find_element("id", "logout").click()
-        wait.until(lambda found: found.find_element("id", "password").is_displayed())
-
-    seed_of_fakes.inside(log_out)
+    expect(shown.locator("tr.moving")).to_have_count(1)
+    if os.environ.get("GROUNDUP_SCREENSHOTS"):
+        shown.screenshot(path=SCREENSHOT)
+    shown.locator("#logout").click()
+    expect(password).to_be_visible()

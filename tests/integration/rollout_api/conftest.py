@@ -17,7 +17,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.types import r
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import ReleasePlan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.process import Processes
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.engine import Rollout
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.options import Options
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import Options
 
 from .control_plane import ControlPlane, programs
 from .puppet import NODE, Puppet

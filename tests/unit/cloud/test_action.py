@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.action import tenant_smoke as module
+from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import documented
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import connection, proof, smoke
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.steps import SmokeError, Steps
 from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import site_plan
@@ -34,7 +35,7 @@ def action(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def prove(action: Any, tmp_path: Path, **options: Any) -> str:
-    defaults = {name: option.get("default") for name, option in module.ARGUMENTS.items()}  # type: ignore[attr-defined]
+    defaults = {name: option.get("default") for name, option in documented("tenant_smoke").items()}
     given = {**defaults, "site_file": str(SITE), "image": str(tmp_path / "guest.qcow2"), **options}
     return str(action._prove(given, Steps(lambda _: None))["msg"])
 

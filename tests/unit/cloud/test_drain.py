@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from ansible_collections.groundup.cloud.plugins.action import hypervisor_drain as module
 from ansible_collections.groundup.cloud.plugins.plugin_utils import verbs
+from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import documented
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import connection, drain
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.drain import Drain, Options
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
@@ -34,9 +35,9 @@ def step(operator: Any, said: list[str], monkeypatch: pytest.MonkeyPatch) -> Any
         action = module.ActionModule.__new__(module.ActionModule)
         action._display = type("Display", (), {"display": staticmethod(said.append)})()
         action._task = type("Task", (), {"check_mode": check})()
-        defaults = {key: option.get("default") for key, option in module.ARGUMENTS.items()}
+        defaults = {key: option.get("default") for key, option in documented("hypervisor_drain").items()}
         given = {**defaults, "site_file": str(SITE), "name": HERE, "step": which, **options}
-        result: dict[str, Any] = action._ask(given)
+        result: dict[str, Any] = action.work(given)
         return result
 
     return run

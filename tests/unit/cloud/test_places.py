@@ -190,7 +190,7 @@ def test_verify_says_what_is_not_as_the_plan_has_it(
     join(fake, *ALL)
     run(admin, plan)
     site = str(tmp_path / "site.yml")
-    assert action._verify(site, list(ALL)) == {}
+    assert action._verify(site, list(ALL)) == {"changed": False}
     (one,) = (one for one in fake.of("aggregates") if one["name"] == "zone=far")
     one["hosts"].clear()
     fake.hosts.written.clear()

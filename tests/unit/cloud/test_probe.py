@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from ansible_collections.groundup.cloud.plugins.action import hypervisor_probe as action
 from ansible_collections.groundup.cloud.plugins.plugin_utils import guest_image
+from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import documented
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import connection, faults, probe
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.guest import Guest, Said
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud.steps import SmokeError, Steps
@@ -189,7 +190,7 @@ def module(admin: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def prove(module: Any, options: Options, *hosts: str, verb: str = "apply") -> dict[str, Any]:
-    given = {name: option.get("default") for name, option in action.ARGUMENTS.items()}  # type: ignore[attr-defined]
+    given = {name: option.get("default") for name, option in documented("hypervisor_probe").items()}
     given |= {"site_file": str(ROOT / "inventories/cloud/site.yml"), "hosts": list(hosts), "verb": verb}
     given |= {"image": str(options.image), "timeout": 0.2}
     found: dict[str, Any] = module._prove(given, Steps(lambda _: None))

@@ -9,6 +9,7 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.action import hypervisor_retire as module
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.plugin_utils import verbs
+from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import documented
 from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import connection, retire
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 
@@ -28,9 +29,10 @@ def step(operator: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
         action = module.ActionModule.__new__(module.ActionModule)
         action._display = type("Display", (), {"display": staticmethod(lambda _: None)})()
         action._task = type("Task", (), {"check_mode": check})()
-        defaults = {key: option.get("default") for key, option in module.ARGUMENTS.items()}
+        defaults = {key: option.get("default") for key, option in documented("hypervisor_retire").items()}
         given = {**defaults, "site_file": str(SITE), "name": HERE, "step": which, **options}
-        result: dict[str, Any] = action._ask(given, Changes(check=check))
+        action.changes = Changes(check=check)
+        result: dict[str, Any] = action.work(given)
         return result
 
     return run

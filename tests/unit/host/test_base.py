@@ -6,13 +6,14 @@ import os
 import sys
 import time
 from pathlib import Path
-from unittest.mock import create_autospec
+from typing import Any
 
 import pytest
-from ansible.module_utils.basic import AnsibleModule
+from ansible.module_utils.testing import patch_module_args
+from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.module_utils._base.locks import locked
-from ansible_collections.groundup.cloud.plugins.module_utils._base.module import finish
+from ansible_collections.groundup.cloud.plugins.module_utils._base.module import run_module
 from ansible_collections.groundup.cloud.plugins.module_utils._base.run import run
 from ansible_collections.groundup.cloud.plugins.module_utils._base.wait import wait_until
 
@@ -68,13 +69,13 @@ def test_the_lock_of_a_file_that_was_removed_meanwhile_is_not_taken_for_that_of_
 
 
 def test_what_a_module_makes_can_be_read_by_services_whatever_the_logins_umask(tmp_path: Path) -> None:
-    def work() -> dict[str, str]:
+    def work(_: Changes, __: dict[str, Any]) -> None:
         (tmp_path / "srv").mkdir(mode=0o755)
-        return {}
 
     before = os.umask(0o077)
     try:
-        finish(create_autospec(AnsibleModule, instance=True), work)
+        with patch_module_args({}), pytest.raises(SystemExit):
+            run_module({}, work)
     finally:
         os.umask(before)
     assert (tmp_path / "srv").stat().st_mode & 0o777 == 0o755

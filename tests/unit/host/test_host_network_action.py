@@ -50,7 +50,7 @@ def converge(host: Host, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     action._task = SimpleNamespace(args={"seconds": 5})
     action._connection = host
     action._execute_module = host.execute
-    result: dict[str, Any] = action._converge({})
+    result: dict[str, Any] = action.converge({})
     return result
 
 

@@ -144,7 +144,7 @@ def test_a_cloud_that_does_not_answer_is_an_error_but_in_a_dry_run(
     action._task = type("Task", (), {"check_mode": check})()
     given = {"site_file": "site.yml", "hypervisors": [], "machines": []}
     if check:
-        assert action._ask(given)["leftover"] == []
+        assert action.work(given)["leftover"] == []
     else:
         with pytest.raises(GroundupError, match="there is none"):
-            action._ask(given)
+            action.work(given)

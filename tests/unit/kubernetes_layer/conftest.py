@@ -14,8 +14,8 @@ from ansible_collections.groundup.cloud.plugins.module_utils._base.changes impor
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.module_utils._host import units
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import converge, half_made
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.converge import NodeResult
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.host import NodeHost
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.result import NodeResult
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import ClusterSettings, Join, Node, Paths
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization

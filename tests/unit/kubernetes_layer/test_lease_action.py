@@ -24,7 +24,7 @@ def run(*, check: bool = False) -> dict[str, Any]:
 @pytest.fixture(autouse=True)
 def bare(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ActionBase, "run", lambda *_, **__: {})
-    monkeypatch.setattr(ActionBase, "validate_argument_spec", lambda self, _: (None, self._task.args))
+    monkeypatch.setattr(ActionBase, "validate_argument_spec", lambda self, *_, **__: (None, self._task.args))
 
 
 def test_a_run_that_finds_another_one_fails_with_its_name(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.action import machine_removal
-from ansible_collections.groundup.cloud.plugins.action.machine_removal import ARGUMENTS, ActionModule, foretold
+from ansible_collections.groundup.cloud.plugins.action.machine_removal import ActionModule, foretold
+from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import documented
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube import removal, run_lease
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.removal import (
@@ -116,7 +117,7 @@ def test_only_the_claim_that_is_bound_to_the_volume_is_deleted_with_it(bound: st
 
 def given(**options: Any) -> dict[str, Any]:
     """Return the options of the action."""
-    return {name: spec.get("default") for name, spec in ARGUMENTS.items()} | options
+    return {name: spec.get("default") for name, spec in documented("machine_removal").items()} | options
 
 
 def test_the_machine_that_has_a_dead_hosts_address_now_is_left_alone() -> None:
@@ -154,5 +155,5 @@ def test_the_run_still_holds_its_lease_when_a_long_drain_has_ended(monkeypatch: 
     monkeypatch.setattr(machine_removal, "Api", lambda _: None)
     action: Any = ActionModule.__new__(ActionModule)
     action._display = SimpleNamespace(display=print)
-    assert action._step(given(site="unit", name="worker-1", step="drain"))["changes"] == ["evict openstack/web"]
+    assert action.work(given(site="unit", name="worker-1", step="drain"))["changes"] == ["evict openstack/web"]
     assert done == ["hold", "drain", "hold"]

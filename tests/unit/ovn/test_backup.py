@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.action.ovn_backup import CODES, ActionModule
+from ansible_collections.groundup.cloud.plugins.action.ovn_backup import ActionModule
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.module_utils._ovn import backup, databases, snapshot, status
+from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import documented
 from ansible_collections.groundup.cloud.plugins.plugin_utils.ovn import backups
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services.neutron import sync_command
 
@@ -131,7 +132,7 @@ def test_no_consent_is_enough_for_another_site_database_or_a_newer_schema(change
 
 
 def test_codes_are_those_of_the_option() -> None:
-    assert tuple(CODES) == backups.CODES
+    assert tuple(documented("ovn_backup")["force"]["choices"]) == backups.CODES
 
 
 def test_an_older_schema_is_welcome() -> None:
@@ -226,7 +227,7 @@ def stepped(
     """Return the steps that the host is asked for, also when the action refuses."""
     asked: list[str] = []
 
-    def on_host(_self: Any, _given: Any, _variables: Any, *, step: str, content: str = "") -> dict[str, Any]:
+    def on_host(_self: Any, _given: Any, *, step: str, content: str = "") -> dict[str, Any]:
         asked.append(f"{step} {len(content) > 0}")
         leader = not leads or step in leads
         return {"leader": leader, "cluster": "cid-nb", "schema": "7.11.0", "counts": counts, "changed": False}
@@ -234,7 +235,7 @@ def stepped(
     monkeypatch.setattr(ActionModule, "_on_host", on_host)
     whole = {"site": "lab", "name": "control-1", "source": "newest", "force": [], "namespace": "openstack", **given}
     try:
-        ActionModule._step(object.__new__(ActionModule), whole, {})
+        ActionModule.work(object.__new__(ActionModule), whole)
     except GroundupError as error:
         asked.append(error.what)
     return asked

@@ -20,7 +20,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.apply impor
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.apply.deploy import DeployResult, Tools, deploy
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.apply.progress import ReleaseProgress
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.apply.watch import ClusterView
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.options import Options
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import Options
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services.verification import Check, Verification
 
 RELEASE = ReleasePlan(

@@ -32,7 +32,7 @@ def test_a_prediction_names_what_would_be_made_again(
     monkeypatch.setattr(supply, "load_lock", lambda: lock)
 
     def predicted(*, rebuild: bool) -> dict[str, Any]:
-        found: dict[str, Any] = action(check=True)._supply({"names": names, "source": "build", "rebuild": rebuild})
+        found: dict[str, Any] = action(check=True).work({"names": names, "source": "build", "rebuild": rebuild})
         return found
 
     found = predicted(rebuild=True)
@@ -51,7 +51,7 @@ def test_a_damaged_artifact_is_made_again_on_request(
     monkeypatch.setattr(supply, "load_lock", lambda: lock)
     arguments = {"names": ["a"], "source": "build", "rebuild": False}
     with pytest.raises(GroundupError, match="damaged"):
-        action(check=check)._supply(arguments)
-    found = action(check=check)._supply({**arguments, "rebuild": True})
+        action(check=check).work(arguments)
+    found = action(check=check).work({**arguments, "rebuild": True})
     assert (found["changed"], found["built"]) == (True, ["a"])
     assert fake.names() == (["a"] if check else ["a", "a"])

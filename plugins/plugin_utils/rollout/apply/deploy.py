@@ -24,8 +24,7 @@ from ...process import Finished, InterruptedRunError, Processes
 from ...services.verification import Check, Verification
 from ..diagnose.rules import diagnose, explains
 from ..diagnose.symptoms import LogCollector, collect
-from ..options import Options
-from ..types import Symptom
+from ..types import Options, Symptom
 from .progress import ReleaseProgress
 from .readiness import readiness, workloads
 from .snapshot import Snapshot

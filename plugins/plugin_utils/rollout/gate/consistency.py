@@ -7,7 +7,7 @@ from typing import Any
 
 from ...plan.types import ReleasePlan
 from ...services import RECORDS, provider
-from ..types import GateReason
+from ..types import GateReason, against
 
 # Endpoints of which each service has one of its own: databases, a virtual host.
 _OF_ONE = {"oslo_messaging", *(endpoint for record in RECORDS.values() for endpoint in record.schemas)}
@@ -79,9 +79,7 @@ _Place = tuple[str, str, Any]  # release, path, value
 
 def _reason(one: _Place, other: _Place) -> GateReason:
     release, path, value = one
-    return GateReason(
-        code="disagreement",
-        release=release,
+    return against(release, "disagreement")(
         what=f"{path} is {_shown(value)}, but {other[0]} has {_shown(other[2])} at {other[1]}",
         why="one of the two would look for the other in the wrong place, or with the wrong password",
         remedy="set it once: drop the override in openstack.overrides",

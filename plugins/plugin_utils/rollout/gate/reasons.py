@@ -12,7 +12,7 @@ from ...kube.types import Object, Ref, ref_of
 from ...kube.workloads import images, node_ports
 from ...plan.types import Plan, ReleasePlan
 from ...services import RECORDS
-from ..types import GateReason
+from ..types import GateReason, against
 from .consistency import disagreements
 
 _SPREAD = "podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution"
@@ -42,17 +42,13 @@ def holders_of_node_ports(api: Api) -> dict[int, Ref]:
 
 def _versions(plan: Plan, release: ReleasePlan, live: LiveRelease | None) -> Iterator[GateReason]:
     if not release.version.startswith(f"{plan.openstack.release}."):
-        yield GateReason(
-            code="version-matrix",
-            release=release.name,
+        yield against(release.name, "version-matrix")(
             what=f"chart {release.chart} {release.version} is not of OpenStack {plan.openstack.release}",
             why="charts, images and release are tested together",
             remedy=f"use a chart version {plan.openstack.release}.x",
         )
     if live is not None and _number(live.chart_version) > _number(release.version):
-        yield GateReason(
-            code="downgrade",
-            release=release.name,
+        yield against(release.name, "downgrade")(
             what=f"chart {live.chart_version} is live, {release.version} is older",
             why="databases are migrated forward only",
             remedy="keep the live version, or restore a backup beside it",
@@ -66,17 +62,13 @@ def _images(plan: Plan, release: ReleasePlan, items: Iterable[Object]) -> Iterat
         tag = image.rpartition("/")[2].partition("@")[0].partition(":")[2]
         pinned = "@sha256:" in image
         if not pinned and tag in ("", "latest"):
-            yield GateReason(
-                code="image-latest",
-                release=release.name,
+            yield against(release.name, "image-latest")(
                 what=f"image {image or '(none)'} has no fixed version",
                 why="two pods of one release could run different code",
                 remedy="name a tag or a digest in images.tags",
             )
         elif known and image not in known:
-            yield GateReason(
-                code="image-unknown",
-                release=release.name,
+            yield against(release.name, "image-unknown")(
                 what=f"image {image} is not in the site's supply",
                 why="its registry may not be reachable, and nothing says what is in it",
                 remedy="set images.tags to an image of supply.lock",
@@ -89,9 +81,7 @@ def _quorum_size(release: ReleasePlan, items: Iterable[Object]) -> Iterator[Gate
     for item in items:
         count = (item.get("spec") or {}).get("replicas")
         if item.get("kind") == "StatefulSet" and isinstance(count, int) and count % 2 == 0:
-            yield GateReason(
-                code="quorum-even",
-                release=release.name,
+            yield against(release.name, "quorum-even")(
                 what=f"{ref_of(item)} would have {count} members",
                 why="an even quorum survives no more failures than one member less, and can split in halves",
                 remedy=f"use {count + 1} or {max(count - 1, 1)}",
@@ -109,9 +99,7 @@ def _node_ports(rendered: Rendered, held: Mapping[int, Ref]) -> Iterator[GateRea
         ref = ref_of(item, namespace=rendered.namespace)
         for port in node_ports(item) if item.get("kind") == "Service" else ():
             if (holder := held.get(port, ref)) != ref:
-                yield GateReason(
-                    code="node-port-taken",
-                    release=rendered.release,
+                yield against(rendered.release, "node-port-taken")(
                     what=f"{ref} is to have node port {port}, which {holder} of namespace {holder.namespace} has",
                     why="a node port is one Service's: the release would stop halfway",
                     remedy="keep openstack.namespace as the cloud was made with, or remove that Service deliberately",
@@ -121,17 +109,13 @@ def _node_ports(rendered: Rendered, held: Mapping[int, Ref]) -> Iterator[GateRea
 def _change(release: ReleasePlan, change: ObjectChange) -> Iterator[GateReason]:
     if change.kind == "refused":
         immutable = "immutable" in change.message or "updates to statefulset spec" in change.message
-        yield GateReason(
-            code="immutable" if immutable else "refused",
-            release=release.name,
+        yield against(release.name, "immutable" if immutable else "refused")(
             what=f"{change.ref}: {change.message}",
             why="the API server will refuse the upgrade halfway",
             remedy="keep those fields, or delete the object deliberately (its volume claims stay) and roll out again",
         )
     if change.kind == "remove" and change.ref.kind in ("StatefulSet", "PersistentVolumeClaim"):
-        yield GateReason(
-            code="removes-data",
-            release=release.name,
+        yield against(release.name, "removes-data")(
             what=f"{change.ref} would be removed",
             why="it holds state",
             remedy="back it up and remove it deliberately",
@@ -143,9 +127,7 @@ def _change(release: ReleasePlan, change: ObjectChange) -> Iterator[GateReason]:
 def _field(release: ReleasePlan, change: ObjectChange, field: FieldChange) -> Iterator[GateReason]:
     storage = field.path.endswith("resources.requests.storage") and None not in (field.before, field.after)
     if storage and _less(field.after, field.before):
-        yield GateReason(
-            code="volume-shrink",
-            release=release.name,
+        yield against(release.name, "volume-shrink")(
             what=f"{change.ref}: {field.path} from {field.before} to {field.after}",
             why="a volume cannot shrink",
             remedy=f"keep at least {field.before}",
@@ -156,9 +138,7 @@ def _field(release: ReleasePlan, change: ObjectChange, field: FieldChange) -> It
     if quorum and field.path == "spec.replicas" and isinstance(field.before, int):
         after = field.after if isinstance(field.after, int) else 0
         if after < field.before:
-            yield GateReason(
-                code="quorum-loss",
-                release=release.name,
+            yield against(release.name, "quorum-loss")(
                 what=f"{change.ref} from {field.before} to {after} members",
                 why=f"a quorum of {field.before} needs {field.before // 2 + 1}; members that vanish count as failed",
                 remedy="take members out one at a time, by the service's own means",
@@ -167,9 +147,7 @@ def _field(release: ReleasePlan, change: ObjectChange, field: FieldChange) -> It
 
 def _spread(release: ReleasePlan, change: ObjectChange, field: FieldChange) -> Iterator[GateReason]:
     if _SPREAD in field.path and field.after is not None:
-        yield GateReason(
-            code="spread",
-            release=release.name,
+        yield against(release.name, "spread")(
             what=f"{change.ref}: {field.path} from {field.before} to {field.after}",
             why="a member stays where its volume is: two of them on what is now one place could not both run",
             remedy="move the members first, or accept it when each has a place of its own",

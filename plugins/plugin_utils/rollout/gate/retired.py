@@ -16,7 +16,7 @@ from ...kube.client import Api
 from ...kube.types import ref_of, resource_path
 from ...plan.types import ReleasePlan
 from ...services import RECORDS, keystone, needs
-from ..types import GateReason
+from ..types import GateReason, against
 
 
 def reasons_against_removal(
@@ -26,9 +26,7 @@ def reasons_against_removal(
     kept = {release.name: tuple(release.needs) for release in releases}
     for name in remove:
         if name in kept:
-            yield GateReason(
-                code="still-in-site",
-                release=name,
+            yield against(name, "still-in-site")(
                 what=f"{name} is in the site file",
                 why="it would be removed and rolled out again",
                 remedy="take it out of openstack.services first, or do not name it in rollout_remove",
@@ -37,18 +35,14 @@ def reasons_against_removal(
     for name in (name for name in retired if name in remove):
         users = sorted(user for user, needed in kept.items() if name in needed)
         if users:
-            yield GateReason(
-                code="still-needed",
-                release=name,
+            yield against(name, "still-needed")(
                 what=f"{', '.join(users)} needs {name} and is kept",
                 why="it fails without it",
                 remedy=f"remove {', '.join(users)} too, or keep {name}",
             )
         for item in retired[name].objects:
             if item["kind"] == "PersistentVolumeClaim" and not is_kept(item):
-                yield GateReason(
-                    code="removes-data",
-                    release=name,
+                yield against(name, "removes-data")(
                     what=f"{ref_of(item)} is the chart's own and would be removed with it",
                     why="it holds state",
                     remedy="back it up first",

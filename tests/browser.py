@@ -1,7 +1,4 @@
-"""A real browser, headless, that trusts a site's CA and finds its names on its virtual IP.
-
-Debian's Chromium (`ci/bootstrap browser`), driven by Playwright, which is in an environment of its own.
-"""
+"""A real browser, headless: Debian's Chromium, driven by Playwright, which is in an environment of its own."""
 
 from __future__ import annotations
 
@@ -18,7 +15,6 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import P
 from ansible_collections.groundup.cloud.tests.environments import environment
 
 CHROMIUM = "/usr/bin/chromium"
-_SIZE = {"width": 1200, "height": 800}
 
 
 def missing() -> str:
@@ -27,25 +23,38 @@ def missing() -> str:
 
 
 @contextmanager
-def browser(plan: Plan, *, authority: Path, home: Path, timeout: float) -> Iterator[Any]:
-    """Yield a page of Playwright's. ``home``: of the browser; ``timeout``: seconds that any state may take to come."""
+def opened(
+    *options: str, home: Path, timeout: float, height: int = 800, program: str | Path = CHROMIUM
+) -> Iterator[Any]:
+    """Yield a page of Playwright's.
+
+    ``options`` are Chromium's; ``home``: of the browser; ``timeout``: seconds that any state may take to come;
+    ``program``: what starts Chromium.
+    """
     (packages,) = (environment("browser") / "lib").glob("python3*/site-packages")
     sys.path.append(str(packages))
     from playwright.sync_api import expect, sync_playwright
 
-    _trust(authority, home)
-    names = ", ".join(f"MAP {end.name} {plan.edge.address}" for end in plan.edge.endpoints)
     expect.set_options(timeout=timeout * 1000)
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(
-            executable_path=CHROMIUM,
-            args=[f"--host-resolver-rules={names}", "--no-proxy-server", "--disable-dev-shm-usage"],
+            executable_path=program,
+            args=["--no-proxy-server", "--disable-dev-shm-usage", *options],
             env={**os.environ, "HOME": str(home)},
         )
-        page = chromium.new_page(viewport=_SIZE, locale="en-US")
+        page = chromium.new_page(viewport={"width": 1200, "height": height}, locale="en-US")
         page.set_default_timeout(timeout * 1000)
         yield page
         chromium.close()
+
+
+@contextmanager
+def of_site(plan: Plan, *, authority: Path, home: Path, timeout: float) -> Iterator[Any]:
+    """Yield a page of a browser that trusts a site's CA and finds its names on its virtual IP."""
+    _trust(authority, home)
+    names = ", ".join(f"MAP {end.name} {plan.edge.address}" for end in plan.edge.endpoints)
+    with opened(f"--host-resolver-rules={names}", home=home, timeout=timeout) as page:
+        yield page
 
 
 def _trust(authority: Path, home: Path) -> None:

@@ -1,0 +1,35 @@
+"""Options of modules that run on a host of the site."""
+
+from __future__ import annotations
+
+
+class ModuleDocFragment:
+    """Its name, and what modules of one subject take from the plan or the action."""
+
+    DOCUMENTATION = r"""
+options:
+  name:
+    description: Name of the host.
+    type: str
+    required: true
+"""
+
+    CEPH = r"""
+options:
+  ceph:
+    description: The plan of the cluster, C(groundup_site.ceph).
+    type: dict
+    required: true
+  keys:
+    description: Keys by name of secret.
+    type: dict
+    required: true
+"""
+
+    OVN = r"""
+options:
+  clusters:
+    description: Ids of the site's clusters by database. The action fills it in.
+    type: dict
+    default: {}
+"""
