@@ -81,7 +81,10 @@ def main() -> int:
 
 @contextmanager
 def fake_site(room: Path, count: int) -> Iterator[tuple[HostRoot, Plan]]:
-    """Give a seed whose Ironic and agents answer, and the plan of ``count`` machines that are none."""
+    """Give a seed whose Ironic and agents answer, and the plan of ``count`` machines that are none.
+
+    Nodes that the file ``silent`` in ``room`` lists are not heard of.
+    """
     numbers = range(1, count + 1)
     lines = [f'      worker-{n}: {{mac: "52:54:01:00:{n >> 8:02x}:{n & 255:02x}"}}' for n in numbers]
     (room / "site.yml").write_text(SITE % {"count": count, "machines": "\n".join(lines)})
@@ -93,7 +96,7 @@ def fake_site(room: Path, count: int) -> Iterator[tuple[HostRoot, Plan]]:
     with host_root(room / "root", f"{seed.SEED}/24") as host:
         _seed(host, plan, room, own)
         seed.start(host)
-        agents = _agents(host, plan)
+        agents = _agents(host, plan, silent=room / "silent")
         try:
             yield host, plan
         finally:
@@ -228,12 +231,13 @@ def _metal(plan: Plan) -> MetalPlan:
     return plan.metal
 
 
-def _agents(host: HostRoot, plan: Plan) -> subprocess.Popen[bytes]:
+def _agents(host: HostRoot, plan: Plan, *, silent: Path) -> subprocess.Popen[bytes]:
     metal = _metal(plan)
     inside = {"api": metal.api_inside, "contact": metal.contact_inside}
     more = [word for name, port in inside.items() for word in (f"--{name}", f"http://127.0.0.1:{port}")]
     log = host.at("/tmp/agents.log").open("wb")  # noqa: S108  # of the seed
     argv = [sys.executable, str(COLLECTION / "tests/rack/agents.py"), *more, "--login", f"groundup:{seed.PASSWORD}"]
+    argv += ["--silent", str(silent)]
     return subprocess.Popen(host.argv(*argv, outside=True), stdout=log, stderr=log)
 
 

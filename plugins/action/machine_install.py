@@ -12,6 +12,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._base.changes impor
 from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import finish
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.aside import Aside
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.batch import LeftError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.install import Options, install
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import home_of
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.page import shown
@@ -27,6 +28,7 @@ ARGUMENTS = {
     "again": {"type": "list", "elements": "str", "default": []},
     "timeout": {"type": "int", "default": 3600},
     "discovery": {"type": "int", "default": 600},
+    "wait_all": {"type": "bool", "default": False},
 }
 LAYER = "ironic"
 
@@ -55,6 +57,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
                 timeout=given["timeout"],
                 discovery=given["discovery"],
                 again=given["again"],
+                wait_all=given["wait_all"],
             )
             _refuse_others(given["again"], given["hosts"])
             with nullcontext() if changes.check else shown(plan, say):
@@ -67,7 +70,8 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
 
 
 def _aside(name: str, error: GroundupError) -> Aside:
-    return Aside(host=name, layer=LAYER, reason=error.what, remedy=error.remedy)
+    pending = isinstance(error, LeftError)
+    return Aside(host=name, layer=LAYER, reason=error.what, remedy=error.remedy, pending=pending)
 
 
 def _refuse_others(again: list[str], hosts: list[str]) -> None:

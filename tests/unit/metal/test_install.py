@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.enough import Enough
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal import install as module
-from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.batch import Failed
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.batch import Failed, LeftError, left_behind
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.install import Options, install
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import Journal, home_of
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.provision import Wanted
@@ -75,9 +76,12 @@ def provided(monkeypatch: pytest.MonkeyPatch, *, failing: str = "") -> list[Want
     return seen
 
 
-def go(plan: Plan, *, check: bool = False, changes: Changes | None = None, at_once: int = 2, **more: Any) -> Failed:
+def go(
+    plan: Plan, *, check: bool = False, changes: Changes | None = None, at_once: int = 2, wait_all: bool = False,
+    **more: Any,
+) -> Failed:  # fmt: skip
     names = [name for name, host in plan.hosts.items() if host.group == "worker"]
-    options = Options(at_once=at_once, timeout=1, pause=0.01)
+    options = Options(at_once=at_once, timeout=1, pause=0.01, wait_all=wait_all)
     return install(changes or Changes(check=check), plan, names, lambda _line: None, options, **more)
 
 
@@ -134,6 +138,43 @@ def test_no_machine_begins_of_a_group_of_which_more_failed_than_may(
     assert [one.name for one in seen] == ["worker-1"]
     assert failed["worker-2"].what == "it was not begun"
     assert "1 of worker failed, at most 0 may" in failed["worker-2"].why
+
+
+ONE = Enough(size=2, machines=1, racks={}, critical=("worker-2",))
+
+
+def leaving(monkeypatch: pytest.MonkeyPatch, *, slow: str) -> None:
+    """Have the way of ``slow`` end when enough serve, and that of others at once."""
+
+    def provision(_ironic: Seed, wanted: Wanted, journal: Journal, _say: Any, *, left: Any, **_more: Any) -> Any:
+        if wanted.name == slow and left.wait(0.5):
+            raise left_behind(slow, "provisioning, its ramdisk boots")
+        journal.note(Step(state="installed", verb="done"))
+        return {"called": 1.0, "host_keys": [KEY]}, True
+
+    monkeypatch.setattr(module, "provision", provision)
+
+
+def test_a_run_leaves_a_machine_once_enough_serve_and_the_next_one_waits_for_it(
+    plan: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    leaving(monkeypatch, slow="worker-1")
+    some = replace(plan, enough={"worker": ONE})
+    (left,) = go(some).values()
+    assert isinstance(left, LeftError)
+    assert (left.where, left.what) == ("worker-1", "pending: provisioning, its ramdisk boots")
+    assert go(some) == {}, "it is what the second run is for"
+
+
+def test_all_are_waited_for_where_the_run_says_so(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
+    leaving(monkeypatch, slow="worker-1")
+    assert go(replace(plan, enough={"worker": ONE}), wait_all=True) == {}
+
+
+def test_critical_machines_begin_first(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = provided(monkeypatch)
+    (left,) = go(replace(plan, enough={"worker": ONE}), at_once=1).values()
+    assert ([one.name for one in seen], left.what) == (["worker-2"], "pending: it waits for its turn")
 
 
 def test_a_prediction_names_the_machines_and_changes_nothing(plan: Plan) -> None:
