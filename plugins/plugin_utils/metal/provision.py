@@ -115,6 +115,8 @@ def _carry_out(ironic: Ironic, wanted: Wanted, verb: Verb, node: dict[str, Any])
     match verb:
         case "create":
             ironic.create(wanted.node, mac=wanted.mac)
+        case "manage" if node["provision_state"] == "clean failed":
+            ironic.provision(identity, "manage")
         case "manage":
             ironic.create(wanted.node, mac=wanted.mac)  # a killed run may have left it without its port
             now = {f"/{field}": wanted.node[field] for field in ("driver_info", "network_data")}

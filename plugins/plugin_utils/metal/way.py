@@ -118,6 +118,8 @@ def _next_step(node: Mapping[str, Any] | None, *, asked: bool) -> Step:
         return Step(state="provisioning", verb="deploy", doing=f"attempt {next_attempt(node)} of {ATTEMPTS}: {error}")
     if provision == "inspect failed" and not held and (cut or not asked):
         return Step(state="approved", verb="inspect", doing=f"again, after: {error}")
+    if provision == "clean failed" and not held and cut:
+        return Step(state="inspected", verb="manage", doing=f"cleaned again, after: {error}")
     if provision == "manageable" and inspected(node) and not held:
         return Step(state="inspected", verb="provide", doing="it is what the plan says, and released for installation")
     if held or provision not in _STEPS:
