@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.aside import
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.batch import LeftError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.install import Options, install
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import home_of
-from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.page import shown
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.page import page_of, shown
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.runner import Runner
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import load_site, make_plan
 
@@ -60,8 +59,9 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
                 wait_all=given["wait_all"],
             )
             _refuse_others(given["again"], given["hosts"])
-            with nullcontext() if changes.check else shown(plan, say):
-                failed = install(changes, plan, given["hosts"], say, options, then=then)
+            page = None if changes.check else page_of(plan)
+            with shown(plan, page, say):
+                failed = install(changes, plan, given["hosts"], say, options, then=then, page=page)
             away = [_aside(name, error) for name, error in sorted(failed.items())]
             warnings = [f"{one.host} is set aside in layer {LAYER}: {one.reason}" for one in away]
             return {**changes.result(), "aside": [asdict(one) for one in away], "warnings": warnings}

@@ -49,16 +49,18 @@ class Batch:
     absent: Mapping[str, Mapping[str, str]] = field(
         default_factory=dict
     )  # of those, who is not in this run; their racks
+    decided: Callable[[], Sequence[str]] = tuple  # machines that somebody has begin anew since it was asked last
     left: threading.Event = field(default_factory=threading.Event)  # enough serve: ways end where they are
     failed: Failed = field(default_factory=dict)
 
     def run(self, machines: Sequence[Waiting]) -> Failed:
         """Bring every machine as far as it goes; return who failed. Raises GroundupError when the seed is silent."""
-        pending = {machine.name: machine for machine in machines}
+        known = {machine.name: machine for machine in machines}
+        pending = dict(known)
         racks, done = {machine.name: machine.rack for machine in machines}, set[str]()
         ways: dict[Future[bool], Waiting] = {}
         runs: dict[Future[bool], str] = {}
-        told = time.monotonic()
+        told = asked = time.monotonic()
         with (
             ThreadPoolExecutor(max_workers=len(machines) or 1) as pool,
             ThreadPoolExecutor(max_workers=self.limits.at_once) as runners,
@@ -73,6 +75,12 @@ class Batch:
                         runs[runners.submit(self._ends, self._follow, machine.name)] = machine.name
                     else:
                         done.add(machine.name if machine else runs.pop(future))
+                if time.monotonic() - asked > self.pause and not self.left.is_set():
+                    asked = time.monotonic()
+                    for name in self.decided():
+                        if self.failed.pop(name, None):
+                            done.discard(name)
+                            pending[name] = known[name]
                 self._hold_back(pending)
                 if self._may_leave(racks, done):
                     self.left.set()

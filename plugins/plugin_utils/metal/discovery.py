@@ -126,6 +126,25 @@ class Discovery:
             remedy="run the playbook groundup.cloud.ironic when it is switched on, and see what it says of it",
         )
 
+    def approve(self, name: str, *, about: str = "", change: bool = True) -> str:
+        """Let the machine go on that waits to become ``name``; return which it is. Raises GroundupError.
+
+        ``about``: the node that somebody saw; another one is not approved. Without ``change`` it is only looked at.
+        """
+        with self._lock:
+            node, found = self.waiting(name)
+            if about not in ("", node):
+                raise GroundupError(
+                    f"another machine waits to become {name} by now: {found}",
+                    where=name,
+                    why="what is approved is the machine that was seen",
+                    remedy="see it, then approve it again",
+                )
+            if change:
+                self.ironic.change(node, {"/extra/groundup_approved": name})
+                self._looked = float("-inf")  # the verdict on it is another now
+        return found
+
     def _wait(self, host: HostPlan) -> Identity:
         deadline = time.monotonic() + self.seconds
         journal = Journal(file_of(self.home, host.name))

@@ -23,9 +23,11 @@ from ..supply.publish import digests
 from . import documents
 from .api import Ironic, Watched
 from .batch import Batch, Failed
+from .decisions import Desk, person
 from .discovery import Discovery
 from .journal import Journal, file_of, home_of
 from .match import judge
+from .page import Page, page_of
 from .provision import Wanted, as_error, provision
 from .queue import Limits, Waiting
 from .sighting import read
@@ -47,12 +49,12 @@ class Options:
 
 def install(
     changes: Changes, plan: Plan, names: Sequence[str], say: Callable[[str], None], options: Options, *,
-    then: Callable[[str], None] | None = None,
+    then: Callable[[str], None] | None = None, page: Page | None = None,
 ) -> Failed:  # fmt: skip
     """Install ``names``; those that are installed stay as they are. Return who failed, and why. Raises GroundupError.
 
     ``then`` is called with each machine that this run installed, as soon as it has called home. With a LeftError are
-    those that the run goes on without, because enough serve.
+    those that the run goes on without, because enough serve. What persons decide on ``page`` is acted on meanwhile.
     """
     store = open_store(plan.site, write=False)
     if changes.check:
@@ -74,6 +76,10 @@ def install(
         left=left,
     )  # fmt: skip
 
+    home = home_of(plan.site)
+    desk = Desk(page=page, discovered=discovered, home=home, names=frozenset(names), say=say, again=set(options.again))
+    desk.turn()  # what was decided while nobody ran
+
     def way(name: str) -> bool:
         host = discovered.identified(plan.hosts[name])
         node = documents.node(plan, host, password=store.get(str((host.bmc or {}).get("credentials"))))
@@ -85,10 +91,10 @@ def install(
             configdrive=lambda token: documents.configdrive(
                 plan, host, ca=certificate, keys=keys, home=f"{metal.media_url}/v1/phone-home", token=token
             ),
-            again=name in options.again,
+            again=name in desk.again,
             judge=lambda told: _judged(ironic, plan, host, told),
         )
-        journal = Journal(file_of(home_of(plan.site), name))
+        journal = Journal(file_of(home, name))
         call, is_new = provision(ironic, wanted, journal, say, timeout=options.timeout, pause=options.pause, left=left)
         if is_new:
             changes.add(f"install {name}")
@@ -113,6 +119,7 @@ def install(
         pause=options.pause,
         enough={} if options.wait_all else _to_reach(plan, groups, absent),
         absent=absent,
+        decided=desk.turn,
         left=left,
     )
     critical = {name for name, group in groups.items() if not plan.max_unavailable.get(group)}
@@ -159,9 +166,17 @@ def approve(changes: Changes, plan: Plan, name: str, say: Callable[[str], None])
     discovered = Discovery(
         ironic=ironic, plan=plan, home=home_of(plan.site), say=say, seconds=0, password=store.get
     )  # fmt: skip
-    node, found = discovered.waiting(name)
-    if changes.add(f"approve {name}: {found}"):
-        ironic.change(node, {"/extra/groundup_approved": name})
+    if not changes.add(f"approve {name}: {discovered.approve(name, change=False)}"):
+        return
+    page, by = page_of(plan), person()
+    desk = Desk(page=page, discovered=discovered, home=home_of(plan.site), names=frozenset((name,)), say=say)
+    if refused := desk.act({"machine": name, "verb": "approve", "by": by}):
+        raise GroundupError(
+            f"{name} is not approved: {refused}", where=name, why="nothing was changed", remedy="see what waits"
+        )
+    # Left open: a run that is under way begins anew with the machine, or the next one does.
+    if page and (why := page.decide(name, "approve", by)):
+        say(f"the seed's page does not keep who approved {name}: {why}")
 
 
 def _predict(changes: Changes, ironic: Watched, plan: Plan, names: Sequence[str]) -> Failed:

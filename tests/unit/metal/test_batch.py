@@ -183,3 +183,26 @@ def test_machines_that_are_not_in_the_run_do_not_serve() -> None:
         spare={}, say=print, pause=0.01, enough={"worker": replace(ONE, machines=2)}, absent={"worker": {"m-3": "r1"}},
     ).run(machines("m-1", "m-2"))  # fmt: skip
     assert found == {}, "both were waited for"
+
+
+def test_a_machine_that_somebody_has_begin_anew_does_while_others_are_on_their_way() -> None:
+    given: Any = Seed()
+    mended, begun, decided = threading.Event(), list[str](), [["m-1", "m-2", "m-9"]]
+
+    def way(name: str) -> bool:
+        begun.append(name)
+        if name == "m-1" and begun.count("m-1") == 1:
+            raise GroundupError("no power", where=name, why="", remedy="")
+        if name == "m-1":
+            mended.set()
+        return mended.wait(30)
+
+    def turn() -> list[str]:
+        return decided.pop() if decided and begun.count("m-1") and batch_.failed else []
+
+    batch_ = Batch(
+        ironic=given, way=way, then=None, limits=Limits(at_once=2), groups=dict.fromkeys(("m-1", "m-2"), "worker"),
+        spare={"worker": 1}, say=print, pause=0.01, decided=turn,
+    )  # fmt: skip
+    assert batch_.run(machines("m-1", "m-2")) == {}
+    assert (begun.count("m-1"), begun.count("m-2")) == (2, 1), "one that is on its way goes on"

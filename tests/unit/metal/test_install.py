@@ -12,14 +12,16 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import Groun
 from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.enough import Enough
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal import install as module
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.batch import Failed, LeftError, left_behind
-from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.install import Options, install
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.install import Options, approve, install
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import Journal, home_of
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.provision import Wanted
-from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import Step
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import Card, Step
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION, state_dir
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, load_site, make_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import open_store
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish.digests import PublishedDigests, save
+from ansible_collections.groundup.cloud.tests.unit.metal.test_decisions import Paper
+from ansible_collections.groundup.cloud.tests.unit.metal.test_discovery import Seed as Watching
 
 KEY, OLD = "ssh-ed25519 NEW", "10.77.0.64,worker-1 ssh-ed25519 OLD"
 OTHER = "10.77.0.8,seed-1 ssh-ed25519 SEED"
@@ -166,6 +168,18 @@ def test_a_run_leaves_a_machine_once_enough_serve_and_the_next_one_waits_for_it(
     assert go(some) == {}, "it is what the second run is for"
 
 
+def test_a_decision_made_while_nobody_ran_is_acted_on_by_the_next_run(
+    plan: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = provided(monkeypatch)
+    failed = Step(state="failed", verb="fail", card=Card(what="no power", why="", remedy=""))
+    Journal(home_of(plan.site) / "worker-1.jsonl").note(failed)
+    page: Any = Paper({"machine": "worker-1", "verb": "retry"})
+    assert go(plan, page=page) == {}
+    assert {one.name: one.again for one in seen} == {"worker-1": True, "worker-2": False}
+    assert page.decisions() == []
+
+
 def test_all_are_waited_for_where_the_run_says_so(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
     leaving(monkeypatch, slow="worker-1")
     assert go(replace(plan, enough={"worker": ONE}), wait_all=True) == {}
@@ -208,3 +222,36 @@ def test_an_image_that_the_seed_does_not_serve_is_named_before_any_machine_is_to
     with pytest.raises(GroundupError, match=r"does not serve machine-13/13/machine.qcow2"):
         go(plan)
     assert seen == []
+
+
+class Told(Watching):
+    """A seed where worker-1 waits for approval."""
+
+    def __init__(self, **_given: Any) -> None:
+        super().__init__(None)
+        self.nodes["node-1"] |= {"name": "worker-1", "provision_state": "manageable"}
+        self.told["worker-1"] = None
+
+
+@pytest.mark.parametrize("refusal", ["", "502 the page is down"])
+def test_an_approval_is_ironic_s_mark_the_journal_s_line_and_the_page_s_record(
+    plan: Plan, monkeypatch: pytest.MonkeyPatch, refusal: str
+) -> None:
+    seed, kept, said = Told(), list[tuple[str, str]](), list[str]()
+
+    class Keeps:
+        def decide(self, machine: str, verb: str, _by: str) -> str:
+            kept.append((machine, verb))
+            return refusal
+
+    monkeypatch.setattr(module, "Ironic", lambda **_given: seed)
+    monkeypatch.setattr(module, "page_of", lambda _plan: Keeps())
+    approve(Changes(check=True), plan, "worker-1", said.append)
+    assert (kept, seed.nodes["node-1"]["extra"]) == ([], {})
+    approve(Changes(check=False), plan, "worker-1", said.append)
+    assert kept == [("worker-1", "approve")]
+    assert seed.nodes["node-1"]["extra"] == {"groundup_approved": "worker-1"}
+    assert "by a playbook" in Journal(home_of(plan.site) / "worker-1.jsonl").doing
+    assert any("does not keep who approved worker-1" in line for line in said) == bool(refusal)
+    with pytest.raises(GroundupError, match="no machine waits to become worker-2"):
+        approve(Changes(check=False), plan, "worker-2", said.append)
