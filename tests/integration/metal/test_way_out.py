@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.groundup.cloud.ci.bench import machines as bench
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
@@ -22,6 +21,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal impor
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.provision import Wanted, provision
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
+from ansible_collections.groundup.cloud.tests.integration.metal.fake_site import fake_site, without_machines
 from ansible_collections.groundup.cloud.tests.integration.metal.ironic import SEED, _enter
 from ansible_collections.groundup.cloud.tests.rack import controllers
 from ansible_collections.groundup.cloud.tests.unit import tls
@@ -46,10 +46,10 @@ def site(silent: Path) -> Iterator[tuple[Plan, Inside]]:
     patch.setattr(install, "_judged", install._judged)
     for name in ("GROUNDUP_STATE", "ANSIBLE_VAULT_PASSWORD_FILE"):
         patch.setenv(name, "")
-    with bench.fake_site(silent.parent, 3) as (host, plan), ThreadPoolExecutor(1) as thread:
+    with fake_site(silent.parent, 3) as (host, plan), ThreadPoolExecutor(1) as thread:
         (pid,) = [word for word in host.argv("true") if word.isdigit()]
         thread.submit(_enter, int(pid)).result()
-        yield bench.without_machines(plan), lambda work: thread.submit(work).result()
+        yield without_machines(plan), lambda work: thread.submit(work).result()
     patch.undo()
 
 
