@@ -3,6 +3,7 @@
 
 Ironic runs as on a seed (SQLite, TLS by the web server) on a loopback of its own, and is killed meanwhile. Promises: no
 machine is lost, ours is at most a tenth of Ironic's CPU, never more machines are under way than the queue admits.
+Ours is the controller's process, and on the seed who hears machines call home and the page of machines.
 
 Usage: ci/run python ci/bench/machines.py [--machines N] [--kills K] [--at-once N]       as root
 Exit code: 0 within the bounds, 1 above one.
@@ -13,56 +14,28 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import resource
 import signal
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import replace
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.module_utils._ironic import configuration
-from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
-from ansible_collections.groundup.cloud.plugins.plugin_utils.metal import documents, install
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal import install
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import Journal, file_of, home_of
-from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import DISCOVERED
-from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION, state_dir
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.page import page_of, shown
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, load_site, make_plan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.part_types import MetalPlan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import open_store
-from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish.digests import PublishedDigests, save
-from ansible_collections.groundup.cloud.tests.integration.host_root import HostRoot, host_root
-from ansible_collections.groundup.cloud.tests.integration.metal import ironic as seed
-from ansible_collections.groundup.cloud.tests.unit import tls
+from ansible_collections.groundup.cloud.tests.integration.host_root import HostRoot
+from ansible_collections.groundup.cloud.tests.integration.metal.fake_site import fake_site, without_machines
 
 SHARE = 0.10  # of Ironic's CPU: the most that is ours
 TICK = os.sysconf("SC_CLK_TCK")
-SITE = """\
-plugin: groundup.cloud.site
-site: bench-machines
-domain: bench.test
-profile: region
-networks:
-  management: {cidr: 10.0.0.0/16}
-  oob: {cidr: 10.1.0.0/16}
-machines:
-  seed: {count: 1, rack: r1, machines: {seed-1: {address: 10.0.2.2}}}
-  control: {count: 3, racks: [r1, r2, r3], provisioner: existing}
-  worker:
-    count: %(count)s
-    racks: [r1, r2, r3, r4, r5]
-    bmc: {protocol: redfish-virtual-media}
-    machines:
-%(machines)s
-kubernetes: {version: 1.36.3, cni: flannel, pod_cidr: 10.240.0.0/12}
-storage: {backend: external}
-supply: {source: build}
-"""
 
 
 def main() -> int:
@@ -77,27 +50,6 @@ def main() -> int:
         return _control(given.inside, at_once=given.at_once)
     with tempfile.TemporaryDirectory(prefix="groundup-bench-") as scratch:
         return _measure(Path(scratch), given)
-
-
-@contextmanager
-def fake_site(room: Path, count: int) -> Iterator[tuple[HostRoot, Plan]]:
-    """Give a seed whose Ironic and agents answer, and the plan of ``count`` machines that are none."""
-    numbers = range(1, count + 1)
-    lines = [f'      worker-{n}: {{mac: "52:54:01:00:{n >> 8:02x}:{n & 255:02x}"}}' for n in numbers]
-    (room / "site.yml").write_text(SITE % {"count": count, "machines": "\n".join(lines)})
-    (room / "password").write_text("of this benchmark")
-    os.environ |= {"GROUNDUP_STATE": str(room / "state"), "ANSIBLE_VAULT_PASSWORD_FILE": str(room / "password")}
-    plan = make_plan(load_site(room / "site.yml"))
-    own = tls.pair(address=seed.SEED)
-    _state(plan, ca=own.certificate)
-    with host_root(room / "root", f"{seed.SEED}/24") as host:
-        _seed(host, plan, room, own)
-        seed.start(host)
-        agents = _agents(host, plan)
-        try:
-            yield host, plan
-        finally:
-            agents.kill()
 
 
 def _measure(room: Path, given: argparse.Namespace) -> int:
@@ -122,7 +74,7 @@ def _measure(room: Path, given: argparse.Namespace) -> int:
 
 
 def _judge(given: argparse.Namespace, found: dict[str, Any], gauge: Gauge, *, wall: float, killed: int) -> int:
-    ours, theirs, count = found["cpu"], gauge.cpu, given.machines
+    ours, theirs, count = found["cpu"] + gauge.ours, gauge.cpu, given.machines
     print(f"machines                {count:>8}  at most {given.at_once} under way; Ironic killed {killed} times")
     print(
         f"installed               {found['serving']:>8}  in {wall:.0f} s: {found['serving'] / wall * 60:.0f} a minute"
@@ -131,6 +83,8 @@ def _judge(given: argparse.Namespace, found: dict[str, Any], gauge: Gauge, *, wa
     print(f"most under way          {found['most']:>8}")
     print(f"longest wait            {found['longest']:>8.0f} s in the queue")
     print(f"Ironic                  {theirs:>8.1f} CPU-s, {theirs / count:.2f} a machine; {gauge.memory} MiB at most")
+    parts = ", ".join(f"{name} {seconds:.1f}" for name, seconds in gauge.parts().items())
+    print(f"of ours                 {found['cpu']:>8.1f} CPU-s by the controller; on the seed: {parts}")
     print(f"ours                    {ours:>8.1f} CPU-s, {ours / theirs:.1%} of Ironic's  (at most {SHARE:.0%})")
     good = found["serving"] == count and ours <= SHARE * theirs and found["most"] <= given.at_once
     return 0 if good and killed == given.kills else 1
@@ -141,7 +95,7 @@ class Gauge:
 
     def __init__(self, host: HostRoot) -> None:
         """Take the host that it runs on."""
-        self._host, self._seen = host, dict[int, float]()
+        self._host, self._seen, self._own = host, dict[int, float](), dict[tuple[str, int], float]()
         self.memory = 0
 
     @property
@@ -149,13 +103,24 @@ class Gauge:
         """Return the CPU seconds of all its processes so far."""
         return sum(self._seen.values())
 
+    @property
+    def ours(self) -> float:
+        """Return the CPU seconds of our own programs there so far."""
+        return sum(self._own.values())
+
+    def parts(self) -> dict[str, float]:
+        """Return the same by program."""
+        return {name: sum(used for (one, _), used in self._own.items() if one == name) for name, _ in self._own}
+
     def pids(self) -> list[int]:
-        """Return its processes, as this machine numbers them: a master and those that work."""
+        """Return its processes, as this machine numbers them: a master and those that work; note what ours use."""
         found = []
         for place in Path("/proc").glob("[0-9]*"):
             with suppress(OSError):
                 same = (place / "ns/pid").readlink() == Path(f"/proc/{self._host._pid}/ns/pid").readlink()
                 words = (place / "cmdline").read_bytes()
+                if same and (own := re.search(rb"/(groundup-[a-z]+)\0", words)):
+                    self._own[own[1].decode(), int(place.name)] = _used(int(place.name))
                 if same and (words.startswith(b"ironic:") or str(configuration.CONF).encode() in words):
                     found.append(int(place.name))
         return found
@@ -165,12 +130,17 @@ class Gauge:
         memory, pids = 0, self.pids()
         for pid in pids:
             with suppress(OSError):
-                fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-                self._seen[pid] = sum(map(int, fields[11:15])) / TICK  # and its children's: media it makes
+                self._seen[pid] = _used(pid)
                 words = Path(f"/proc/{pid}/statm").read_text().split()
                 memory += int(words[1]) * os.sysconf("SC_PAGE_SIZE") // 2**20
         self.memory = max(self.memory, memory)
         return pids
+
+
+def _used(pid: int) -> float:
+    """Return the CPU seconds of a process and of its children that ended: media it makes. Raises OSError."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return sum(map(int, fields[11:15])) / TICK
 
 
 def _kill(gauge: Gauge, plan: Plan, process: subprocess.Popen[bytes], kills: int) -> int:
@@ -194,80 +164,6 @@ def _again(host: HostRoot) -> None:
     host.start("env", path, str(home / "bin/ironic"), "--config-file", str(configuration.CONF))
 
 
-def _seed(host: HostRoot, plan: Plan, room: Path, own: tls.Pair) -> None:
-    """Install Ironic as a seed has it, with a driver for machines that are none."""
-    for name in ("vmlinuz", "initramfs", "esp.img", "machine.qcow2"):
-        (room / "empty").mkdir(exist_ok=True)
-        (room / "empty" / name).write_text("nothing")
-    found = {name: artifact.path for name, artifact in supply.ensure(["ironic-13"]).items() if name == "ironic-13"}
-    seed._netboot = lambda *_: None  # nothing boots here
-    seed._install(host, found | dict.fromkeys(("deploy-ramdisk-13", "machine-13"), room / "empty"), own)
-    image = host.at(configuration.MEDIA) / (plan.metal.image if plan.metal else "")
-    image.parent.mkdir(parents=True)
-    image.write_text("nothing")
-    conf = host.at(configuration.CONF)
-    text = conf.read_text().replace(
-        "enabled_hardware_types = redfish", "enabled_hardware_types = redfish,fake-hardware"
-    )
-    for kind in ("boot", "management", "power"):
-        text = text.replace(f"enabled_{kind}_interfaces = ", f"enabled_{kind}_interfaces = fake,")
-    conf.write_text(text)
-    # Ironic's fake machines cannot boot from a disk, real ones do.
-    (driver,) = host.at(configuration.PROGRAMS).glob(
-        "current/lib/python3*/site-packages/ironic/drivers/modules/fake.py"
-    )
-    known = "return [boot_devices.PXE"
-    driver.write_text(driver.read_text().replace(f"{known}]", f"{known}, boot_devices.DISK]"))
-    for compiled in driver.parent.glob("__pycache__/fake.*"):
-        compiled.unlink()  # the environment's are not compared with their sources
-
-
-def _metal(plan: Plan) -> MetalPlan:
-    if plan.metal is None:
-        sys.exit("the site of this benchmark has no seed")
-    return plan.metal
-
-
-def _agents(host: HostRoot, plan: Plan) -> subprocess.Popen[bytes]:
-    metal = _metal(plan)
-    inside = {"api": metal.api_inside, "contact": metal.contact_inside}
-    more = [word for name, port in inside.items() for word in (f"--{name}", f"http://127.0.0.1:{port}")]
-    log = host.at("/tmp/agents.log").open("wb")  # noqa: S108  # of the seed
-    argv = [sys.executable, str(COLLECTION / "tests/rack/agents.py"), *more, "--login", f"groundup:{seed.PASSWORD}"]
-    return subprocess.Popen(host.argv(*argv, outside=True), stdout=log, stderr=log)
-
-
-def _state(plan: Plan, *, ca: str) -> None:
-    store = open_store(plan.site, write=True)
-    store.ensure(["bmc/default", "ironic/groundup"])
-    seed.PASSWORD = store.get("ironic/groundup")
-    state = state_dir(plan.site)
-    (state / "ssh").mkdir(parents=True)
-    (state / "ssh/id_ed25519.pub").write_text("ssh-ed25519 SITE\n")
-    (state / "ca.crt").write_text(ca)
-    save(plan.site, PublishedDigests(files={_metal(plan).image: "0" * 64}))
-
-
-def without_machines(plan: Plan) -> Plan:
-    """Have our code enrol nodes of fake hardware; return the plan with the one server that gives the image here."""
-    node = documents.node
-
-    def fake(*arguments: Any, **more: Any) -> dict[str, Any]:
-        made = node(*arguments, **more)
-        # No ramdisk inspects what is none.
-        return made | {
-            "driver": "fake-hardware",
-            "boot_interface": "fake",
-            "driver_info": {"deploy_forces_oob_reboot": True},
-            "extra": made["extra"] | {DISCOVERED: True},
-        }
-
-    documents.node = fake
-    install._judged = lambda *_: None
-    metal = _metal(plan)
-    return replace(plan, metal=replace(metal, files_url=metal.media_url))
-
-
 def _control(room: Path, *, at_once: int) -> int:
     """Do what the controller does, in the seed's network."""
     plan = make_plan(load_site(room / "site.yml"))
@@ -275,7 +171,9 @@ def _control(room: Path, *, at_once: int) -> int:
     names = [name for name, host in plan.hosts.items() if host.provisioner == "ironic"]
     before, began = resource.getrusage(resource.RUSAGE_SELF), time.time()
     options = install.Options(at_once=at_once, timeout=900)
-    failed = install.install(Changes(check=False), plan, names, print, options)
+    page = page_of(plan)
+    with shown(plan, page, print):
+        failed = install.install(Changes(check=False), plan, names, print, options, page=page)
     after = resource.getrusage(resource.RUSAGE_SELF)
     ways = {name: Journal(file_of(home_of(plan.site), name)).lines() for name in names}
     ends = [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -10,9 +9,10 @@ from typing import Any
 from ..plugin_utils.actions import DocumentedAction
 from ..plugin_utils.errors import GroundupError
 from ..plugin_utils.layers.aside import Aside
+from ..plugin_utils.metal.batch import LeftError
 from ..plugin_utils.metal.install import Options, install
 from ..plugin_utils.metal.journal import home_of
-from ..plugin_utils.metal.page import shown
+from ..plugin_utils.metal.page import page_of, shown
 from ..plugin_utils.metal.runner import Runner
 from ..plugin_utils.plan import load_site, make_plan
 
@@ -35,16 +35,19 @@ class ActionModule(DocumentedAction):
             timeout=given["timeout"],
             discovery=given["discovery"],
             again=given["again"],
+            wait_all=given["wait_all"],
         )
         _refuse_others(given["again"], given["hosts"])
-        with nullcontext() if changes.check else shown(plan, say):
-            failed = install(changes, plan, given["hosts"], say, options, then=then)
+        page = None if changes.check else page_of(plan)
+        with shown(plan, page, say):
+            failed = install(changes, plan, given["hosts"], say, options, then=then, page=page)
         away = [_aside(name, error) for name, error in sorted(failed.items())]
         return {**changes.result(), "aside": [asdict(one) for one in away], "warnings": [one.said for one in away]}
 
 
 def _aside(name: str, error: GroundupError) -> Aside:
-    return Aside(host=name, layer=LAYER, reason=error.what, remedy=error.remedy)
+    pending = isinstance(error, LeftError)
+    return Aside(host=name, layer=LAYER, reason=error.what, remedy=error.remedy, pending=pending)
 
 
 def _refuse_others(again: list[str], hosts: list[str]) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 from ..plugin_utils.actions import DocumentedAction
 from ..plugin_utils.layers import aside
+from ..plugin_utils.layers.enough import Enough, lacking
 from ..plugin_utils.layers.layers import ABSENT
 
 
@@ -15,28 +16,36 @@ class ActionModule(DocumentedAction):
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
         """Return nothing; a failure when too many hosts of a group are set aside."""
         variables = self.variables
-        if why := _why(variables):
+        if row := _why(variables):
             # Ansible leaves it out from now on, counts it in the recap, and ends with exit code 4.
-            return {"unreachable": True, "msg": f"set aside in layer {why['layer']}: {why['reason']}"}
+            return {"unreachable": True, "msg": f"set aside in layer {row['layer']}: {row['reason']}"}
         others = variables["hostvars"]
-        away = [(name, others[name]["groundup_host"]["group"]) for name in variables["groups"][ABSENT]]
+        away = {name: others[name]["groundup_host"] for name in variables["groups"][ABSENT]}
+        why = {name: _why(others[name]) for name in away}
         limits = {group: int(limit) for group, limit in given["limits"].items()}
-        if groups := aside.over(away, limits):
-            found = (_why(others[name]) for name, _ in away)
-            return {"failed": True, "msg": _stopped(groups, limits, [row for row in found if row])}
+        failed = [(name, host["group"]) for name, host in away.items() if not why[name].get("pending")]
+        lines = _over(aside.over(failed, limits), limits)
+        for group, needed in given["enough"].items():
+            gone = {name: host["rack"] for name, host in away.items() if host["group"] == group}
+            lines += [f"{line} (machines.{group}.enough)" for line in lacking(group, Enough(**needed), gone)]
+        if lines:
+            return {"failed": True, "msg": _stopped(lines, [row for row in why.values() if row])}
         return {}
 
 
-def _why(variables: Any) -> dict[str, str]:
+def _why(variables: Any) -> dict[str, Any]:
     """Return why the host of these variables is set aside; nothing when it is not."""
     return dict(variables.get(aside.FACT) or variables.get("ansible_facts", {}).get(aside.FACT) or {})
 
 
-def _stopped(groups: dict[str, list[str]], limits: dict[str, int], rows: list[dict[str, str]]) -> str:
-    lines = [
-        f"{len(names)} of {group} set aside, at most {limits.get(group, 0)} may be: {', '.join(names)}"
+def _over(groups: dict[str, list[str]], limits: dict[str, int]) -> list[str]:
+    return [
+        f"{len(names)} of {group} set aside, at most {limits.get(group, 0)} may be "
+        f"(machines.{group}.max_unavailable of the site file): {', '.join(names)}"
         for group, names in groups.items()
     ]
-    fields = ", ".join(f"machines.{group}.max_unavailable" for group in groups)
-    remedy = f"  remedy: mend the hosts, then run this again. The limit is {fields} of the site file"
+
+
+def _stopped(lines: list[str], rows: list[dict[str, Any]]) -> str:
+    remedy = "  remedy: mend the hosts, then run this again; the limits are the site file's"
     return "\n".join([*lines, remedy, aside.table(rows)])

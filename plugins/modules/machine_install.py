@@ -54,6 +54,13 @@ options:
     description: Seconds that machines which nobody knows may take to boot from the network and tell what they are.
     type: int
     default: 600
+  wait_all:
+    description:
+      - Whether machines are waited for without whom enough of their group serve (C(machines.<group>.enough) of the site
+        file). Without it, they are left where they are on their way and returned in RV(aside) as C(pending), once every
+        group meets its criteria. A group that met them before the run is waited for.
+    type: bool
+    default: false
 attributes:
   check_mode:
     description: Asks Ironic where the machines are, when it is there.
@@ -79,7 +86,9 @@ changes:
   elements: str
   returned: success
 aside:
-  description: Machines that failed, each with C(host), C(layer), C(reason) and C(remedy). The others are not concerned.
+  description:
+    - Machines that failed, each with C(host), C(layer), C(reason) and C(remedy). The others are not concerned.
+    - Also those that were not waited for, which are C(pending).
   type: list
   elements: dict
   returned: success

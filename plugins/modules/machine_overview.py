@@ -83,4 +83,10 @@ machines:
     card:
       description: Why it does not go on (C(what), C(why), C(remedy)); null for all but a failed one.
       type: dict
+    may:
+      description: Why each of C(approve) and C(retry) is not possible now; empty text where it is.
+      type: dict
+    asks:
+      description: Ironic's node that waits for approval; empty where none does.
+      type: str
 """

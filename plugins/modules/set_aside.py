@@ -9,13 +9,17 @@ short_description: Decide whether a run goes on without hosts that failed or are
 version_added: 0.1.0
 description:
   - Runs on C(localhost) and on group C(absent) after a layer. On C(localhost) it counts the hosts in C(absent) by their
-    group of machines, and fails when more are set aside than the site allows.
+    group of machines, and fails when more are set aside than the site allows, or too few serve.
   - On a host that was set aside it ends as unreachable, so that Ansible counts it and ends with exit code 4.
 options:
   limits:
-    description: By group of machines, how many a run may go on without.
+    description: By group of machines, how many a run may go on without that failed or are down.
     type: dict
     required: true
+  enough:
+    description: By group of machines, what of it must serve; only of groups whose machines are not all waited for.
+    type: dict
+    default: {}
 attributes:
   check_mode:
     description: Changes nothing.
@@ -26,6 +30,7 @@ EXAMPLES = r"""
 - name: Compare hosts set aside with the limits of the site
   groundup.cloud.set_aside:
     limits: "{{ groundup_site.max_unavailable }}"
+    enough: "{{ groundup_site.enough }}"
 """
 
 RETURN = r""" # """

@@ -16,6 +16,7 @@ import urllib.error
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 VERSION = {"X-OpenStack-Ironic-API-Version": "1.95", "Content-Type": "application/json"}
@@ -56,9 +57,15 @@ def ask(method: str, url: str, body: Any = None, *, login: str = "") -> Any:
 class Agents:
     """Every agent of the site."""
 
-    def __init__(self, *, api: str, contact: str, login: str, port: int, fails: str = "") -> None:
-        """Take both addresses and our own port; a clean step of the node ``fails`` ends with an error."""
+    def __init__(
+        self, *, api: str, contact: str, login: str, port: int, fails: str = "", silent: Path | None = None
+    ) -> None:
+        """Take both addresses and our own port; a clean step of the node ``fails`` ends with an error.
+
+        Nodes that the file ``silent`` lists, while it is there, are not heard of.
+        """
         self._api, self._contact, self._login, self._fails = api, contact, login, fails
+        self._silent = silent
         self._me = f"http://127.0.0.1:{port}"
         self._tokens: dict[str, str] = {}  # of agents, by node
         self._said: dict[str, list[dict[str, Any]]] = {}  # commands, by node
@@ -76,7 +83,8 @@ class Agents:
                         found = ask("GET", url, login=self._login)["nodes"]
                     except (OSError, ValueError):
                         found = []  # Ironic starts again
-                    list(pool.map(self._beat, [str(node["uuid"]) for node in found]))
+                    silent = self._silent.read_text().split() if self._silent and self._silent.exists() else ()
+                    list(pool.map(self._beat, [node["uuid"] for node in found if node["uuid"] not in silent]))
                 list(pool.map(self._call_home, list(self._homes)))
                 time.sleep(pause)
 
@@ -181,8 +189,9 @@ def main() -> None:
         parser.add_argument(f"--{name}", required=True)
     parser.add_argument("--port", type=int, default=9999)
     parser.add_argument("--fails", default="")
+    parser.add_argument("--silent", type=Path)
     given = parser.parse_args()
-    agents = Agents(api=given.api, contact=given.contact, login=given.login, port=given.port, fails=given.fails)
+    agents = Agents(**vars(given))
     serve(agents, given.port)
     agents.run(pause=1.0)
 

@@ -81,6 +81,9 @@ bootloader = file://%(ramdisk)s/esp.img
 file_url_allowed_paths = %(ramdisk)s,%(own_ramdisk)s
 force_power_state_during_sync = false
 node_history = false
+# After it was killed, Ironic ends what it had under way on so many machines a state; further ones stay "deploying" for
+# ever. Default: 8.
+periodic_max_workers = 100
 power_state_change_timeout = 120
 send_sensor_data = false
 sync_power_state_interval = 120

@@ -26,6 +26,7 @@ class Aside:
     layer: str
     reason: str
     remedy: str
+    pending: bool = False  # nothing is wrong with it: it was not waited for
 
     def __post_init__(self) -> None:
         """Take what a host said for what it is: text of somebody else."""

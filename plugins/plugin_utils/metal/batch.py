@@ -1,20 +1,36 @@
-"""Many machines' ways at once, as the queue admits them; one that fails stops no other."""
+"""Many machines' ways at once, as the queue admits them; one that fails stops no other, and enough are enough."""
 
 from __future__ import annotations
 
+import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 
 from ..errors import GroundupError
+from ..layers.enough import Enough, lacking
 from .api import BusyError, Watched
 from .queue import BUSY, Limits, Waiting, admitted
 
 _TELL = 60.0  # seconds between two lines about the whole
 _HERE = frozenset(("active",))  # nothing of these is left to Ironic, so they wait for nobody
 Failed = dict[str, GroundupError]
+
+
+class LeftError(GroundupError):
+    """Nothing is wrong with a machine: enough others serve, so that the run goes on without it."""
+
+
+def left_behind(name: str, where: str) -> LeftError:
+    """Return that ``name`` is left to the next run at ``where`` of its way."""
+    return LeftError(
+        f"pending: {where}",
+        where=name,
+        why="enough of its group serve, so that the run goes on without it",
+        remedy="none is needed: the next run goes on with it",
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,14 +45,22 @@ class Batch:
     spare: Mapping[str, int]  # of each group: how many may fail
     say: Callable[[str], None]
     pause: float
+    enough: Mapping[str, Enough] = field(default_factory=dict)  # of groups whose machines are not all waited for
+    absent: Mapping[str, Mapping[str, str]] = field(
+        default_factory=dict
+    )  # of those, who is not in this run; their racks
+    decided: Callable[[], Sequence[str]] = tuple  # machines that somebody has begin anew since it was asked last
+    left: threading.Event = field(default_factory=threading.Event)  # enough serve: ways end where they are
     failed: Failed = field(default_factory=dict)
 
     def run(self, machines: Sequence[Waiting]) -> Failed:
         """Bring every machine as far as it goes; return who failed. Raises GroundupError when the seed is silent."""
-        pending = {machine.name: machine for machine in machines}
+        known = {machine.name: machine for machine in machines}
+        pending = dict(known)
+        racks, done = {machine.name: machine.rack for machine in machines}, set[str]()
         ways: dict[Future[bool], Waiting] = {}
         runs: dict[Future[bool], str] = {}
-        told = time.monotonic()
+        told = asked = time.monotonic()
         with (
             ThreadPoolExecutor(max_workers=len(machines) or 1) as pool,
             ThreadPoolExecutor(max_workers=self.limits.at_once) as runners,
@@ -44,14 +68,24 @@ class Batch:
             while pending or ways or runs:
                 for name in self._next(pending, ways):
                     ways[pool.submit(self._ends, self.way, name)] = pending.pop(name)
-                done, _ = wait([*ways, *runs], timeout=self.pause, return_when=FIRST_COMPLETED)
-                for future in done:
+                ended, _ = wait([*ways, *runs], timeout=self.pause, return_when=FIRST_COMPLETED)
+                for future in ended:
                     machine = ways.pop(future, None)
                     if machine and future.result() and self.then:
-                        runs[runners.submit(self._ends, self.then, machine.name)] = machine.name
-                    elif not machine:
-                        runs.pop(future)
+                        runs[runners.submit(self._ends, self._follow, machine.name)] = machine.name
+                    else:
+                        done.add(machine.name if machine else runs.pop(future))
+                if time.monotonic() - asked > self.pause and not self.left.is_set():
+                    asked = time.monotonic()
+                    for name in self.decided():
+                        if self.failed.pop(name, None):
+                            done.discard(name)
+                            pending[name] = known[name]
                 self._hold_back(pending)
+                if self._may_leave(racks, done):
+                    self.left.set()
+                    self.failed.update({name: left_behind(name, "it waits for its turn") for name in pending})
+                    pending.clear()
                 if time.monotonic() - told > _TELL and pending:
                     told = time.monotonic()
                     self.say(self._summary(len(machines), pending, len(ways), len(runs)))
@@ -77,11 +111,31 @@ class Batch:
         rest = [machine for name, machine in pending.items() if name not in at_once]
         return at_once + admitted(rest, busy, self.limits)
 
+    def _follow(self, name: str) -> None:
+        if self.left.is_set():
+            raise left_behind(name, "it called home, and no layer has run on it")
+        if self.then:
+            self.then(name)
+
+    def _may_leave(self, racks: Mapping[str, str], ended: Set[str]) -> bool:
+        """Say whether enough serve of every group: of one without criteria all must have ended."""
+        if not self.enough or self.left.is_set():
+            return False
+        away = {group: dict(self.absent.get(group, {})) for group in self.enough}
+        for name, rack in racks.items():
+            group = self.groups[name]
+            if (name in self.failed and group in self.enough) or name not in ended | set(self.failed):
+                away.setdefault(group, {})[name] = rack
+        return all(
+            group in self.enough and not lacking(group, self.enough[group], gone) for group, gone in away.items()
+        )
+
     def _ends(self, work: Callable[[str], bool | None], name: str) -> bool:
         try:
             return bool(work(name))
         except GroundupError as error:
-            self.failed[name] = error
+            silent = isinstance(error, BusyError) and self.left.is_set()
+            self.failed[name] = left_behind(name, "the seed starts again") if silent else error
         except Exception as error:  # noqa: BLE001  # of one machine: the others go on
             self.failed[name] = GroundupError(
                 f"{type(error).__name__}: {error}",

@@ -16,6 +16,7 @@ from ..errors import GroundupError
 from ..plan.platform.metal import to_discover
 from ..plan.types import HostPlan, Plan
 from .api import Ironic
+from .batch import left_behind
 from .journal import Journal, file_of
 from .match import Controller, Identity, Verdict, match
 from .sighting import Sighting, read
@@ -54,6 +55,7 @@ class Discovery:
     seconds: float  # that a machine may take to show itself
     password: Callable[[str], str]  # of a controller, by its name in the secrets store
     sleep: Callable[[float], None] = field(default=time.sleep)
+    left: threading.Event = field(default_factory=threading.Event)  # nobody is waited for any longer
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _verdicts: dict[str, tuple[Sighting, Verdict]] = field(default_factory=dict)  # by name of the host
     _looked: float = 0.0
@@ -124,6 +126,25 @@ class Discovery:
             remedy="run the playbook groundup.cloud.ironic when it is switched on, and see what it says of it",
         )
 
+    def approve(self, name: str, *, about: str = "", change: bool = True) -> str:
+        """Let the machine go on that waits to become ``name``; return which it is. Raises GroundupError.
+
+        ``about``: the node that somebody saw; another one is not approved. Without ``change`` it is only looked at.
+        """
+        with self._lock:
+            node, found = self.waiting(name)
+            if about not in ("", node):
+                raise GroundupError(
+                    f"another machine waits to become {name} by now: {found}",
+                    where=name,
+                    why="what is approved is the machine that was seen",
+                    remedy="see it, then approve it again",
+                )
+            if change:
+                self.ironic.change(node, {"/extra/groundup_approved": name})
+                self._looked = float("-inf")  # the verdict on it is another now
+        return found
+
     def _wait(self, host: HostPlan) -> Identity:
         deadline = time.monotonic() + self.seconds
         journal = Journal(file_of(self.home, host.name))
@@ -150,6 +171,8 @@ class Discovery:
                 return found
             doing = "it is waited for: it boots from the network and tells what it is"
             self._tell(journal, host.name, Step(state="expected", verb="wait", doing=doing))
+            if self.left.is_set():
+                raise left_behind(host.name, f"expected, {doing}")
             if time.monotonic() > deadline:
                 raise self._unseen(host, journal)
             self.sleep(PAUSE)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from ...module_utils._base import files
 from ...module_utils._base.changes import Changes
 from ...module_utils._base.locks import locked
 from ..errors import GroundupError
+from ..layers.enough import Enough, lacking
 from ..paths import state_dir
 from ..plan.part_types import MetalPlan
 from ..plan.platform.metal import to_discover
@@ -21,9 +23,11 @@ from ..supply.publish import digests
 from . import documents
 from .api import Ironic, Watched
 from .batch import Batch, Failed
+from .decisions import Desk, person
 from .discovery import Discovery
 from .journal import Journal, file_of, home_of
 from .match import judge
+from .page import Page, page_of
 from .provision import Wanted, as_error, provision
 from .queue import Limits, Waiting
 from .sighting import read
@@ -40,15 +44,17 @@ class Options:
     discovery: float = 600.0  # seconds that machines which nobody knows may take to show themselves
     pause: float = 5.0
     again: Sequence[str] = ()  # machines that failed and begin anew
+    wait_all: bool = False  # also for those without whom enough serve
 
 
 def install(
     changes: Changes, plan: Plan, names: Sequence[str], say: Callable[[str], None], options: Options, *,
-    then: Callable[[str], None] | None = None,
+    then: Callable[[str], None] | None = None, page: Page | None = None,
 ) -> Failed:  # fmt: skip
     """Install ``names``; those that are installed stay as they are. Return who failed, and why. Raises GroundupError.
 
-    ``then`` is called with each machine that this run installed, as soon as it has called home.
+    ``then`` is called with each machine that this run installed, as soon as it has called home. With a LeftError are
+    those that the run goes on without, because enough serve. What persons decide on ``page`` is acted on meanwhile.
     """
     store = open_store(plan.site, write=False)
     if changes.check:
@@ -64,9 +70,15 @@ def install(
     certificate = ca.read_text(encoding="utf-8")
     image = {"url": f"{metal.files_url}/{metal.image}", "sha256": _digest(plan, metal)}
 
+    left = threading.Event()
     discovered = Discovery(
-        ironic=ironic, plan=plan, home=home_of(plan.site), say=say, seconds=options.discovery, password=store.get
+        ironic=ironic, plan=plan, home=home_of(plan.site), say=say, seconds=options.discovery, password=store.get,
+        left=left,
     )  # fmt: skip
+
+    home = home_of(plan.site)
+    desk = Desk(page=page, discovered=discovered, home=home, names=frozenset(names), say=say, again=set(options.again))
+    desk.turn()  # what was decided while nobody ran
 
     def way(name: str) -> bool:
         host = discovered.identified(plan.hosts[name])
@@ -79,11 +91,11 @@ def install(
             configdrive=lambda token: documents.configdrive(
                 plan, host, ca=certificate, keys=keys, home=f"{metal.media_url}/v1/phone-home", token=token
             ),
-            again=name in options.again,
+            again=name in desk.again,
             judge=lambda told: _judged(ironic, plan, host, told),
         )
-        journal = Journal(file_of(home_of(plan.site), name))
-        call, is_new = provision(ironic, wanted, journal, say, timeout=options.timeout, pause=options.pause)
+        journal = Journal(file_of(home, name))
+        call, is_new = provision(ironic, wanted, journal, say, timeout=options.timeout, pause=options.pause, left=left)
         if is_new:
             changes.add(f"install {name}")
         remember(changes, state / "ssh/known_hosts", plan, host, call["host_keys"])
@@ -92,6 +104,10 @@ def install(
     # Those that are waited for do not hold up others.
     hosts = sorted((plan.hosts[name] for name in names), key=lambda host: to_discover(host, plan.networks))
     groups = {host.name: host.group for host in hosts}
+    absent = {
+        group: {host.name: host.rack for host in plan.hosts.values() if host.group == group and host.name not in groups}
+        for group in set(groups.values())
+    }
     batch = Batch(
         ironic=ironic,
         way=way,
@@ -101,9 +117,26 @@ def install(
         spare=plan.max_unavailable,
         say=say,
         pause=options.pause,
+        enough={} if options.wait_all else _to_reach(plan, groups, absent),
+        absent=absent,
+        decided=desk.turn,
+        left=left,
     )
     critical = {name for name, group in groups.items() if not plan.max_unavailable.get(group)}
+    critical |= {name for criteria in plan.enough.values() for name in criteria.critical}
     return batch.run([Waiting(name=host.name, rack=host.rack, critical=host.name in critical) for host in hosts])
+
+
+def _to_reach(plan: Plan, groups: Mapping[str, str], absent: Mapping[str, Mapping[str, str]]) -> dict[str, Enough]:
+    """Return the criteria that this run is to meet. Where they are met already, the others are what it is for."""
+    home = home_of(plan.site)
+    dark = {name for name in groups if not Journal(file_of(home, name)).installed}
+    found = {}
+    for group in set(groups.values()) & set(plan.enough):
+        away = {name: plan.hosts[name].rack for name in dark if groups[name] == group} | dict(absent[group])
+        if lacking(group, plan.enough[group], away):
+            found[group] = plan.enough[group]
+    return found
 
 
 def metal_of(plan: Plan, names: Sequence[str]) -> MetalPlan:
@@ -133,9 +166,17 @@ def approve(changes: Changes, plan: Plan, name: str, say: Callable[[str], None])
     discovered = Discovery(
         ironic=ironic, plan=plan, home=home_of(plan.site), say=say, seconds=0, password=store.get
     )  # fmt: skip
-    node, found = discovered.waiting(name)
-    if changes.add(f"approve {name}: {found}"):
-        ironic.change(node, {"/extra/groundup_approved": name})
+    if not changes.add(f"approve {name}: {discovered.approve(name, change=False)}"):
+        return
+    page, by = page_of(plan), person()
+    desk = Desk(page=page, discovered=discovered, home=home_of(plan.site), names=frozenset((name,)), say=say)
+    if refused := desk.act({"machine": name, "verb": "approve", "by": by}):
+        raise GroundupError(
+            f"{name} is not approved: {refused}", where=name, why="nothing was changed", remedy="see what waits"
+        )
+    # Left open: a run that is under way begins anew with the machine, or the next one does.
+    if page and (why := page.decide(name, "approve", by)):
+        say(f"the seed's page does not keep who approved {name}: {why}")
 
 
 def _predict(changes: Changes, ironic: Watched, plan: Plan, names: Sequence[str]) -> Failed:

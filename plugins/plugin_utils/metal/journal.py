@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, get_args
@@ -61,6 +62,11 @@ class Journal:
     def leaving(self) -> bool:
         """Say whether its way out has begun and not ended."""
         return self._end(("installed", "retiring", "retired")) == "retiring"
+
+    @property
+    def last(self) -> Mapping[str, Any]:
+        """The last line, empty before the first."""
+        return self._last
 
     @property
     def doing(self) -> str:

@@ -269,6 +269,7 @@ def _matched(plan: Plan, host: HostPlan, one: Sighting, *, why: str, named: bool
             what=f"it fits {host.name} and waits for approval: {one}",
             why="approve: ask; nothing is written to it until somebody says so",
             remedy=_approve(host.name),
+            asks=one.node,
         )
     return Verdict(state="matched" if card_ else "approved", host=host.name, why=why, card=card_, ports=ports)
 
@@ -281,11 +282,12 @@ def _unasked(name: str, one: Sighting) -> Card | None:
         what=f"its disks are in use and it waits for approval: {one.used}",
         why="they would be written over",
         remedy=_approve(name),
+        asks=one.node,
     )
 
 
 def _approve(name: str) -> str:
-    return f"run groundup.cloud.approve -e approve_machine={name}, then groundup.cloud.ironic"
+    return f"approve it on the seed's page or by groundup.cloud.approve -e approve_machine={name}, then run this again"
 
 
 def _quarantined(what: str, why: str, remedy: str) -> Verdict:

@@ -14,6 +14,7 @@ from ...module_utils._base.text import printable
 from ..plan.types import Plan
 from ..progress import clock
 from .journal import Journal, file_of
+from .way import VERBS, asked_about, possible
 
 AT_REST = frozenset(("installed", "serving", "failed", "quarantined", "retired"))  # nothing happens there by itself
 DISCOVERED = "discovered"  # below the journals: those of machines that are nobody's yet
@@ -36,6 +37,8 @@ class Row:
     expected: float | None  # seconds, from this site's own history
     moving: bool
     card: dict[str, str] | None
+    may: dict[str, str]  # what may be decided about it -> why not, empty when it may
+    asks: str  # the node that waits for approval
 
     def elapsed(self, now: float) -> float | None:
         """Return the seconds it is there."""
@@ -76,7 +79,9 @@ class Overview:
             since=float(last["time"]) if last else None,
             expected=usual.get(_phase(last)) if last else None,
             moving=bool(last and host) and state not in AT_REST and not card,
-            card={key: printable(str(value)) for key, value in card.items()} if card else None,
+            card={key: printable(str(card.get(key))) for key in ("what", "why", "remedy")} if card else None,
+            may=possible(last) if dark and host else dict.fromkeys(VERBS, "the seed does not install it"),
+            asks=asked_about(last),
         )
 
     def _lines(self, name: str, path: Path) -> list[dict[str, Any]]:

@@ -28,7 +28,7 @@ class Page:
 
     def __init__(self, *, api: str, password: str, ca: Path) -> None:
         """Take the address of Ironic's API, the password of our user and the file of the site's CA."""
-        self._url = f"{api}/machines/v1/overview"
+        self._url = f"{api}/machines/v1"
         self._session = requests.Session()
         self._session.trust_env = False  # the seed is not behind a proxy
         self._session.auth = (USER, password)
@@ -36,24 +36,49 @@ class Page:
 
     def send(self, overview: dict[str, Any]) -> str:
         """Send an overview; return why it was not taken, empty when it was."""
+        return self._ask("PUT", "overview", overview)[0]
+
+    def decisions(self) -> list[dict[str, Any]]:
+        """Return the decisions that nobody has acted on, oldest first; none while the page does not answer."""
+        found = self._ask("GET", "decisions")[1].get("decisions")
+        return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+
+    def decide(self, machine: str, verb: str, by: str) -> str:
+        """Have a decision of a playbook kept; return why it is not, empty when it is."""
+        return self._ask("PUT", "decisions", {"machine": machine, "verb": verb, "by": by})[0]
+
+    def answer(self, number: str, outcome: str) -> str:
+        """Say what became of a decision; return why that was not taken, empty when it was."""
+        return self._ask("PUT", "answers", {"number": number, "outcome": outcome})[0]
+
+    def _ask(self, method: str, place: str, body: Any = None) -> tuple[str, dict[str, Any]]:
+        """Return why the page refused, empty when it did not, and what it said."""
         try:
-            answer = self._session.put(self._url, json=overview, timeout=_TIMEOUT)
-        except requests.RequestException as error:
-            return str(error)
-        return "" if answer.ok else f"{answer.status_code} {answer.text[:200].strip()}"
+            answer = self._session.request(method, f"{self._url}/{place}", json=body, timeout=_TIMEOUT)
+            found = answer.json() if answer.ok else {}
+        except (requests.RequestException, ValueError) as error:
+            return str(error), {}
+        why = "" if answer.ok else f"{answer.status_code} {answer.text[:200].strip()}"
+        return why, found if isinstance(found, dict) else {}
+
+
+def page_of(plan: Plan) -> Page | None:
+    """Return the page of a site's seed, None where machines start by other means."""
+    if plan.metal is None:
+        return None
+    password = open_store(plan.site, write=False).get(IRONIC)
+    return Page(api=plan.metal.api_url, password=password, ca=state_dir(plan.site) / "ca.crt")
 
 
 @contextmanager
-def shown(plan: Plan, say: Callable[[str], None]) -> Iterator[None]:
+def shown(plan: Plan, page: Page | None, say: Callable[[str], None]) -> Iterator[None]:
     """Have the page show the site's machines during the block, and as they are at its end.
 
     A page that cannot be reached is said once and keeps no machine waiting.
     """
-    if plan.metal is None:
+    if page is None:
         yield
         return
-    password = open_store(plan.site, write=False).get(IRONIC)
-    page = Page(api=plan.metal.api_url, password=password, ca=state_dir(plan.site) / "ca.crt")
     ended = threading.Event()
     thread = threading.Thread(target=tell, args=(page, plan, say, ended), name="page of machines", daemon=True)
     thread.start()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -12,6 +13,7 @@ from typing import Any
 
 from ..errors import GroundupError
 from .api import BusyError, Ironic
+from .batch import left_behind
 from .journal import Journal
 from .quirks import boot_of, changes_for, pause_before
 from .way import RETRIES, Card, Step, Verb, attempts, next_attempt, next_step, ramdisk_silent
@@ -39,17 +41,18 @@ class Wanted:
 
 
 def provision(
-    ironic: Ironic, wanted: Wanted, journal: Journal, say: Callable[[str], None], *, timeout: float, pause: float = 5.0
-) -> tuple[dict[str, Any], bool]:
+    ironic: Ironic, wanted: Wanted, journal: Journal, say: Callable[[str], None], *, timeout: float, pause: float = 5.0,
+    left: threading.Event | None = None,
+) -> tuple[dict[str, Any], bool]:  # fmt: skip
     """Return the machine's call, with its host keys, once it is installed and has called; and whether that is new.
 
     ``timeout`` is in seconds without any step of its way: a machine that is slow goes on, one that hangs does not.
-    Raises GroundupError.
+    Once ``left`` is set it is left where Ironic works on it. Raises GroundupError, LeftError.
     """
     if journal.leaving:
         raise as_error(wanted.name, _LEAVES)
     deadline, silent = time.monotonic() + timeout, time.monotonic() + SILENT
-    asked, again = False, wanted.again
+    asked, again, left = False, wanted.again, left or threading.Event()
     while True:
         try:
             node = ironic.node(wanted.name)
@@ -61,9 +64,9 @@ def provision(
             step = next_step(node, asked=asked, installed=journal.installed)
             step = _judged(ironic, wanted, node or {}, step, silent=time.monotonic() < silent)
         except BusyError:
-            if time.monotonic() > deadline:
+            if left.is_set() or time.monotonic() > deadline:
                 raise
-            time.sleep(pause)
+            left.wait(pause)
             continue
         if step.verb == "done":
             if call.get("called"):
@@ -81,9 +84,9 @@ def provision(
             with suppress(BusyError):  # looked at again after a pause
                 _carry_out(ironic, wanted, step.verb, node or {})
                 asked |= step.verb in ("manage", "inspect")
-        elif time.monotonic() > deadline:
-            raise as_error(wanted.name, _hangs(step, timeout))
-        time.sleep(pause)
+        elif left.is_set() or time.monotonic() > deadline:
+            raise _ends_waiting(wanted.name, step, None if left.is_set() else timeout)
+        left.wait(pause)
 
 
 def _judged(ironic: Ironic, wanted: Wanted, node: dict[str, Any], step: Step, *, silent: bool) -> Step:
@@ -112,6 +115,8 @@ def _carry_out(ironic: Ironic, wanted: Wanted, verb: Verb, node: dict[str, Any])
     match verb:
         case "create":
             ironic.create(wanted.node, mac=wanted.mac)
+        case "manage" if node["provision_state"] == "clean failed":
+            ironic.provision(identity, "manage")
         case "manage":
             ironic.create(wanted.node, mac=wanted.mac)  # a killed run may have left it without its port
             now = {f"/{field}": wanted.node[field] for field in ("driver_info", "network_data")}
@@ -133,6 +138,13 @@ def _carry_out(ironic: Ironic, wanted: Wanted, verb: Verb, node: dict[str, Any])
             now = {f"/{field}": wanted.node[field] for field in ("network_data", "driver_info")}
             ironic.change(identity, {"/instance_info": image, f"/extra/{RETRIES}": next_attempt(node), **now})
             ironic.provision(identity, "active", configdrive=wanted.configdrive(token))
+
+
+def _ends_waiting(name: str, step: Step, timeout: float | None) -> GroundupError:
+    """Return why ``name`` is not waited for any longer: it hangs for ``timeout``; None: enough others serve."""
+    if timeout is None:
+        return left_behind(name, f"{step.state}, {step.doing}")
+    return as_error(name, _hangs(step, timeout))
 
 
 def _hangs(step: Step, timeout: float) -> Card:

@@ -27,6 +27,7 @@ class Card:
     what: str
     why: str
     remedy: str
+    asks: str = ""  # the node that waits for approval
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,8 +75,30 @@ _CARDS: tuple[tuple[str, str, str, str], ...] = (
 )  # fmt: skip
 
 
+VERBS = ("approve", "retry")  # what a person may decide about a machine
+
+
+def possible(last: Mapping[str, Any]) -> dict[str, str]:
+    """Return why each of ``VERBS`` is not possible after the ``last`` line of a machine's journal, empty when it is."""
+    state, asks = str(last.get("state") or "expected"), asked_about(last)
+    return {
+        "approve": "" if asks else f"it is {state} and does not wait for approval",
+        "retry": "" if state == "failed" and not asks else f"it is {state}" + " and waits for approval" * bool(asks),
+    }
+
+
+def asked_about(last: Mapping[str, Any]) -> str:
+    """Return the node that waits for approval by the ``last`` line of a journal, empty when none does."""
+    return str((last.get("card") or {}).get("asks") or "")
+
+
 # Ironic was killed meanwhile: nothing is wrong with the machine, and no attempt of it is spent.
 _INTERRUPTED = re.compile(r"can't be resumed by conductor|conductor take over")
+
+_ANEW: dict[str, tuple[State, Verb]] = {
+    "inspect failed": ("approved", "inspect"),
+    "clean failed": ("inspected", "manage"),
+}
 
 # Nobody is asked before a disk is written: what may be in use is left alone by the steps towards a deployment.
 _TOWARDS = ("create", "manage", "inspect", "provide", "deploy")
@@ -116,8 +139,9 @@ def _next_step(node: Mapping[str, Any] | None, *, asked: bool) -> Step:
     held = held or (asked and provision == "enroll" and error and not cut)
     if provision == "deploy failed" and not held and (cut or (attempts(node) < ATTEMPTS and not _lasting(error))):
         return Step(state="provisioning", verb="deploy", doing=f"attempt {next_attempt(node)} of {ATTEMPTS}: {error}")
-    if provision == "inspect failed" and not held and (cut or not asked):
-        return Step(state="approved", verb="inspect", doing=f"again, after: {error}")
+    if provision in _ANEW and not held and (cut or (provision == "inspect failed" and not asked)):
+        state, verb = _ANEW[provision]
+        return Step(state=state, verb=verb, doing=f"again, after: {error}")
     if provision == "manageable" and inspected(node) and not held:
         return Step(state="inspected", verb="provide", doing="it is what the plan says, and released for installation")
     if held or provision not in _STEPS:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from .errors import SiteError
 from .findings import find
 from .input import validation
-from .layout.availability import max_unavailable
+from .layout.availability import enough, max_unavailable
 from .layout.context import PlanContext
 from .layout.machines import lay_out
 from .model import Site
@@ -46,6 +46,7 @@ def make_plan(site: Site) -> Plan:
         networks=layout.networks,
         hosts=layout.hosts,
         max_unavailable=max_unavailable(layout),
+        enough=enough(layout),
         access=access,
         host=host,
         preflight=preflight(layout, access=access, host=host, supply=supply, kubernetes=kubernetes, edge=edge),

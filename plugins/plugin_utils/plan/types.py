@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from ..layers.enough import Enough
 from ..layers.provisioners import Approve, Provisioner
 from ..layers.purposes import Purpose
 from ..layers.roles import Role
@@ -277,6 +278,7 @@ class Plan:
     networks: dict[str, NetworkPlan]
     hosts: dict[str, HostPlan]
     max_unavailable: dict[str, int]  # by group of machines: how many a run may go on without
+    enough: dict[str, Enough]  # of groups whose machines are not all waited for
     access: AccessPlan
     host: HostSettings
     preflight: PreflightPlan

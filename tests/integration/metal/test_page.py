@@ -11,11 +11,16 @@ from typing import Any
 import pytest
 import requests
 from ansible_collections.groundup.cloud.plugins.module_utils._ironic import configuration, page
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.api import Ironic
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.decisions import Desk
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.discovery import Discovery
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import Journal, file_of
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.page import Page
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import load_site, make_plan
 from ansible_collections.groundup.cloud.tests import browser
 from ansible_collections.groundup.cloud.tests.integration.metal.fake import OPERATOR, FakeSeed
-from ansible_collections.groundup.cloud.tests.integration.metal.ironic import PASSWORD, WANTED
+from ansible_collections.groundup.cloud.tests.integration.metal.ironic import PASSWORD, SEED, WANTED
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="a seed's programs run as root")
 ORIGIN = WANTED["api_url"]
@@ -27,7 +32,8 @@ SCREENSHOT = COLLECTION / "docs/_static/machines-page.png"
 def machine(name: str, state: str | None, doing: str, **more: Any) -> dict[str, Any]:
     return {
         "machine": name, "rack": "r1", "group": "worker", "provisioner": "ironic", "state": state, "doing": doing,
-        "since": 1000.0, "expected": None, "moving": False, "card": None, **more,
+        "since": 1000.0, "expected": None, "moving": False, "card": None, "asks": "",
+        "may": dict.fromkeys(("approve", "retry"), f"it is {state}"), **more,
     }  # fmt: skip
 
 
@@ -60,6 +66,14 @@ class Asked:
                 return found
 
         return self._seed.inside(read)
+
+
+def waits(name: str, node: str) -> dict[str, Any]:
+    """Return a machine that waits for approval."""
+    card = {
+        "what": f"it fits {name} and waits for approval", "why": "approve: ask", "remedy": "approve it on this page",
+    }  # fmt: skip
+    return machine(name, "matched", "", card=card, asks=node, may={"approve": "", "retry": "it waits for approval"})
 
 
 @pytest.fixture
@@ -133,6 +147,55 @@ def test_ten_machines_too_many_are_refused_before_they_are_read(asked: Asked) ->
     assert put.status_code == 413
 
 
+@pytest.mark.parametrize(
+    ("change", "status"),
+    [
+        ({}, 200),
+        ({"origin": "https://elsewhere.test"}, 403),
+        ({"token": "forged"}, 403),
+        ({"token": "\u00e4"}, 403),
+        ({"token": ""}, 403),
+        ({"verb": "retry"}, 409),
+        ({"verb": "erase"}, 409),
+        ({"machine": "serves"}, 409),
+        ({"machine": "nobody"}, 409),
+        ({"machine": "../../etc/passwd"}, 409),
+    ],
+)
+def test_a_decision_wants_session_token_own_page_and_a_machine_of_which_it_is_possible(
+    asked: Asked, seed_of_fakes: FakeSeed, change: dict[str, str], status: int
+) -> None:
+    given = {"machine": "decided", "verb": "approve"}
+    assert asked.ask("POST", "v1/decisions", json=given, headers={"Origin": ORIGIN}).status_code == 403
+    assert send(seed_of_fakes, overview(waits("decided", "node-1"), machine("serves", "serving", ""))) == ""
+    assert asked.log_in() == 200
+    token = asked.ask("GET", "v1/session").json()["token"]
+    body = json.dumps({**given, **{key: value for key, value in change.items() if key in given}})
+    headers = {"Origin": change.get("origin", ORIGIN), "X-CSRF-Token": change.get("token", token).encode()}
+    answer = asked.ask("POST", "v1/decisions", data=body, headers=headers)
+    assert answer.status_code == status, answer.text
+    page_ = seed_of_fakes.inside(lambda: Page(api=ORIGIN, password=PASSWORD, ca=seed_of_fakes.ca))
+    open_ = seed_of_fakes.inside(page_.decisions)
+    if status != 200:
+        assert open_ == []
+        assert answer.json()["error"]
+        return
+    assert [(one["machine"], one["verb"], one["about"]) for one in open_] == [("decided", "approve", "node-1")]
+    assert open_[0]["by"] == f"operator from {SEED}"
+    assert asked.event()["decisions"]["decided"]["outcome"] is None
+    assert seed_of_fakes.inside(lambda: page_.answer(open_[0]["number"], "done: a run goes on with it")) == ""
+    assert seed_of_fakes.inside(lambda: page_.answer("forged", "done")).startswith("409")
+    assert asked.event()["decisions"]["decided"]["outcome"] == "done: a run goes on with it"
+
+
+@pytest.mark.parametrize(("method", "path"), [("GET", "v1/decisions"), ("PUT", "v1/decisions"), ("PUT", "v1/answers")])
+def test_only_the_controller_reads_and_answers_decisions(asked: Asked, method: str, path: str) -> None:
+    given = {"machine": "worker-1", "verb": "approve", "by": "forged"}
+    assert asked.ask(method, path, json=given, auth=("groundup", "wrong")).status_code == 401
+    assert asked.log_in() == 200
+    assert asked.ask(method, path, json=given).status_code == 401, "a session is no controller"
+
+
 def test_systemd_takes_the_unit_and_finds_its_sandbox_good(seed_of_fakes: FakeSeed) -> None:
     host = seed_of_fakes.host
     host.at(page.UNIT).write_text(page.unit_text(WANTED, environment=configuration.PROGRAMS / "current"))
@@ -199,3 +262,41 @@ def test_a_browser_logs_in_and_sees_machines_change_without_a_reload(seed_of_fak
         shown.screenshot(path=SCREENSHOT)
     shown.locator("#logout").click()
     expect(password).to_be_visible()
+
+
+def test_a_person_approves_in_a_browser_and_a_run_has_ironic_know_it_and_says_so_on_the_page(
+    seed_of_fakes: FakeSeed, shown: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from playwright.sync_api import expect
+
+    monkeypatch.setenv("GROUNDUP_STATE", str(tmp_path))
+    plan = make_plan(load_site(COLLECTION / "inventories/lab-metal/site.yml"))
+    inside, node = seed_of_fakes.inside, "7f7c2f0a-6d1b-4c57-9d0a-00000000000f"
+    ironic = inside(lambda: Ironic(api=ORIGIN, media=WANTED["media_url"], password=PASSWORD, ca=seed_of_fakes.ca))
+    made = {"uuid": node, "name": "found-1", "driver": "fake-hardware", "extra": {}}
+    inside(lambda: ironic.create(made, mac="52:54:03:00:00:01"))
+    assert send(seed_of_fakes, overview(waits("found-1", node), machine("worker-1", "serving", ""))) == ""
+
+    machines, buttons = shown.locator("#machines"), shown.locator("#machines button")
+    shown.on("dialog", lambda dialog: dialog.accept())
+    shown.goto(PAGE)
+    shown.locator("#password").fill(OPERATOR)
+    shown.locator("#password").press("Enter")
+    expect(buttons).to_have_text(["approve"])  # nothing else is possible
+    if os.environ.get("GROUNDUP_SCREENSHOTS"):
+        shown.screenshot(path=SCREENSHOT.with_name("machines-approve.png"))
+    buttons.click()
+    expect(machines).to_contain_text("waits for a run")
+    expect(buttons).to_have_count(0)  # once is enough
+    page_ = inside(lambda: Page(api=ORIGIN, password=PASSWORD, ca=seed_of_fakes.ca))
+    discovered = Discovery(
+        ironic=ironic, plan=plan, home=tmp_path / "metal", say=print, seconds=0, password=lambda _name: ""
+    )
+    desk = Desk(
+        page=page_, discovered=discovered, home=tmp_path / "metal", names=frozenset(("found-1",)), say=print
+    )  # fmt: skip
+    assert inside(desk.turn) == ["found-1"]
+    assert (inside(lambda: ironic.node("found-1")) or {})["extra"] == {"groundup_approved": "found-1"}
+    assert f"approved by operator from {SEED}" in Journal(file_of(tmp_path / "metal", "found-1")).doing
+    expect(machines).to_contain_text("done: a run goes on")
+    assert inside(desk.turn) == [], "once"

@@ -23,16 +23,22 @@ class ActionModule(ActionBase):
             task_vars, layer="host", spare=self._task.name == "spare",
         )
 """
+PENDING = {
+    "host": "worker-2", "layer": "ironic", "reason": "pending: provisioning, its ramdisk boots",
+    "remedy": "none is needed", "pending": True,
+}  # fmt: skip
 HERE: dict[str, Any] = {"ansible_connection": "local"}
 GONE: dict[str, Any] = {"ansible_host": "127.0.0.1", "ansible_port": 9}
 
 
 def play(
-    directory: Path, *, failing: str = "", gone: str = "", limit: int = 1, then: str = "exit 0", stops: bool = False
-) -> subprocess.CompletedProcess[str]:
+    directory: Path, *, failing: str = "", gone: str = "", limit: int = 1, then: str = "exit 0", stops: bool = False,
+    pending: str = "", enough: dict[str, Any] | None = None,
+) -> subprocess.CompletedProcess[str]:  # fmt: skip
     """Run a layer on three hosts and one after it, which runs ``then``; with ``stops`` the first cannot be spared."""
     hosts = {
-        name: (GONE if name in gone.split() else HERE) | {"groundup_host": {"group": name.partition("-")[0]}}
+        name: (GONE if name in gone.split() else HERE)
+        | {"groundup_host": {"group": name.partition("-")[0], "rack": "r1"}}
         for name in ("control-1", "worker-1", "worker-2")
     }
     inventory = {
@@ -41,7 +47,7 @@ def play(
             "children": {"absent": {}},
             "vars": {
                 "groundup_dry_run": False,
-                "groundup_site": {"max_unavailable": {"control": 0, "worker": limit}},
+                "groundup_site": {"max_unavailable": {"control": 0, "worker": limit}, "enough": enough or {}},
                 "ansible_python_interpreter": "{{ ansible_playbook_python }}",
             },
         }
@@ -52,10 +58,15 @@ def play(
     (directory / "library").mkdir()
     (directory / "library/work.py").touch()
     fails = f"case ' {failing} ' in *' {{{{ inventory_hostname }}}} '*) exit 7;; esac"
+    aside = {
+        "name": "pending", "when": bool(pending),
+        "ansible.builtin.add_host": {"name": pending or "nobody", "groups": ["absent"], "groundup_aside": PENDING},
+    }  # fmt: skip
     first = {"name": "must" if stops else "spare", "work": {"argv": ["sh", "-c", fails]}}
     second = {"name": "must", "work": {"argv": ["sh", "-c", then]}}
     common = {"gather_facts": False, "hosts": "all:!absent"}
     plays = [
+        {"name": "zero", "tasks": [aside], **common},
         {"name": "one", "tasks": [first], "strategy": "ansible.builtin.host_pinned", **common},
         {"import_playbook": "groundup.cloud.set_aside"},
         {"name": "two", "tasks": [second], "any_errors_fatal": True, "max_fail_percentage": 0, **common},
@@ -125,3 +136,24 @@ def test_a_host_that_a_layer_cannot_spare_stops_it_at_once(tmp_path: Path) -> No
 def test_a_run_that_spares_nobody_ends_well(tmp_path: Path) -> None:
     done = play(tmp_path)
     assert ends(done) == (0, True), done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "ends_with"),
+    [
+        ({"pending": "worker-2", "limit": 0, "enough": {"machines": 1}}, 4),
+        ({"pending": "worker-2", "enough": {"machines": 1}, "failing": "worker-1"}, 2),
+        ({"pending": "worker-2", "enough": {"machines": 1, "critical": ["worker-2"]}}, 2),
+        ({"failing": "worker-2", "enough": {"machines": 1, "racks": {"r1": [2, 2]}}}, 2),
+    ],
+    ids=["is no failure", "enough no longer serve", "is critical", "too few in a rack"],
+)
+def test_a_machine_that_was_not_waited_for_counts_by_what_is_enough(
+    tmp_path: Path, options: dict[str, Any], ends_with: int
+) -> None:
+    options["enough"] = {"worker": {"size": 2, "racks": {}, "critical": []} | options["enough"]}
+    done = play(tmp_path, **options)
+    assert ends(done) == (ends_with, ends_with == 4), done.stdout + done.stderr
+    if ends_with == 2:
+        said = done.stdout + done.stderr
+        assert "serve, 1 are enough" in said or "is critical" in said or "in rack r1 serve, 2 are enough" in said

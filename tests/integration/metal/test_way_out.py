@@ -6,20 +6,22 @@ import json
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.groundup.cloud.ci.bench import machines as bench
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.enough import Enough
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal import documents, erase, install
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import Journal, file_of, home_of
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.provision import Wanted, provision
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
+from ansible_collections.groundup.cloud.tests.integration.metal.fake_site import fake_site, without_machines
 from ansible_collections.groundup.cloud.tests.integration.metal.ironic import SEED, _enter
 from ansible_collections.groundup.cloud.tests.rack import controllers
 from ansible_collections.groundup.cloud.tests.unit import tls
@@ -30,7 +32,13 @@ Inside = Callable[[Callable[[], Any]], Any]
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Plan, Inside]]:
+def silent(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The list of nodes whose agents say nothing, in the room of the site."""
+    return tmp_path_factory.mktemp("site") / "silent"
+
+
+@pytest.fixture(scope="module")
+def site(silent: Path) -> Iterator[tuple[Plan, Inside]]:
     if missing := supply.missing(["ironic-13"]):
         pytest.skip(f"not built on this machine: {', '.join(missing)}")
     patch = pytest.MonkeyPatch()
@@ -38,10 +46,10 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Plan, Insid
     patch.setattr(install, "_judged", install._judged)
     for name in ("GROUNDUP_STATE", "ANSIBLE_VAULT_PASSWORD_FILE"):
         patch.setenv(name, "")
-    with bench.fake_site(tmp_path_factory.mktemp("site"), 2) as (host, plan), ThreadPoolExecutor(1) as thread:
+    with fake_site(silent.parent, 3) as (host, plan), ThreadPoolExecutor(1) as thread:
         (pid,) = [word for word in host.argv("true") if word.isdigit()]
         thread.submit(_enter, int(pid)).result()
-        yield bench.without_machines(plan), lambda work: thread.submit(work).result()
+        yield without_machines(plan), lambda work: thread.submit(work).result()
     patch.undo()
 
 
@@ -51,6 +59,24 @@ def installed(site: tuple[Plan, Inside], *names: str) -> dict[str, str]:
     options = install.Options(timeout=600, pause=1.0)
     failed = inside(lambda: install.install(Changes(check=False), plan, names, print, options))
     return {name: error.what for name, error in failed.items()}
+
+
+def test_a_run_goes_on_once_enough_serve_and_the_next_one_goes_on_with_the_machine_it_left(
+    site: tuple[Plan, Inside], silent: Path
+) -> None:
+    plan, inside = site
+    names = ["worker-1", "worker-2", "worker-3"]
+    silent.write_text(documents.node_id(plan.site, "worker-3"))
+    some = (replace(plan, enough={"worker": Enough(size=3, machines=2, racks={}, critical=("worker-1",))}), inside)
+    left = installed(some, *names)
+    assert left == {"worker-3": "pending: provisioning, its ramdisk boots, or writes the system"}
+    known = (state_dir(plan.site) / "ssh/known_hosts").read_text()
+    assert ["worker-1" in known, "worker-2" in known, "worker-3" in known] == [True, True, False]
+    silent.unlink()
+    assert installed(some, *names) == {}
+    lines = Journal(file_of(home_of(plan.site), "worker-3")).lines()
+    begun = [line["doing"] for line in lines].count("installation begins")
+    assert (lines[-1]["state"], begun) == ("installed", 1), "it went on where it was"
 
 
 def test_a_machine_is_installed_erased_with_a_record_and_installed_anew(site: tuple[Plan, Inside]) -> None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.enough import Enough
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal import batch as module
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.api import BusyError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.batch import Batch
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.batch import Batch, left_behind
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.queue import Limits, Waiting
 
 
@@ -106,3 +108,101 @@ def test_a_line_says_who_waits_where(monkeypatch: pytest.MonkeyPatch) -> None:
     object.__setattr__(failed, "spare", {"worker": 2})
     assert set(failed.run(given)) == {"m-1", "m-2"}
     assert "0 done, 0 under way, 0 being configured, 1 failed, 1 wait (by rack: r1 1)" in said
+
+
+class Slow:
+    """Ways that end at once; those of ``slow`` when enough others serve, that of ``second`` once another does."""
+
+    def __init__(self, *slow: str, failing: str = "", second: str = "") -> None:
+        self.slow, self.failing, self.second, self.configured = slow, failing, second, list[str]()
+        self.left, self._one = threading.Event(), threading.Event()
+
+    def then(self, name: str) -> None:
+        self.configured.append(name)
+        self._one.set()
+
+    def way(self, name: str) -> bool:
+        if name == self.failing:
+            raise GroundupError("no power", where=name, why="", remedy="")
+        if name in self.slow:
+            assert self.left.wait(30), "enough serve, and it is still waited for"
+            raise left_behind(name, "provisioning, its ramdisk boots")
+        return name != self.second or self._one.wait(30)
+
+
+def run_enough(
+    ways: Slow, enough: Enough, *, at_once: int = 3, others: tuple[str, ...] = (), bare: bool = False
+) -> dict[str, str]:
+    given: Any = Seed()
+    names = ("m-1", "m-2", "m-3")
+    found = Batch(
+        ironic=given, way=ways.way, then=None if bare else ways.then, limits=Limits(at_once=at_once),
+        groups=dict.fromkeys(names, "worker") | dict.fromkeys(others, "other"), spare={"worker": 3, "other": 3},
+        say=print, pause=0.01, enough={"worker": enough}, left=ways.left,
+    ).run(machines(*names, *others))  # fmt: skip
+    return {name: f"{type(error).__name__}: {error.what}" for name, error in found.items()}
+
+
+ONE = Enough(size=3, machines=1, racks={}, critical=())
+PENDING = "LeftError: pending: provisioning, its ramdisk boots"
+
+
+def test_a_run_goes_on_once_enough_serve_and_names_the_others_with_where_they_are() -> None:
+    ways = Slow("m-2", "m-3")
+    assert run_enough(ways, ONE) == {"m-2": PENDING, "m-3": PENDING}
+    assert ways.configured == ["m-1"], "it serves"
+
+
+def test_who_waits_for_its_turn_is_named_too() -> None:
+    assert run_enough(Slow(), ONE, at_once=1, bare=True) == {
+        "m-2": "LeftError: pending: it waits for its turn", "m-3": "LeftError: pending: it waits for its turn",
+    }  # fmt: skip
+
+
+def test_a_critical_machine_is_waited_for() -> None:
+    both = Enough(size=3, machines=1, racks={"r1": (3, 1)}, critical=("m-1",))
+    ways = Slow("m-3", second="m-1")
+    assert run_enough(ways, both) == {"m-3": PENDING}
+    assert ways.configured == ["m-2", "m-1"]
+
+
+def test_one_that_fails_does_not_serve_and_a_group_without_criteria_is_waited_for() -> None:
+    two = Enough(size=3, machines=2, racks={}, critical=())
+    assert run_enough(Slow("m-3", failing="m-9"), two, others=("m-9",), at_once=4) == {
+        "m-3": PENDING, "m-9": "GroundupError: no power",
+    }  # fmt: skip
+    ways = Slow(failing="m-1")
+    assert run_enough(ways, replace(two, machines=3)) == {"m-1": "GroundupError: no power"}, "nobody is left"
+
+
+def test_machines_that_are_not_in_the_run_do_not_serve() -> None:
+    given: Any = Seed()
+    ways = Slow()
+    found = Batch(
+        ironic=given, way=ways.way, then=None, limits=Limits(at_once=1), groups={"m-1": "worker", "m-2": "worker"},
+        spare={}, say=print, pause=0.01, enough={"worker": replace(ONE, machines=2)}, absent={"worker": {"m-3": "r1"}},
+    ).run(machines("m-1", "m-2"))  # fmt: skip
+    assert found == {}, "both were waited for"
+
+
+def test_a_machine_that_somebody_has_begin_anew_does_while_others_are_on_their_way() -> None:
+    given: Any = Seed()
+    mended, begun, decided = threading.Event(), list[str](), [["m-1", "m-2", "m-9"]]
+
+    def way(name: str) -> bool:
+        begun.append(name)
+        if name == "m-1" and begun.count("m-1") == 1:
+            raise GroundupError("no power", where=name, why="", remedy="")
+        if name == "m-1":
+            mended.set()
+        return mended.wait(30)
+
+    def turn() -> list[str]:
+        return decided.pop() if decided and begun.count("m-1") and batch_.failed else []
+
+    batch_ = Batch(
+        ironic=given, way=way, then=None, limits=Limits(at_once=2), groups=dict.fromkeys(("m-1", "m-2"), "worker"),
+        spare={"worker": 1}, say=print, pause=0.01, decided=turn,
+    )  # fmt: skip
+    assert batch_.run(machines("m-1", "m-2")) == {}
+    assert (begun.count("m-1"), begun.count("m-2")) == (2, 1), "one that is on its way goes on"

@@ -58,7 +58,9 @@ class Seed:
         return self.controllers
 
     def change(self, key: str, fields: dict[str, Any]) -> None:
-        self.nodes[key].update({path.lstrip("/"): value for path, value in fields.items()})
+        for path, value in fields.items():
+            first, _, inner = path.lstrip("/").partition("/")
+            (self.nodes[key].setdefault(first, {}) if inner else self.nodes[key])[inner or first] = value
 
 
 def discovery(seed: Seed, plan: Plan, home: Path, *, seconds: float = 0) -> Discovery:

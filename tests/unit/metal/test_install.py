@@ -9,16 +9,19 @@ from typing import Any
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.enough import Enough
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal import install as module
-from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.batch import Failed
-from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.install import Options, install
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.batch import Failed, LeftError, left_behind
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.install import Options, approve, install
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import Journal, home_of
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.provision import Wanted
-from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import Step
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import Card, Step
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION, state_dir
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, load_site, make_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import open_store
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish.digests import PublishedDigests, save
+from ansible_collections.groundup.cloud.tests.unit.metal.test_decisions import Paper
+from ansible_collections.groundup.cloud.tests.unit.metal.test_discovery import Seed as Watching
 
 KEY, OLD = "ssh-ed25519 NEW", "10.77.0.64,worker-1 ssh-ed25519 OLD"
 OTHER = "10.77.0.8,seed-1 ssh-ed25519 SEED"
@@ -75,9 +78,12 @@ def provided(monkeypatch: pytest.MonkeyPatch, *, failing: str = "") -> list[Want
     return seen
 
 
-def go(plan: Plan, *, check: bool = False, changes: Changes | None = None, at_once: int = 2, **more: Any) -> Failed:
+def go(
+    plan: Plan, *, check: bool = False, changes: Changes | None = None, at_once: int = 2, wait_all: bool = False,
+    **more: Any,
+) -> Failed:  # fmt: skip
     names = [name for name, host in plan.hosts.items() if host.group == "worker"]
-    options = Options(at_once=at_once, timeout=1, pause=0.01)
+    options = Options(at_once=at_once, timeout=1, pause=0.01, wait_all=wait_all)
     return install(changes or Changes(check=check), plan, names, lambda _line: None, options, **more)
 
 
@@ -148,6 +154,55 @@ def test_no_machine_begins_of_a_group_of_which_more_failed_than_may(
     assert "1 of worker failed, at most 0 may" in failed["worker-2"].why
 
 
+ONE = Enough(size=2, machines=1, racks={}, critical=("worker-2",))
+
+
+def leaving(monkeypatch: pytest.MonkeyPatch, *, slow: str) -> None:
+    """Have the way of ``slow`` end when enough serve, and that of others at once."""
+
+    def provision(_ironic: Seed, wanted: Wanted, journal: Journal, _say: Any, *, left: Any, **_more: Any) -> Any:
+        if wanted.name == slow and left.wait(0.5):
+            raise left_behind(slow, "provisioning, its ramdisk boots")
+        journal.note(Step(state="installed", verb="done"))
+        return {"called": 1.0, "host_keys": [KEY]}, True
+
+    monkeypatch.setattr(module, "provision", provision)
+
+
+def test_a_run_leaves_a_machine_once_enough_serve_and_the_next_one_waits_for_it(
+    plan: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    leaving(monkeypatch, slow="worker-1")
+    some = replace(plan, enough={"worker": ONE})
+    (left,) = go(some).values()
+    assert isinstance(left, LeftError)
+    assert (left.where, left.what) == ("worker-1", "pending: provisioning, its ramdisk boots")
+    assert go(some) == {}, "it is what the second run is for"
+
+
+def test_a_decision_made_while_nobody_ran_is_acted_on_by_the_next_run(
+    plan: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = provided(monkeypatch)
+    failed = Step(state="failed", verb="fail", card=Card(what="no power", why="", remedy=""))
+    Journal(home_of(plan.site) / "worker-1.jsonl").note(failed)
+    page: Any = Paper({"machine": "worker-1", "verb": "retry"})
+    assert go(plan, page=page) == {}
+    assert {one.name: one.again for one in seen} == {"worker-1": True, "worker-2": False}
+    assert page.decisions() == []
+
+
+def test_all_are_waited_for_where_the_run_says_so(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
+    leaving(monkeypatch, slow="worker-1")
+    assert go(replace(plan, enough={"worker": ONE}), wait_all=True) == {}
+
+
+def test_critical_machines_begin_first(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = provided(monkeypatch)
+    (left,) = go(replace(plan, enough={"worker": ONE}), at_once=1).values()
+    assert ([one.name for one in seen], left.what) == (["worker-2"], "pending: it waits for its turn")
+
+
 def test_a_prediction_names_the_machines_and_changes_nothing(plan: Plan) -> None:
     changes = Changes(check=True)
     assert go(plan, changes=changes) == {}
@@ -179,3 +234,36 @@ def test_an_image_that_the_seed_does_not_serve_is_named_before_any_machine_is_to
     with pytest.raises(GroundupError, match=r"does not serve machine-13/13/machine.qcow2"):
         go(plan)
     assert seen == []
+
+
+class Told(Watching):
+    """A seed where worker-1 waits for approval."""
+
+    def __init__(self, **_given: Any) -> None:
+        super().__init__(None)
+        self.nodes["node-1"] |= {"name": "worker-1", "provision_state": "manageable"}
+        self.told["worker-1"] = None
+
+
+@pytest.mark.parametrize("refusal", ["", "502 the page is down"])
+def test_an_approval_is_ironic_s_mark_the_journal_s_line_and_the_page_s_record(
+    plan: Plan, monkeypatch: pytest.MonkeyPatch, refusal: str
+) -> None:
+    seed, kept, said = Told(), list[tuple[str, str]](), list[str]()
+
+    class Keeps:
+        def decide(self, machine: str, verb: str, _by: str) -> str:
+            kept.append((machine, verb))
+            return refusal
+
+    monkeypatch.setattr(module, "Ironic", lambda **_given: seed)
+    monkeypatch.setattr(module, "page_of", lambda _plan: Keeps())
+    approve(Changes(check=True), plan, "worker-1", said.append)
+    assert (kept, seed.nodes["node-1"]["extra"]) == ([], {})
+    approve(Changes(check=False), plan, "worker-1", said.append)
+    assert kept == [("worker-1", "approve")]
+    assert seed.nodes["node-1"]["extra"] == {"groundup_approved": "worker-1"}
+    assert "by a playbook" in Journal(home_of(plan.site) / "worker-1.jsonl").doing
+    assert any("does not keep who approved worker-1" in line for line in said) == bool(refusal)
+    with pytest.raises(GroundupError, match="no machine waits to become worker-2"):
+        approve(Changes(check=False), plan, "worker-2", said.append)

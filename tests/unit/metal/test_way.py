@@ -51,6 +51,8 @@ UNREACHED = "Failed to get power state: Unable to connect to https://10.0.0.9"
         ({"provision_state": "active", "maintenance": True}, "installed", "done"),
         ({"provision_state": "available", "maintenance": True}, "failed", "fail"),
         ({"provision_state": "clean failed", "last_error": "a disk"}, "failed", "fail"),
+        ({"provision_state": "clean failed", "last_error": CUT}, "inspected", "manage"),
+        ({"provision_state": "clean failed", "last_error": CUT, "maintenance": True}, "failed", "fail"),
         ({"provision_state": "deploy failed", "last_error": "?"}, "provisioning", "deploy"),
         ({"provision_state": "deploy failed", "last_error": "?", "extra": {RETRIES: ATTEMPTS}}, "failed", "fail"),
         ({"provision_state": "deploy failed", "last_error": "checksum mismatch"}, "failed", "fail"),

@@ -261,6 +261,21 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
         "machines.control.max_unavailable",
     ),
     (
+        "required-machines",
+        "warning",
+        "region",
+        {"machines/control/enough": {"minimum": 2}},
+        "machines.control.enough",
+    ),
+    (
+        "enough-unknown-machine",
+        "error",
+        "lab",
+        {"machines/worker/enough": {"critical": ["worker-9"]}},
+        "machines.worker.enough.critical",
+    ),
+    ("enough-too-many", "error", "lab", {"machines/worker/enough": {"minimum": 99}}, "machines.worker.enough.minimum"),
+    (
         "gateway-not-replaced",
         "warning",
         "region",

@@ -1,8 +1,12 @@
-"""How many machines of a group a run may go on without."""
+"""How many machines of a group a run may go on without, and which it waits for."""
 
 from __future__ import annotations
 
+from collections import Counter
+
+from ...layers.enough import Enough
 from ...layers.roles import ROLES, Role
+from ..model.machines import Enough as Written
 from .context import Layout, roles_of, size_of
 
 
@@ -16,9 +20,20 @@ def max_unavailable(layout: Layout) -> dict[str, int]:
             limits[name] = 0
         elif group.max_unavailable is not None:
             limits[name] = _count(group.max_unavailable, size)
+        elif group.enough is not None:
+            limits[name] = max(0, _enough(layout, name, size, group.enough).spare)
         else:
             limits[name] = min(_default(limit, size) for limit in records if limit is not None)
     return limits
+
+
+def enough(layout: Layout) -> dict[str, Enough]:
+    """Return what must serve of each group whose machines are not all waited for."""
+    return {
+        name: _enough(layout, name, size_of(layout.site, group), group.enough)
+        for name, group, roles in layout.groups()
+        if group.enough is not None and not required(roles)
+    }
 
 
 def required(roles: tuple[Role, ...]) -> list[Role]:
@@ -31,5 +46,16 @@ def _default(limit: str | int, size: int) -> int:
     return limit if isinstance(limit, int) else max(0, min(max(1, _count(limit, size)), size - 1))
 
 
-def _count(limit: str | int, size: int) -> int:
-    return limit if isinstance(limit, int) else size * int(limit.removesuffix("%")) // 100
+def _enough(layout: Layout, name: str, size: int, written: Written) -> Enough:
+    racks = Counter(member.rack for member in layout.members if member.group == name)
+    each = written.minimum_per_rack or 0
+    return Enough(
+        size=size,
+        machines=_count(written.minimum or 0, size, up=True),
+        racks={rack: (count, min(count, _count(each, count, up=True))) for rack, count in racks.items() if each},
+        critical=tuple(written.critical),
+    )
+
+
+def _count(limit: str | int, size: int, *, up: bool = False) -> int:
+    return limit if isinstance(limit, int) else (size * int(limit.removesuffix("%")) + 99 * up) // 100

@@ -149,6 +149,27 @@ class Machine(Model):
     )
 
 
+class Enough(Model):
+    """What of a group must serve before a run goes on without the others. At least one of the three."""
+
+    minimum: Annotated[int, Field(ge=0, le=20000)] | Share | None = Field(
+        None, description="How many of the group: a number or a share, rounded up. Default: 0."
+    )
+    minimum_per_rack: Annotated[int, Field(ge=0, le=1024)] | Share | None = Field(
+        None,
+        description="The same of its machines in each rack; of a rack with fewer, all of them. Default: 0.",
+    )
+    critical: Annotated[list[Name], Field(max_length=1000)] = Field(
+        default_factory=list, description="Machines of the group that must serve in any case. They begin first."
+    )
+
+    @model_validator(mode="after")
+    def _says_something(self) -> Enough:
+        if self.minimum is None and self.minimum_per_rack is None and not self.critical:
+            raise ValueError("says nothing: write minimum, minimum_per_rack or critical")
+        return self
+
+
 class MachineGroup(Model):
     """Machines that are alike. Exactly one of count, names and per_rack."""
 
@@ -198,7 +219,13 @@ class MachineGroup(Model):
     max_unavailable: Annotated[int, Field(ge=0, le=20000)] | Share | None = Field(
         None,
         description="How many of them may be down or failing while a run goes on with the others: a number or a share, "
-        "rounded down. Default: 10% and at least one, never all; storage: 0. Always 0 for seed and control.",
+        "rounded down. Default: what `enough` leaves, else 10% and at least one, never all; storage: 0. "
+        "Always 0 for seed and control.",
+    )
+    enough: Enough | None = Field(
+        None,
+        description="What of them must serve before a run goes on: those that are still being installed are left to "
+        "the next run. Default: every one is waited for.",
     )
     labels: dict[LabelKey, LabelValue] = Field(
         default_factory=dict,

@@ -13,7 +13,9 @@ from typing import Any
 TEXT = 2000  # letters of one value; what is longer is cut
 SESSIONS, LASTS = 100, 12 * 3600.0  # at most, and seconds
 TRIES, WITHIN = 5, 60.0  # wrong passwords of one address in as many seconds
-FIELDS = ("machine", "rack", "group", "provisioner", "state", "doing", "since", "expected", "moving", "card")
+FIELDS = (
+    "machine", "rack", "group", "provisioner", "state", "doing", "since", "expected", "moving", "card", "may", "asks",
+)  # fmt: skip
 
 
 class Overview:
@@ -43,6 +45,21 @@ class Overview:
         new.replace(self._path)
         with self._changed:
             self._said, self._number = said, self._number + 1
+            self._changed.notify_all()
+
+    def may(self, machine: str, verb: str) -> tuple[str, str]:
+        """Return why ``verb`` is not possible for a machine, as the controller said, empty when it is; and its node."""
+        with self._changed:
+            found = next((one for one in self._said["machines"] if one["machine"] == machine), None)
+        if found is None:
+            return "the controller has said nothing of such a machine", ""
+        possible = found.get("may") or {}
+        return str(possible.get(verb, "the controller does not say that it is")), str(found.get("asks") or "")
+
+    def touch(self) -> None:
+        """Have watchers look again."""
+        with self._changed:
+            self._number += 1
             self._changed.notify_all()
 
     def after(self, number: int, *, wait: float) -> tuple[int, dict[str, Any] | None]:

@@ -5,6 +5,10 @@ const at = (id) => document.getElementById(id);
 const rows = new Map(); // by machine
 let shown = null; // the overview, and when it came
 let token = "";
+const ASKS = { // what may be decided, and what follows from it
+  approve: "Its disks are written over.",
+  retry: "It begins again, and its attempts are counted anew.",
+};
 
 const clock = (seconds) => {
   const whole = Math.max(0, Math.floor(seconds));
@@ -22,14 +26,28 @@ function paragraph(cell, text) {
   cell.append(made);
 }
 
+function button(machine, verb) {
+  const made = document.createElement("button");
+  made.type = "button";
+  made.textContent = verb;
+  made.addEventListener("click", async () => {
+    if (!confirm(`${verb} ${machine}? ${ASKS[verb]}`)) return;
+    const answer = await fetch("v1/decisions", {
+      method: "POST", headers: { "X-CSRF-Token": token }, body: JSON.stringify({ machine, verb }),
+    });
+    at("said").textContent = answer.ok ? "" : (await answer.json()).error;
+  });
+  return made;
+}
+
 function draw(machine) {
   let row = rows.get(machine.machine);
   if (!row) {
     row = document.createElement("tr");
-    for (let count = 0; count < 6; count += 1) row.append(document.createElement("td"));
+    for (let count = 0; count < 7; count += 1) row.append(document.createElement("td"));
     rows.set(machine.machine, row);
   }
-  const [name, rack, state, , about, doing] = row.cells;
+  const [name, rack, state, , about, doing, decide] = row.cells;
   name.textContent = machine.machine;
   rack.textContent = machine.rack || "-";
   state.textContent = machine.state || machine.provisioner || "-";
@@ -38,6 +56,17 @@ function draw(machine) {
   if (machine.card) {
     paragraph(doing, machine.card.why);
     paragraph(doing, `remedy: ${machine.card.remedy}`);
+  }
+  decide.replaceChildren();
+  const decision = (shown.decisions || {})[machine.machine];
+  if (!decision || decision.outcome !== null) {
+    for (const verb of Object.keys(ASKS)) {
+      if (machine.may && machine.may[verb] === "") decide.append(button(machine.machine, verb));
+    }
+  }
+  if (decision) {
+    const outcome = decision.outcome === null ? "waits for a run of groundup.cloud.ironic" : decision.outcome;
+    paragraph(decide, `${decision.verb} by ${decision.by}: ${outcome}`);
   }
   row.className = machine.moving ? "moving" : machine.card ? "failed" : machine.state === "serving" ? "serving" : "";
   return row;
