@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from .._base.changes import Changes
 from .._base.errors import GroundupError
 from .._host import packages
 from .._host.units import Unit, off, properties
-from . import configuration, disk, health, monitors, osds, stand_in
+from . import configuration, disk, flags, health, monitors, osds, stand_in
 from .cluster import connected
 from .model import ADMIN, BOOTSTRAP, CONF, ETC, LIB, Node, Step
 
@@ -111,7 +112,7 @@ def _keyring(changes: Changes, node: Node, entity: str, path: Path, *, group: in
 
 def _make_osds(node: Node, changes: Changes) -> None:
     wanted = osds.missing(node)
-    if not wanted or changes.check:
+    if not wanted or (changes.check and not (disk.has_store(node) or disk.osds(node))):
         for one in wanted:
             changes.add(f"make {osds.label(one)}")
         return
@@ -125,7 +126,12 @@ def _restart(node: Node, changes: Changes, name: str, unit: Unit) -> None:
     if changes.check:
         unit.running()
         return
-    with connected(ADMIN, node.keys[ADMIN], node.monitors) as cluster:
+    with connected(ADMIN, node.keys[ADMIN], node.monitors) as cluster, ExitStack() as flagged:
         health.wait(lambda: health.unclean(cluster), f"{name} is not restarted")
+        if name.startswith("ceph-osd@"):
+            code, _, said = cluster.attempt("osd ok-to-stop", ids=[name.removeprefix("ceph-osd@")])
+            if code:
+                changes.warnings.append(f"writes wait while {name} restarts: {said}")
+            flagged.enter_context(flags.held(cluster, node.name))
         unit.running()
         health.wait(lambda: health.unclean(cluster) or health.outside(cluster, node.monitors), f"{name} was restarted")
