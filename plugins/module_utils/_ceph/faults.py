@@ -37,7 +37,7 @@ FAULTS: dict[str, Fault] = {
     "OSD_FULL": Fault(
         clients="reads go on; every write to these pools waits, with no error, until there is room",
         remedy=f"so that deletions go on meanwhile: ceph osd set-full-ratio 0.97, and back to 0.95 afterwards; {_ROOM}",
-        hides=("POOL_FULL", "OSD_BACKFILLFULL", "POOL_BACKFILLFULL", "OSD_NEARFULL", "POOL_NEAR_FULL"),
+        hides=("POOL_FULL", "OSD_BACKFILLFULL", "POOL_BACKFILLFULL", "OSD_NEARFULL", "POOL_NEARFULL"),
     ),
     "POOL_FULL": Fault(
         clients="reads go on; every write to these pools waits",
@@ -46,10 +46,10 @@ FAULTS: dict[str, Fault] = {
     "OSD_BACKFILLFULL": Fault(
         clients="nothing yet; copies that are lost are not made again on these OSDs",
         remedy=_ROOM,
-        hides=("POOL_BACKFILLFULL", "OSD_NEARFULL", "POOL_NEAR_FULL"),
+        hides=("POOL_BACKFILLFULL", "OSD_NEARFULL", "POOL_NEARFULL"),
     ),
     "OSD_NEARFULL": Fault(
-        clients="nothing yet; at 95% writes to these pools stop", remedy=_ROOM, hides=("POOL_NEAR_FULL",)
+        clients="nothing yet; at 95% writes to these pools stop", remedy=_ROOM, hides=("POOL_NEARFULL",)
     ),
     "PG_AVAILABILITY": Fault(
         clients="reads and writes of the data in these groups wait",
