@@ -7,9 +7,12 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from .._base.changes import Changes
+from .._base.wait import wait_until
 from . import health, members
 from .cluster import Cluster
 from .members import DRAINED, Member, Reason, listed
+
+SETTLES = 30.0  # seconds for placement groups to know of a new map
 
 
 def drain(
@@ -39,6 +42,8 @@ def undrain(cluster: Cluster, changes: Changes, name: str, *, timeout: float) ->
         if weight and weight != one.weight and changes.add(f"{one}: take data again"):
             _reweight(cluster, one.number, weight)
     if before and not changes.check:
+        # Placement groups move a moment later.
+        wait_until(lambda: not any(one.groups for one in members.member(cluster, name).osds), timeout=SETTLES)
         health.wait(lambda: health.unclean(cluster), "data are not where they are to be", timeout=timeout)
         cluster.send("config-key rm", key=f"{DRAINED}{name}")
 

@@ -92,13 +92,33 @@ def hosts(cluster: Cluster) -> set[str]:
 def unsafe(cluster: Cluster, numbers: Iterable[int]) -> str:
     """Return Ceph's own reason why OSDs are not safe to destroy, "" when all copies are elsewhere."""
     ids = [str(number) for number in numbers]
-    code, _, said = cluster.attempt("osd safe-to-destroy", ids=ids) if ids else (0, None, "")
-    return (said or "Ceph does not say that they are safe to destroy") if code else ""
+    if not ids:
+        return ""
+    code, answer, said = cluster.attempt("osd safe-to-destroy", ids=ids)
+    if answer is None:
+        return (said or f"error {code}") if code else ""
+    why = {"active": "in use", "stored_pgs": "with data of their own", "missing_stats": "silent"}
+    away = (f"{listed([f'osd.{one}' for one in answer[key]])} {what}" for key, what in why.items() if answer.get(key))
+    return ", ".join(away)
 
 
 def records(cluster: Cluster, prefix: str) -> dict[str, Any]:
     """Return what runs of ours keep in the monitors below ``prefix``, by what follows it."""
     return {name.removeprefix(prefix): value for name, value in (cluster.ask("config-key dump", key=prefix)).items()}
+
+
+def refuse_leftover(cluster: Cluster, planned: Collection[str]) -> None:
+    """Refuse to go on while hosts that are not ``planned`` hold data or watch. Raises GroundupError."""
+    holding = {one.host for one in osds(cluster)} | {str(one["name"]) for one in cluster.ask("mon dump")["mons"]}
+    left = sorted(holding - {"", *planned})
+    if left:
+        raise GroundupError(
+            f"{listed(left)} left the site file, and the cluster has OSDs or a monitor there",
+            where=f"layer storage: {listed(left)}",
+            why="nobody would look after their data, and their loss would not be told from a plan",
+            remedy="put it back into the site file; or, for good: ansible-playbook groundup.cloud.storage_drain "
+            f"-e drain_machine={left[0]}, then groundup.cloud.storage_retire -e retire_machine={left[0]}",
+        )
 
 
 def refuse(verb: str, what: str, against: Iterable[Reason], force: Collection[str]) -> None:

@@ -43,11 +43,11 @@ def remains(cluster: Cluster, name: str) -> str:
 def _against(cluster: Cluster, found: Member, *, here: bool) -> Iterator[Reason]:
     up = [one for one in found.osds if one.state == "up"]
     if up and not here:
-        yield Reason(text=f"{listed(up)} run, and the host cannot be reached: they would come back by themselves")
+        yield Reason(text=f"the host cannot be reached, and still running: {listed(up)}")
     numbers = [one.number for one in found.osds if one.state != "destroyed"]
     if any(one.weight for one in up) and members.unsafe(cluster, numbers):
         yield Reason(
-            text=f"{listed(up)} hold data: first ansible-playbook groundup.cloud.storage_drain "
+            text=f"data on {listed(up)}: first ansible-playbook groundup.cloud.storage_drain "
             f"-e drain_machine={found.name}"
         )
     elif numbers and (why := drain.undrained(cluster, numbers)):

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from .._base.changes import Changes
-from .._base.errors import GroundupError
 from .._base.wait import wait_until
 from . import configuration, disk, drain, faults, flags, health, members, pools, proof
 from .cluster import Cluster, connected
@@ -25,7 +24,7 @@ def converge(
             changes.add(f"make {one}")
         return changes.result()
     with connected(ADMIN, wanted.keys[ADMIN], monitors) as cluster:
-        _refuse_leftover(cluster, ceph)
+        members.refuse_leftover(cluster, ceph["locations"])
         flags.put_back(cluster, changes)
         if not changes.check:
             # A rule names a class of devices, which is known with the first OSD of it.
@@ -43,7 +42,7 @@ def verify(
     """Ask for everything the plan promises. Raises GroundupError."""
     wanted, monitors = _wanted(ceph, keys), _monitors(ceph)
     with connected(ADMIN, wanted.keys[ADMIN], monitors, timeout=timeout) as cluster:
-        _refuse_leftover(cluster, ceph)
+        members.refuse_leftover(cluster, ceph["locations"])
 
         def pending() -> str:
             return (
@@ -77,20 +76,6 @@ def _wait(cluster: Cluster, pending: Callable[[], str], what: str, *, timeout: f
         if found := faults.cards(cluster):
             raise faults.text(found)
         health.wait(pending, what, timeout=0)
-
-
-def _refuse_leftover(cluster: Cluster, ceph: Mapping[str, Any]) -> None:
-    """Refuse to go on while hosts that are in no site file hold data or watch."""
-    holding = {one.host for one in members.osds(cluster)} | {one["name"] for one in cluster.ask("mon dump")["mons"]}
-    left = sorted(holding - {"", *ceph["locations"]})
-    if left:
-        raise GroundupError(
-            f"{', '.join(left)} left the site file, and the cluster has OSDs or a monitor there",
-            where="layer storage: " + ", ".join(left),
-            why="nobody would look after their data, and their loss would not be told from a plan",
-            remedy="put it back into the site file; or, for good: ansible-playbook groundup.cloud.storage_drain "
-            f"-e drain_machine={left[0]}, then groundup.cloud.storage_retire -e retire_machine={left[0]}",
-        )
 
 
 def _wanted(ceph: Mapping[str, Any], keys: Mapping[str, str]) -> Wanted:
