@@ -46,12 +46,13 @@ FAULTS = "test_cloud_faults.py"
 REAL_CLOUD = "test_real_cloud.py"
 DASHBOARD = "test_dashboard.py"
 STORAGE = "test_storage.py"
+STORAGE_LIFE = "test_storage_life.py"
 VOLUMES = "test_volumes.py"
 CHARTS = "GROUNDUP_OSH_CHARTS"
 MAKE_LABS = {
     "test_lab_clean.py", "test_lab_gone.py", "test_interruption.py", "test_prediction.py",
     EXISTING, HOST_NETWORK, CONFORMANCE, KERNEL, CLOUD, NETWORK_KEPT, LIFE, FAULTS, REAL_CLOUD, DASHBOARD, STORAGE,
-    VOLUMES,
+    STORAGE_LIFE, VOLUMES,
 }  # fmt: skip
 LAB_TESTS = sorted(
     str(path.relative_to(ROOT)) for path in (ROOT / "tests/e2e").glob("test_*.py") if path.name not in MAKE_LABS
@@ -236,6 +237,7 @@ TIERS = (
         ),
         ("ci/run", "python", "ci/unchanged.py", STORAGE_SITE, "groundup.cloud.storage"),
         (*PYTEST, "-s", f"tests/e2e/{STORAGE}"),  # it prints what it measures
+        (*PYTEST, "-s", "-x", f"tests/e2e/{STORAGE_LIFE}"),  # each test goes on where the one before it ended
     ),
     lab_tier(
         "volumes",

@@ -5,7 +5,9 @@ Keys are handed over in memory; none is in a file, an argument or an error of ou
 
 from __future__ import annotations
 
+import errno
 import json
+import socket
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -13,6 +15,7 @@ from typing import Any
 from .._base.errors import GroundupError
 
 QUORUM = 60  # seconds for an answer of the monitors
+PORT, ANSWERS = 3300, 2.0  # of a monitor, and seconds for it to accept
 
 
 class Cluster:
@@ -28,10 +31,22 @@ class Cluster:
         answer = self.send(prefix, **arguments, format="json")
         return json.loads(answer) if answer.strip() else None
 
+    def attempt(self, prefix: str, **arguments: Any) -> tuple[int, Any, str]:
+        """Return code, answer and reason of a question whose answer may be no."""
+        code, answer, said = self.handle.mon_command(json.dumps({"prefix": prefix, **arguments, "format": "json"}), b"")
+        return code, json.loads(answer) if answer.strip() else None, said
+
     def send(self, prefix: str, *, content: str = "", **arguments: Any) -> bytes:
         """Return the monitors' answer as it is; ``content`` goes with the command. Raises GroundupError."""
         command = json.dumps({"prefix": prefix, **arguments})
-        code, answer, said = self.handle.mon_command(command, content.encode())
+        return self._answer(self.handle.mon_command(command, content.encode()), prefix, arguments)
+
+    def manage(self, prefix: str, **arguments: Any) -> None:
+        """Tell the manager a command that the monitors do not take. Raises GroundupError."""
+        self._answer(self.handle.mgr_command(json.dumps({"prefix": prefix, **arguments}), b""), prefix, arguments)
+
+    def _answer(self, answered: tuple[int, bytes, str], prefix: str, arguments: Mapping[str, Any]) -> bytes:
+        code, answer, said = answered
         if code:
             raise GroundupError(
                 f"the monitors refuse `{prefix}`: {said or f'error {code}'}",
@@ -44,29 +59,65 @@ class Cluster:
 
 @contextmanager
 def connected(name: str, key: str, monitors: Mapping[str, str], *, timeout: int = QUORUM) -> Iterator[Cluster]:
-    """Yield a connection as ``name``. Raises GroundupError when no quorum answers within ``timeout`` seconds."""
+    """Yield a connection as ``name``. Raises GroundupError when no quorum answers in time, or refuses the key."""
     import rados  # type: ignore[import-not-found]  # of the host: a package of this layer brings it
 
     settings = {
         "mon_host": ",".join(monitors.values()),
         "key": key,
-        "client_mount_timeout": str(timeout),
-        "rados_mon_op_timeout": str(timeout),
-        "rados_osd_op_timeout": str(timeout),
+        "client_mount_timeout": str(min(timeout, QUORUM)),
+        "rados_mon_op_timeout": str(min(timeout, QUORUM)),
+        "rados_osd_op_timeout": str(min(timeout, QUORUM)),
     }
     handle = rados.Rados(name=name, conf=settings)
     try:
-        handle.connect(timeout=timeout)
+        handle.connect(timeout=min(timeout, QUORUM))
     except rados.Error as error:
         handle.shutdown()
-        raise GroundupError(
-            f"no quorum of monitors answers {name}: {error}",
-            where=", ".join(f"{host} ({address})" for host, address in monitors.items()),
-            why="a majority of the monitors must run and know the key",
-            remedy="journalctl -u 'ceph-mon@*' -n 50 on these hosts; if the key is refused, the secrets store of this "
-            "site is not the one that the cluster was made with",
-        ) from None
+        if getattr(error, "errno", None) in (errno.EACCES, errno.EPERM):
+            raise _refused(name) from None
+        raise _silent(name, monitors, str(error)) from None
     try:
         yield Cluster(handle, name)
     finally:
         handle.shutdown()
+
+
+def _refused(name: str) -> GroundupError:
+    return GroundupError(
+        f"the monitors refuse the key of {name}",
+        where=f"layer storage: {name}; ceph/{name} of the secrets store",
+        why=f"clients see: whoever runs by this key is cut off ({name}: permission denied); others are not",
+        remedy=f"ceph auth ls, on a monitor host: without {name}, the playbook groundup.cloud.storage imports the key. "
+        "With another key, the store is not the one the cluster was made with: restore it",
+    )
+
+
+def _silent(name: str, monitors: Mapping[str, str], error: str) -> GroundupError:
+    answers = [host for host, address in monitors.items() if _listens(address)]
+    needed = len(monitors) // 2 + 1
+    told = (f"{host} ({at}) {'answers' if host in answers else 'does not'}" for host, at in monitors.items())
+    away = " ".join(f"ceph-mon@{host}" for host in monitors if host not in answers)
+    lost = (
+        f"on the hosts of those that do not: systemctl reset-failed {away}; systemctl start {away}. Disks of most "
+        "lost for good: on one that is left ceph-mon --extract-monmap, monmaptool --rm for each lost one, "
+        "ceph-mon --inject-monmap (Ceph's guide 'Removing monitors from an unhealthy cluster'); then run the layer"
+    )
+    return GroundupError(
+        f"no quorum of monitors for {name}: {len(answers)} of {len(monitors)} answer, {needed} are needed ({error})",
+        where="layer storage: " + ", ".join(told),
+        why="clients see: what is open goes on until it needs to know where data are, then all of it waits; nothing "
+        "written is lost",
+        remedy=lost
+        if len(answers) < needed
+        else "journalctl -u 'ceph-mon@*' -n 50 on these hosts: they answer and do "
+        "not agree (clocks, network between them)",
+    )
+
+
+def _listens(address: str) -> bool:
+    try:
+        socket.create_connection((address, PORT), timeout=ANSWERS).close()
+    except OSError:
+        return False
+    return True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from .._base.changes import Changes
 from .._base.errors import GroundupError
 from .._host import packages
 from .._host.units import Unit, off, properties
-from . import configuration, disk, health, monitors, osds, stand_in
+from . import configuration, disk, flags, health, members, monitors, osds, stand_in
 from .cluster import connected
 from .model import ADMIN, BOOTSTRAP, CONF, ETC, LIB, Node, Step
 
@@ -25,9 +26,10 @@ def converge(node: Node, changes: Changes, *, step: Step, known: bool, silent: S
     _refuse_release(node)
     disk.refuse_foreign(node)
     osds.check(node)
+    _refuse_leftover(node)
     absent = packages.installed(changes, node.packages) and changes.check
     units = _units(node, changes)
-    _configure(node, changes, units, absent=absent)
+    moved = _configure(node, changes, units, absent=absent)
     if step == "monitor" and node.address:
         monitors.make(changes, node, known=known, silent=silent)
     if step == "daemons":
@@ -37,6 +39,11 @@ def converge(node: Node, changes: Changes, *, step: Step, known: bool, silent: S
     for name, unit in units.items():
         if name.startswith("ceph-mgr@") and not (disk.has_store(node) and step != "monitor"):
             continue  # it would give up before there is a quorum
+        if name.startswith("ceph-mgr@") and step in ("maintain", "daemons") and not unit.active:
+            if step == "maintain" and moved:
+                continue  # the cluster does not know its key yet
+            if step == "daemons":
+                _admit(node, changes)
         if step == "restart" and unit.stale:
             _restart(node, changes, name, unit)
         elif unit.stale and unit.active:
@@ -47,6 +54,7 @@ def converge(node: Node, changes: Changes, *, step: Step, known: bool, silent: S
         "known": disk.has_store(node) or bool(disk.osds(node)),
         "waits": [
             *(["monitor"] if node.address and not disk.has_store(node) else ()),
+            *(["manager"] if step == "maintain" and moved and disk.has_store(node) else ()),
             *(one.name for one in osds.missing(node)),
         ],
         "due": due,
@@ -72,8 +80,29 @@ def _units(node: Node, changes: Changes) -> dict[str, Unit]:
     return {name: Unit(changes, f"{name}.service") for name in names}
 
 
-def _configure(node: Node, changes: Changes, units: dict[str, Unit], *, absent: bool) -> None:
-    """Write what daemons run by; those that did by something else are marked."""
+def _refuse_leftover(node: Node) -> None:
+    """Before a host with a monitor is forgotten: refuse to go on while the cluster still has something there."""
+    written = next((line for line in (files.read(CONF) or "").splitlines() if line.startswith("mon_host = ")), "")
+    gone = set(written.removeprefix("mon_host = ").split(",")) - {"", *node.monitors.values()}
+    if gone and node.address and disk.has_store(node):
+        with connected(ADMIN, node.keys[ADMIN], node.monitors) as cluster:
+            members.refuse_leftover(cluster, node.hosts)
+
+
+def _admit(node: Node, changes: Changes) -> None:
+    """Have the cluster know the key of this host's manager: of one that is not the first."""
+    entity = f"mgr.{node.name}"
+    if changes.check:
+        return
+    with connected(ADMIN, node.keys[ADMIN], node.monitors) as cluster:
+        if entity not in {one["entity"] for one in cluster.ask("auth ls")["auth_dump"]}:
+            allowed = configuration.caps(managers=node.managers, clients={})
+            changes.add(f"import the key of {entity}")
+            cluster.send("auth import", content=configuration.keyring({entity: node.keys[entity]}, allowed))
+
+
+def _configure(node: Node, changes: Changes, units: dict[str, Unit], *, absent: bool) -> bool:
+    """Write what daemons run by; those that did by something else are marked. Return whether its manager is new."""
 
     def mark() -> None:
         for unit in units.values():
@@ -85,8 +114,9 @@ def _configure(node: Node, changes: Changes, units: dict[str, Unit], *, absent: 
     group = 0 if absent else disk.owner()[1]
     if node.address:  # whoever is root on a monitor's host may look after the cluster
         _keyring(changes, node, ADMIN, ETC / f"ceph.{ADMIN}.keyring", group=None)
+    new = False
     if node.name in node.managers:
-        _keyring(changes, node, f"mgr.{node.name}", LIB / f"mgr/ceph-{node.name}/keyring", group=group)
+        new = _keyring(changes, node, f"mgr.{node.name}", LIB / f"mgr/ceph-{node.name}/keyring", group=group)
         files.place(changes, stand_in.PATH, stand_in.SOURCE)
     if not absent:
         # The first wants a key of its own; systemd's journal has what it would tell.
@@ -97,6 +127,7 @@ def _configure(node: Node, changes: Changes, units: dict[str, Unit], *, absent: 
             # A whole disk is root's again after a restart of the host.
             text = f"[Service]\nExecStartPre=+/bin/chown ceph:ceph {one.device}\n"
             units[f"ceph-osd@{number}"].generate(SYSTEMD / f"ceph-osd@{number}.service.d/groundup.conf", text)
+    return new
 
 
 def _failed(unit: str) -> bool:
@@ -104,14 +135,14 @@ def _failed(unit: str) -> bool:
     return properties(unit, "ActiveState").get("ActiveState") == "failed"
 
 
-def _keyring(changes: Changes, node: Node, entity: str, path: Path, *, group: int | None) -> None:
+def _keyring(changes: Changes, node: Node, entity: str, path: Path, *, group: int | None) -> bool:
     text = configuration.keyring({entity: node.keys[entity]})
-    files.place(changes, path, text, mode=0o600 if group is None else 0o640, group=group, secret=True)
+    return files.place(changes, path, text, mode=0o600 if group is None else 0o640, group=group, secret=True)
 
 
 def _make_osds(node: Node, changes: Changes) -> None:
     wanted = osds.missing(node)
-    if not wanted or changes.check:
+    if not wanted or (changes.check and not (disk.has_store(node) or disk.osds(node))):
         for one in wanted:
             changes.add(f"make {osds.label(one)}")
         return
@@ -125,7 +156,12 @@ def _restart(node: Node, changes: Changes, name: str, unit: Unit) -> None:
     if changes.check:
         unit.running()
         return
-    with connected(ADMIN, node.keys[ADMIN], node.monitors) as cluster:
+    with connected(ADMIN, node.keys[ADMIN], node.monitors) as cluster, ExitStack() as flagged:
         health.wait(lambda: health.unclean(cluster), f"{name} is not restarted")
+        if name.startswith("ceph-osd@"):
+            code, _, said = cluster.attempt("osd ok-to-stop", ids=[name.removeprefix("ceph-osd@")])
+            if code:
+                changes.warnings.append(f"writes wait while {name} restarts: {said}")
+            flagged.enter_context(flags.held(cluster, node.name))
         unit.running()
         health.wait(lambda: health.unclean(cluster) or health.outside(cluster, node.monitors), f"{name} was restarted")

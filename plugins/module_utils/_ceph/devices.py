@@ -40,8 +40,8 @@ def refuse_used(device: str) -> None:
 
 def refuse_signed(device: str) -> None:
     """Refuse a ``device`` with a signature: partition table, file system, LVM, RAID, another OSD."""
-    if labels := _labels(Path(device)):
-        raise _refusal(device, f"it holds an OSD: {', '.join(labels)}")
+    if found := labels(device):
+        raise _refusal(device, f"it holds an OSD: {', '.join(found)}")
     # --probe reads the device itself: neither a cache nor udev says what is on it.
     probed = attempt(["blkid", "--probe", "--output", "export", device])
     tags = dict(line.split("=", 1) for line in probed.stdout.splitlines() if "=" in line)
@@ -53,10 +53,12 @@ def refuse_signed(device: str) -> None:
         raise _refusal(device, f"it holds {kind}" + (f" (label {tags['LABEL']})" if "LABEL" in tags else ""))
 
 
-def _labels(path: Path) -> list[str]:
-    """Return the ids of OSDs in BlueStore's labels on ``path``."""
+def labels(device: str) -> list[str]:
+    """Return the ids of OSDs in BlueStore's labels on ``device``; none where there is no such device."""
     found = []
-    with path.open("rb") as stream:
+    if not Path(device).exists():
+        return []
+    with Path(device).open("rb") as stream:
         size = stream.seek(0, os.SEEK_END)
         for offset in REPLICAS:
             if offset + len(MAGIC) + 36 > size:

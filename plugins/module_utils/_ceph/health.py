@@ -30,6 +30,13 @@ def unclean(cluster: Cluster) -> str:
     return ", ".join(f"{one['num']} PGs {one['name']}" for one in states if not one["name"].startswith("active+clean"))
 
 
+def inactive(cluster: Cluster) -> str:
+    """Return which placement groups serve nobody, "" when all do."""
+    states = cluster.ask("pg stat")["pg_summary"]["num_pg_by_state"]
+    away = [one for one in states if "active" not in one["name"].split("+") or "stale" in one["name"]]
+    return ", ".join(f"{one['num']} PGs {one['name']}" for one in away)
+
+
 def down(cluster: Cluster, *, expected: int) -> str:
     """Return which OSDs are down or out, or how many of the ``expected`` ones there are; "" when all work."""
     found = cluster.ask("osd dump")["osds"]

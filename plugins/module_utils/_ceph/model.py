@@ -41,6 +41,7 @@ class Node:
     monitors: Mapping[str, str]  # host -> address
     managers: Sequence[str]
     location: Mapping[str, str]
+    hosts: Sequence[str]  # all storage hosts of the plan
     osds: Sequence[Osd]
     packages: Sequence[str]
     settings: Mapping[str, str]
@@ -70,6 +71,7 @@ def node(given: Mapping[str, Any]) -> Node:
         monitors={one["name"]: one["address"] for one in ceph["monitors"]},
         managers=ceph["managers"],
         location=ceph["locations"][name],
+        hosts=list(ceph["locations"]),
         osds=[osd(ceph["fsid"], name, one) for one in ceph["osds"].get(given["hardware"], ())],
         packages=given["packages"],
         settings=ceph["settings"],

@@ -10,7 +10,7 @@ from .._base.changes import Changes
 from .._base.errors import GroundupError
 from .._base.files import read, write_file
 from .._base.run import run
-from . import devices, disk
+from . import devices, disk, replace
 from .cluster import Cluster
 from .model import Node, Osd
 
@@ -22,16 +22,23 @@ def missing(node: Node) -> list[Osd]:
 
 
 def check(node: Node) -> None:
-    """Refuse a device for a new OSD that holds data. Raises GroundupError, OSError."""
-    for one in missing(node):
-        if one.device and not begun(one).exists():
+    """Refuse a device for a new OSD that holds data, and one that has lost its OSD. Raises GroundupError, OSError."""
+    there = disk.osds(node)
+    for one in node.osds:
+        if one.uuid in there and not replace.holds(one, there[one.uuid]):
+            raise _lost(node, one, there[one.uuid])
+        if one.uuid not in there and one.device and not begun(one).exists():
             devices.refuse_used(one.device)
 
 
 def make(changes: Changes, cluster: Cluster, node: Node, osd: Osd) -> None:
     """Make one OSD, or go on making it. Raises GroundupError, OSError."""
-    changes.add(f"make {label(osd)}")
+    known = next((one["osd"] for one in cluster.ask("osd dump")["osds"] if one["uuid"] == osd.uuid), None)
     work = begun(osd)
+    if known is not None and not work.exists():
+        raise _lost(node, osd, known)
+    if not changes.add(f"make {label(osd)}"):
+        return
     work.mkdir(mode=0o750, parents=True, exist_ok=True)
     number = _number(cluster, node, osd, work)
     _fill(node, osd, work, number)
@@ -57,20 +64,23 @@ def _number(cluster: Cluster, node: Node, osd: Osd, work: Path) -> int:
     """Return the OSD's number: the monitors give the same one to the same id and key, however often they are asked."""
     secret = read(work / "secret") or run(["ceph-authtool", "--gen-print-key"]).strip()
     write_file(work / "secret", secret.encode(), mode=0o600)
-    try:
-        content = json.dumps({"cephx_secret": secret, "crush_device_class": osd.device_class})
-        answer = cluster.ask("osd new", uuid=osd.uuid, content=content)
-    except GroundupError as error:
-        raise GroundupError(
-            f"OSD {osd.name} of {node.name} cannot be made: {error.what}",
-            where=f"this host, {osd.device or osd.name}; id {osd.uuid}",
-            why="the cluster may know it with another key, from before its data or its host were lost",
-            remedy=f"ceph osd dump | grep {osd.uuid}; when its copies are elsewhere (all PGs active+clean): "
-            "ceph osd purge <number> --yes-i-really-mean-it, then run this again",
-        ) from None
+    taken_over = replace.number_of(cluster, node.name, osd.uuid)
+    own = {} if taken_over is None else {"id": taken_over}
+    content = json.dumps({"cephx_secret": secret, "crush_device_class": osd.device_class})
+    answer = cluster.ask("osd new", uuid=osd.uuid, content=content, **own)
     number = int(answer["osdid"])
     write_file(work / "keyring", f"[osd.{number}]\n\tkey = {secret}\n".encode(), mode=0o600)
     return number
+
+
+def _lost(node: Node, osd: Osd, number: int) -> GroundupError:
+    return GroundupError(
+        f"osd.{number} of {node.name} has lost its data: {osd.device or f'the file {osd.name}'}",
+        where=f"layer storage: osd.{number} on {node.name}, id {osd.uuid}",
+        why="the cluster knows it by a key that went with its data; an empty one in its place is another OSD",
+        remedy=f"when a working disk is there: ansible-playbook groundup.cloud.storage_replace "
+        f"-e replace_machine={node.name} -e replace_osd={number}",
+    )
 
 
 def _fill(node: Node, osd: Osd, work: Path, number: int) -> None:

@@ -72,8 +72,10 @@ def _pool(
             cluster.send("osd pool set", pool=name, var="min_size", val=str(pool["min_size"]))
             cluster.send("osd pool application enable", pool=name, app=pool["application"])
         return
+    # A new size has Ceph choose min_size by itself, one copy for two: it is written after it in any case.
+    resized = found["size"] != pool["replicas"]
     for key, option in (("size", "replicas"), ("min_size", "min_size")):
-        if found[key] != pool[option]:
+        if resized or found[key] != pool[option]:
             _set(cluster, changes, name, key, str(pool[option]), old=found[key])
     # Fewer would merge groups under load; the plan's count of OSDs goes down when one is repaired, too.
     if found["pg_num_target"] < pool["pg_num"]:

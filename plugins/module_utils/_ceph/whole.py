@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from .._base.changes import Changes
-from . import configuration, disk, health, pools, proof
-from .cluster import connected
+from .._base.wait import wait_until
+from . import configuration, disk, drain, faults, flags, health, members, pools, proof
+from .cluster import Cluster, connected
 from .model import ADMIN, CONF, entities
 from .pools import Wanted
 
@@ -23,13 +24,15 @@ def converge(
             changes.add(f"make {one}")
         return changes.result()
     with connected(ADMIN, wanted.keys[ADMIN], monitors) as cluster:
+        members.refuse_leftover(cluster, ceph["locations"])
+        flags.put_back(cluster, changes)
         if not changes.check:
             # A rule names a class of devices, which is known with the first OSD of it.
-            health.wait(lambda: health.down(cluster, expected=osds), "OSDs are missing", timeout=timeout)
+            _wait(cluster, lambda: health.down(cluster, expected=osds), "OSDs are missing", timeout=timeout)
         pools.converge(cluster, changes, wanted)
         if not changes.check:
-            health.wait(lambda: health.unclean(cluster), "the cluster is not whole", timeout=timeout)
-            health.wait(lambda: health.unwell(cluster), "the cluster is not well", timeout=timeout)
+            _wait(cluster, lambda: health.unclean(cluster), "the cluster is not whole", timeout=timeout)
+            _wait(cluster, lambda: health.unwell(cluster), "the cluster is not well", timeout=timeout)
     return changes.result()
 
 
@@ -38,25 +41,41 @@ def verify(
 ) -> dict[str, Any]:
     """Ask for everything the plan promises. Raises GroundupError."""
     wanted, monitors = _wanted(ceph, keys), _monitors(ceph)
-    with connected(ADMIN, wanted.keys[ADMIN], monitors) as cluster:
-        # It may be settling: a daemon that was just started, a slow request that ends.
-        health.wait(
-            lambda: (
+    with connected(ADMIN, wanted.keys[ADMIN], monitors, timeout=timeout) as cluster:
+        members.refuse_leftover(cluster, ceph["locations"])
+
+        def pending() -> str:
+            return (
                 health.outside(cluster, monitors)
                 or health.down(cluster, expected=osds)
                 or health.unclean(cluster)
                 or health.unwell(cluster)
-            ),
-            "the cluster is not well",
-            timeout=timeout,
-        )
-        others = {one["pool_name"] for one in cluster.ask("osd pool ls", detail="detail")} - {*wanted.pools}
+            )
+
+        # It may be settling: a daemon that was just started, a slow request that ends.
+        _wait(cluster, pending, "the cluster is not well", timeout=timeout)
+        there = {one["pool_name"] for one in cluster.ask("osd pool ls", detail="detail")}
+        if absent := [name for name in wanted.pools if name not in there]:
+            raise faults.pools_missing(absent, ceph)
+        for name in drain.drained(cluster):
+            changes.warnings.append(
+                f"{name} is drained and takes no data; to have it take them again: ansible-playbook "
+                f"groundup.cloud.storage_undrain -e undrain_machine={name}"
+            )
     mark = uuid.uuid4().hex[:12]
     for client in ceph["clients"].values():
         proof.prove(client, wanted.keys[client["name"]], monitors, list(wanted.pools), mark)
-    for name in sorted(others):
+    for name in sorted(there - {*wanted.pools}):
         changes.warnings.append(f"pool {name} is in no plan: nothing here watches over it")
     return {"changed": False, "health": "HEALTH_OK", "proven": [one["name"] for one in ceph["clients"].values()]}
+
+
+def _wait(cluster: Cluster, pending: Callable[[], str], what: str, *, timeout: float) -> None:
+    """Wait until nothing is pending, else raise the cluster's own faults, each a card."""
+    if wait_until(pending, timeout=timeout):
+        if found := faults.cards(cluster):
+            raise faults.text(found)
+        health.wait(pending, what, timeout=0)
 
 
 def _wanted(ceph: Mapping[str, Any], keys: Mapping[str, str]) -> Wanted:

@@ -19,7 +19,7 @@ from .part_types import CephClient, CephPlan, LinkPlan, MetalPlan, PreflightPlan
 Severity = Literal["error", "warning", "info"]
 CniName = Literal["flannel", "cilium", "calico"]
 EdgeKind = Literal["haproxy", "gateway-api"]
-FailureDomain = Literal["host", "rack", "room"]
+FailureDomain = Literal["osd", "host", "rack", "room"]
 SupplySource = Literal["build", "registry", "upstream"]
 PackageSource = Literal["seed", "mirror", "host"]
 DebianRelease = Literal["12", "13"]

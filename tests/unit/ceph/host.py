@@ -28,6 +28,7 @@ def node(name: str = "storage-1", **other: Any) -> Node:
         "monitors": MONITORS,
         "managers": ("storage-1", "storage-2"),
         "location": {"host": name, "rack": "r1"},
+        "hosts": list(MONITORS),
         "osds": [osd(FSID, name, file)],
         "packages": ["ceph-mon"],
         "settings": {},
@@ -94,6 +95,12 @@ class Monitors:
         if prefix == "osd new":
             return self._new(**arguments)
         return self.answers[prefix]
+
+    def attempt(self, prefix: str, **_: Any) -> tuple[int, Any, str]:
+        return 0, self.answers.get(prefix), ""
+
+    def manage(self, prefix: str, **arguments: Any) -> None:
+        self.told.append((prefix, arguments))
 
     def send(self, prefix: str, **arguments: Any) -> bytes:
         self.told.append((prefix, arguments))

@@ -31,7 +31,16 @@ DEBIAN = {"ID": "debian", "VERSION_ID": "13", "PRETTY_NAME": "Debian GNU/Linux 1
 @pytest.fixture
 def cluster() -> Monitors:
     whole = {"pg_summary": {"num_pg_by_state": [{"name": "active+clean", "num": 9}]}}
-    return Monitors({"pg stat": whole, "quorum_status": {"quorum_names": list(MONITORS)}})
+    known = {"auth_dump": [{"entity": f"mgr.{name}"} for name in MONITORS]}
+    return Monitors(
+        {
+            "pg stat": whole,
+            "quorum_status": {"quorum_names": list(MONITORS)},
+            "osd dump": {"osds": []},
+            "osd tree": {"nodes": []},
+            "auth ls": known,
+        }
+    )
 
 
 @pytest.fixture
@@ -138,10 +147,10 @@ def test_a_killed_osd_goes_on_with_its_number_and_key(host: Host, cluster: Monit
 
 
 def test_an_osd_that_the_cluster_knows_with_another_key_is_not_made_anew(host: Host, cluster: Monitors) -> None:
-    cluster.numbers[node().osds[0].uuid] = (5, '{"cephx_secret": "of a lost disk"}')
+    cluster.answers["osd dump"] = {"osds": [{"osd": 5, "uuid": node().osds[0].uuid}]}
     step()
     step("monitor")
-    with pytest.raises(GroundupError, match="ceph osd purge"):
+    with pytest.raises(GroundupError, match="storage_replace -e replace_machine=storage-1 -e replace_osd=5"):
         step("daemons")
     assert "ceph-osd" not in host.programs()
 

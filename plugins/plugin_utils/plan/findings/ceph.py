@@ -8,7 +8,7 @@ from ..form import error
 from ..layout.context import PlanContext
 from ..platform.ceph import DEBIAN
 from ..types import Finding
-from .domains import domain_of
+from .domains import domains_of
 
 
 def check(context: PlanContext) -> Iterator[Finding]:
@@ -33,8 +33,7 @@ def check(context: PlanContext) -> Iterator[Finding]:
     rules = {rule.name: rule for rule in ceph.rules}
     for purpose, pool in ceph.pools.items():
         rule = rules[pool.rule]
-        having = [one for one in hosts if any(osd.device_class == rule.device_class for osd in ceph.osds[one.hardware])]
-        have = len({domain_of(context, host, rule.failure_domain) for host in having})
+        have = len(domains_of(context, hosts, rule.failure_domain, device_class=rule.device_class))
         if pool.replicas > have and any(ceph.osds.values()):
             yield error("pool-without-devices", f"storage.pools.{purpose}", "hardware")(
                 what=f"pool {pool.name}: {pool.replicas} copies on {rule.device_class}, no two in one "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from ...layers.storage import BACKENDS
 from ...services import RECORDS
@@ -28,7 +28,13 @@ def _storage(context: PlanContext) -> Iterator[Finding]:
         if pool.replicas or pool.failure_domain:
             wanted[f"storage.pools.{name}"] = (pool.replicas or written.replicas, pool.failure_domain or common)
     for key, (replicas, domain) in wanted.items():
-        have = len({domain_of(context, host, domain) for host in hosts})
+        have = len(domains_of(context, hosts, domain))
+        if domain == "osd" and context.layout.profile.production:
+            yield error("copies-on-one-host", key, "storage.failure_domain")(
+                what=f"copies may lie on one host: no two in one OSD, in a site of profile {context.site.profile}",
+                why="the loss of one host stops writes or loses data",
+                remedy="write host, rack or room",
+            )
         if replicas > have:
             yield error("replicas-do-not-fit", key, "machines")(
                 what=f"{replicas} copies, no two in one {domain}, and storage hosts in {_counted(have, domain)}",
@@ -41,9 +47,24 @@ def _counted(number: int, noun: str) -> str:
     return f"{number} {noun}{'s' if number > 1 else ''}"
 
 
+def domains_of(
+    context: PlanContext, hosts: Iterable[HostPlan], domain: str, *, device_class: str | None = None
+) -> set[tuple[str, str]]:
+    """Return the places of ``domain`` in which ``hosts`` have OSDs of a class; without one, in which they stand."""
+    osds = context.plan.ceph.osds if context.plan.ceph else {}
+    found: set[tuple[str, str]] = set()
+    for host in hosts:
+        own = [one for one in osds.get(host.hardware, ()) if device_class in (None, one.device_class)]
+        if domain == "osd" and osds:
+            found |= {(host.name, one.name) for one in own}
+        elif own or not device_class:
+            found.add((domain, domain_of(context, host, domain)))
+    return found
+
+
 def domain_of(context: PlanContext, host: HostPlan, domain: str) -> str:
     """Return the name of the ``domain`` that a host stands in."""
-    if domain == "host":
+    if domain in ("osd", "host"):
         return host.name
     rack = context.site.racks.get(host.rack)
     return (rack.room if rack and rack.room else "none") if domain == "room" else host.rack

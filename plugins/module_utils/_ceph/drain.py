@@ -1,0 +1,134 @@
+"""Have a storage host's data copied to others, and back. Old copies serve until new ones are whole: none is missing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+from .._base.changes import Changes
+from .._base.wait import wait_until
+from . import health, members
+from .cluster import Cluster
+from .members import DRAINED, Member, Reason, listed
+
+SETTLES = 30.0  # seconds for placement groups to know of a new map
+
+
+def drain(
+    cluster: Cluster, changes: Changes, name: str, *, ceph: Mapping[str, Any], force: Collection[str], timeout: float
+) -> None:
+    """Have the OSDs of ``name`` give up what they hold, and wait for it. Raises GroundupError."""
+    found = members.member(cluster, name)
+    members.refuse("drain", name, _against(cluster, found, ceph), force)
+    weighing = [one for one in found.osds if one.weight]
+    if weighing:
+        before = {**_recorded(cluster, name), **{str(one.number): one.weight for one in weighing}}
+        if not changes.check:
+            cluster.send("config-key set", key=f"{DRAINED}{name}", val=json.dumps(before))
+    for one in weighing:
+        if changes.add(f"{one}: copy {_gib(one.used)} in {one.groups} placement groups to other hosts"):
+            _reweight(cluster, one.number, 0.0)
+    if not changes.check:
+        numbers = [one.number for one in found.osds]
+        health.wait(lambda: undrained(cluster, numbers), f"{name} is not empty", timeout=timeout)
+
+
+def undrain(cluster: Cluster, changes: Changes, name: str, *, timeout: float) -> None:
+    """Have a host that was drained by a verb of ours take data again. Raises GroundupError."""
+    before = _recorded(cluster, name)
+    for one in members.member(cluster, name).osds:
+        weight = before.get(str(one.number))
+        if weight and weight != one.weight and changes.add(f"{one}: take data again"):
+            _reweight(cluster, one.number, weight)
+    if before and not changes.check:
+        # Placement groups move a moment later.
+        wait_until(lambda: not any(one.groups for one in members.member(cluster, name).osds), timeout=SETTLES)
+        health.wait(lambda: health.unclean(cluster), "data are not where they are to be", timeout=timeout)
+        cluster.send("config-key rm", key=f"{DRAINED}{name}")
+
+
+def undrained(cluster: Cluster, numbers: Collection[int]) -> str:
+    """Return why OSDs are not empty, or not all data whole; "" when they may be taken away."""
+    return members.unsafe(cluster, numbers) or health.unclean(cluster)
+
+
+def drained(cluster: Cluster) -> list[str]:
+    """Return the hosts that a verb of ours drained."""
+    return sorted(members.records(cluster, DRAINED))
+
+
+def _against(cluster: Cluster, found: Member, ceph: Mapping[str, Any]) -> Iterator[Reason]:
+    if not found.osds:
+        yield Reason(text="the cluster knows no OSD of it")
+        return
+    if not any(one.weight for one in found.osds):
+        return  # it goes on where it was
+    if unclean := health.unclean(cluster):
+        yield Reason(text=f"not all data have all their copies now: {unclean}")
+    yield from _without_domains(cluster, found, ceph)
+    yield from _without_room(cluster, found)
+
+
+def _without_domains(cluster: Cluster, found: Member, ceph: Mapping[str, Any]) -> Iterator[Reason]:
+    """Yield pools whose copies would have no place of their own on the hosts that stay."""
+    rules = {one["name"]: one for one in ceph["rules"]}
+    places = _places(cluster)
+    for name, pools in _by_rule(ceph).items():
+        rule, replicas = rules[name], max(pool["replicas"] for pool in pools)
+        staying = [
+            one for one in found.others
+            if one.device_class == rule["device_class"] and one.weight and one.state == "up"
+        ]  # fmt: skip
+        have = {places[rule["failure_domain"]].get(one.number, str(one)) for one in staying}
+        if len(have) < replicas and any(one.device_class == rule["device_class"] for one in found.osds):
+            yield Reason(
+                text=f"{replicas} copies of pools {listed([pool['name'] for pool in pools])}, no two in one "
+                f"{rule['failure_domain']}, and OSDs in {len(have)} would stay"
+            )
+
+
+def _without_room(cluster: Cluster, found: Member) -> Iterator[Reason]:
+    """Yield classes of devices that would be near full: a disk that is takes no copies."""
+    ratio = float(cluster.ask("osd dump")["nearfull_ratio"])
+    for kind in sorted({one.device_class for one in found.osds}):
+        staying = [one for one in found.others if one.device_class == kind and one.weight and one.state == "up"]
+        used = sum(one.used for one in (*staying, *(own for own in found.osds if own.device_class == kind)))
+        room = sum(one.size for one in staying) * ratio
+        if used > room:
+            yield Reason(text=f"{_gib(used)} on {kind}, and those that stay are near full with {_gib(int(room))}")
+
+
+def _by_rule(ceph: Mapping[str, Any]) -> dict[str, list[Any]]:
+    found: dict[str, list[Any]] = {}
+    for pool in ceph["pools"].values():
+        found.setdefault(pool["rule"], []).append(pool)
+    return found
+
+
+def _places(cluster: Cluster) -> dict[str, dict[int, str]]:
+    """Return the name of each OSD's host, rack, room; by kind and number."""
+    nodes = {one["id"]: one for one in cluster.ask("osd tree")["nodes"]}
+    found: dict[str, dict[int, str]] = {kind: {} for kind in ("osd", "host", "rack", "room")}
+
+    def under(node: Mapping[str, Any]) -> Iterator[int]:
+        for child in node.get("children", ()):
+            yield from ([child] if child >= 0 else under(nodes[child]))
+
+    for node in nodes.values():
+        if node["type"] in found:
+            found[node["type"]] |= dict.fromkeys(under(node), str(node["name"]))
+    return found
+
+
+def _recorded(cluster: Cluster, name: str) -> dict[str, float]:
+    text = members.records(cluster, DRAINED).get(name)
+    return dict(json.loads(text)) if text else {}
+
+
+def _reweight(cluster: Cluster, number: int, weight: float) -> None:
+    cluster.send("osd crush reweight", name=f"osd.{number}", weight=weight)
+
+
+def _gib(size: int) -> str:
+    return f"{size / 1024**3:.1f} GiB"

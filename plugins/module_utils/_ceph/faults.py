@@ -1,0 +1,154 @@
+"""Failure cards of the cluster: Ceph's own health checks, with the object at fault, what clients see, and the remedy.
+
+Consequences are left out where their cause has a card: groups with too few copies while an OSD is down.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .._base.errors import GroundupError
+from . import members
+from .cluster import Cluster
+
+LAYER = "storage"
+_SHOWN = 5  # objects of a card; the number says how many there are
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """What a health check means to whoever uses the cluster."""
+
+    clients: str  # what they see meanwhile
+    remedy: str
+    hides: tuple[str, ...] = ()  # checks that only follow from it
+
+
+_ROOM = (
+    "add OSDs or a host and run the layer; or delete what is not needed (snapshots and trash, too: rbd trash ls). "
+    "Uneven OSDs: ceph osd df tree, then ceph osd reweight-by-utilization"
+)
+_COPIES = ("PG_DEGRADED", "OBJECT_MISPLACED", "PG_NOT_SCRUBBED", "PG_NOT_DEEP_SCRUBBED")
+# In this order: what stops writes first.
+FAULTS: dict[str, Fault] = {
+    "OSD_FULL": Fault(
+        clients="reads go on; every write to these pools waits, with no error, until there is room",
+        remedy=f"so that deletions go on meanwhile: ceph osd set-full-ratio 0.97, and back to 0.95 afterwards; {_ROOM}",
+        hides=("POOL_FULL", "OSD_BACKFILLFULL", "POOL_BACKFILLFULL", "OSD_NEARFULL", "POOL_NEARFULL"),
+    ),
+    "POOL_FULL": Fault(
+        clients="reads go on; every write to these pools waits",
+        remedy=f"ceph df; raise or clear the pool's quota, or {_ROOM}",
+    ),
+    "OSD_BACKFILLFULL": Fault(
+        clients="nothing yet; copies that are lost are not made again on these OSDs",
+        remedy=_ROOM,
+        hides=("POOL_BACKFILLFULL", "OSD_NEARFULL", "POOL_NEARFULL"),
+    ),
+    "OSD_NEARFULL": Fault(
+        clients="nothing yet; at 95% writes to these pools stop", remedy=_ROOM, hides=("POOL_NEARFULL",)
+    ),
+    "PG_AVAILABILITY": Fault(
+        clients="reads and writes of the data in these groups wait",
+        remedy="bring back the OSDs they wait for (ceph pg dump_stuck inactive; ceph pg PG query); do not replace them",
+    ),
+    "MON_DOWN": Fault(
+        clients="nothing, while a majority is left",
+        remedy="on its host: journalctl -u 'ceph-mon@*' -n 50; systemctl reset-failed 'ceph-mon@*'; then run the layer",
+    ),
+    "MON_CLOCK_SKEW": Fault(
+        clients="nothing yet; monitors whose clocks differ lose their leases, and with them the quorum",
+        remedy="chronyc sources, chronyc makestep on that host: monitors need one source of time (hosts.ntp_servers)",
+    ),
+    "OSD_HOST_DOWN": Fault(
+        clients="writes go on where min_size copies are left",
+        remedy="bring the host back; lost for good: groundup.cloud.storage_retire -e retire_machine=<host>",
+        hides=("OSD_DOWN", *_COPIES),
+    ),
+    "OSD_DOWN": Fault(
+        clients="writes go on where min_size copies are left; after ten minutes Ceph makes the lost copies elsewhere",
+        remedy="journalctl -u ceph-osd@<number> -n 50 on its host; disk lost: put in another one, then "
+        "ansible-playbook groundup.cloud.storage_replace -e replace_machine=<host> -e replace_osd=<number>",
+        hides=_COPIES,
+    ),
+    "OSD_FLAGS": Fault(
+        clients="nothing; Ceph does not react to faults as it is to",
+        remedy="not ours (those of a killed run are put back by groundup.cloud.storage): whoever set it: "
+        "ceph osd unset-group <flag> <host>",
+    ),
+    "OSDMAP_FLAGS": Fault(
+        clients="pause stops everything, others nothing; Ceph does not react to faults as it is to",
+        remedy="no run of ours sets it: ask who did, then ceph osd unset <flag>",
+    ),
+}
+_OTHER = Fault(
+    clients="not known to this version", remedy="ceph health detail, on a monitor host; Ceph's guide 'Health checks'"
+)
+
+
+def cards(cluster: Cluster) -> list[GroundupError]:
+    """Return a card for each fault that the cluster knows of, those that stop writes first."""
+    health = cluster.ask("health", detail="detail")
+    checks = {name: one for name, one in health["checks"].items() if not one.get("muted")}
+    hidden = {other for name in checks for other in FAULTS.get(name, _OTHER).hides}
+    order = [*FAULTS, *sorted(set(checks) - set(FAULTS))]
+    shown = [name for name in order if name in checks and name not in hidden]
+    if not shown:
+        return []
+    where = {str(one): one.host for one in members.osds(cluster)}
+    return [_card(name, checks, where) for name in shown]
+
+
+def text(found: Sequence[GroundupError]) -> GroundupError:
+    """Return all cards as one error."""
+    first, *others = found
+    if not others:
+        return first
+    return GroundupError(
+        first.what, where=first.where, why=first.why, remedy="\n".join([first.remedy, *map(str, others)])
+    )
+
+
+def pools_missing(names: Sequence[str], ceph: Mapping[str, Any]) -> GroundupError:
+    """Return the card of pools of the plan that the cluster has not."""
+    users = [one["name"] for one in ceph["clients"].values() if {*names} & {*one["writes"], *one["reads"]}]
+    return GroundupError(
+        f"the cluster has no pool {', '.join(names)}",
+        where=f"layer {LAYER}: " + ", ".join(f"pool {name}" for name in names),
+        why=f"clients see: {', '.join(users) or 'whoever uses it'} cannot open it (No such file or directory); what "
+        "was in it is lost, and a run would make an empty one",
+        remedy="a new site: the playbook groundup.cloud.storage makes it. Else find out who removed it (ceph log last "
+        "1000 info audit) and restore its data from backups",
+    )
+
+
+def _card(name: str, checks: Mapping[str, Any], where: Mapping[str, str]) -> GroundupError:
+    fault, one = FAULTS.get(name, _OTHER), checks[name]
+    details = [detail["message"] for detail in one.get("detail", ())]
+    objects = [f"{osd} on {where[osd]}" if osd in where else osd for osd in _objects(details)]
+    # Pools that follow from it are what clients know.
+    pools = [pool for other in (name, *fault.hides) for pool in _pools(checks.get(other, {}).get("detail", ()))]
+    named = [*objects, *(f"pool {pool}" for pool in dict.fromkeys(pools))]
+    return GroundupError(
+        f"{name}: {one['summary']['message']}",
+        where=f"layer {LAYER}: {_listed(named) or '; '.join(details[:_SHOWN]) or 'the cluster'}",
+        why=f"clients see: {fault.clients}",
+        remedy=fault.remedy,
+    )
+
+
+def _objects(details: Iterable[str]) -> list[str]:
+    found = [match[0] for line in details if (match := re.search(r"\b(?:osd|mon)\.[\w.-]*\w|\bhost [\w-]+", line))]
+    return list(dict.fromkeys(found))
+
+
+def _pools(details: Iterable[Mapping[str, str]]) -> list[str]:
+    return [match[1] for one in details if (match := re.match(r"pool '([^']+)'", one["message"]))]
+
+
+def _listed(named: Sequence[str]) -> str:
+    more = len(named) - 2 * _SHOWN
+    return ", ".join(named[: 2 * _SHOWN]) + (f" and {more} more" if more > 0 else "")

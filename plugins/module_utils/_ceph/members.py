@@ -1,0 +1,141 @@
+"""What the cluster has of a storage host, in its own words, and which consent a verb on it needs."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .._base.errors import GroundupError
+from .cluster import Cluster
+
+DRAINED = "groundup/drained/"  # config-key: weights of the OSDs of a drained host, by number
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Daemon:
+    """An OSD, as the monitors know it."""
+
+    number: int
+    host: str
+    device_class: str
+    weight: float  # in the CRUSH map: TiB
+    state: str  # up, down, destroyed
+    groups: int  # placement groups
+    used: int  # bytes
+    size: int
+
+    def __str__(self) -> str:
+        """Return what Ceph calls it."""
+        return f"osd.{self.number}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Member:
+    """A storage host."""
+
+    name: str
+    osds: Sequence[Daemon]
+    others: Sequence[Daemon]  # OSDs of all other hosts
+    monitor: bool
+    bucket: bool  # whether it has a place in the CRUSH map
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reason:
+    """What speaks against a verb; ``code`` is the operator's consent to it, None: there is none."""
+
+    text: str
+    code: str | None = None
+
+
+def osds(cluster: Cluster) -> list[Daemon]:
+    """Return every OSD that has a place in the CRUSH map."""
+    hosts = {
+        child: str(one["name"])
+        for one in cluster.ask("osd tree")["nodes"]
+        if one["type"] == "host"
+        for child in one["children"]
+    }
+    return [
+        Daemon(
+            number=int(one["id"]),
+            host=hosts.get(one["id"], ""),
+            device_class=str(one.get("device_class", "")),
+            weight=float(one["crush_weight"]),
+            state=str(one["status"]),
+            groups=int(one["pgs"]),
+            used=int(one["kb_used"]) * 1024,
+            size=int(one["kb"]) * 1024,
+        )
+        for one in cluster.ask("osd df")["nodes"]
+    ]
+
+
+def member(cluster: Cluster, name: str) -> Member:
+    """Return what the cluster has of ``name``."""
+    found = osds(cluster)
+    return Member(
+        name=name,
+        osds=[one for one in found if one.host == name],
+        others=[one for one in found if one.host != name],
+        monitor=any(one["name"] == name for one in cluster.ask("mon dump")["mons"]),
+        bucket=name in hosts(cluster),
+    )
+
+
+def hosts(cluster: Cluster) -> set[str]:
+    """Return the hosts of the CRUSH map."""
+    return {str(one["name"]) for one in cluster.ask("osd tree")["nodes"] if one["type"] == "host"}
+
+
+def unsafe(cluster: Cluster, numbers: Iterable[int]) -> str:
+    """Return Ceph's own reason why OSDs are not safe to destroy, "" when all copies are elsewhere."""
+    ids = [str(number) for number in numbers]
+    if not ids:
+        return ""
+    code, answer, said = cluster.attempt("osd safe-to-destroy", ids=ids)
+    if answer is None:
+        return (said or f"error {code}") if code else ""
+    why = {"active": "in use", "stored_pgs": "with data of their own", "missing_stats": "silent"}
+    away = (f"{listed([f'osd.{one}' for one in answer[key]])} {what}" for key, what in why.items() if answer.get(key))
+    return ", ".join(away)
+
+
+def records(cluster: Cluster, prefix: str) -> dict[str, Any]:
+    """Return what runs of ours keep in the monitors below ``prefix``, by what follows it."""
+    return {name.removeprefix(prefix): value for name, value in (cluster.ask("config-key dump", key=prefix)).items()}
+
+
+def refuse_leftover(cluster: Cluster, planned: Collection[str]) -> None:
+    """Refuse to go on while hosts that are not ``planned`` hold data or watch. Raises GroundupError."""
+    holding = {one.host for one in osds(cluster)} | {str(one["name"]) for one in cluster.ask("mon dump")["mons"]}
+    left = sorted(holding - {"", *planned})
+    if left:
+        raise GroundupError(
+            f"{listed(left)} left the site file, and the cluster has OSDs or a monitor there",
+            where=f"layer storage: {listed(left)}",
+            why="nobody would look after their data, and their loss would not be told from a plan",
+            remedy="put it back into the site file; or, for good: ansible-playbook groundup.cloud.storage_drain "
+            f"-e drain_machine={left[0]}, then groundup.cloud.storage_retire -e retire_machine={left[0]}",
+        )
+
+
+def refuse(verb: str, what: str, against: Iterable[Reason], force: Collection[str]) -> None:
+    """Raise GroundupError while a reason stands against ``verb`` that ``force`` does not accept."""
+    left = [one for one in against if one.code is None or one.code not in force]
+    if not left:
+        return
+    codes = sorted({one.code for one in left if one.code})
+    consent = f", or accept it with -e '{{\"{verb}_force\": [{', '.join(codes)}]}}'" if codes else ""
+    raise GroundupError(
+        f"{verb} {what}: {'; '.join(one.text for one in left)}",
+        where=f"layer storage, {what}",
+        why="data would have fewer copies than the plan says, or be lost; nothing was changed",
+        remedy=f"put that right first (ceph health detail, ceph osd df tree, on a monitor host){consent}",
+    )
+
+
+def listed(found: Sequence[object]) -> str:
+    """Return names in a line."""
+    return ", ".join(str(one) for one in found)

@@ -1,0 +1,94 @@
+"""Replace an OSD whose disk is lost: the number stays, so that no data move but those that were on it."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Collection, Iterator
+
+from .._base.changes import Changes
+from .._base.errors import GroundupError
+from .._base.wait import wait_until
+from .._host import units
+from . import devices, disk, drain, health, members
+from .cluster import Cluster
+from .members import Daemon, Reason
+from .model import Node, Osd
+
+COPY = "copy"  # code of the consent: the copy on the disk is given up
+SETTLES = 30.0  # seconds for placement groups to find out who is left
+
+
+def find(cluster: Cluster, host: str, number: int) -> Daemon:
+    """Return OSD ``number`` of ``host``. Raises GroundupError when there is none."""
+    found = next((one for one in members.osds(cluster) if (one.number, one.host) == (number, host)), None)
+    if found is None:
+        raise GroundupError(
+            f"{host} has no osd.{number}",
+            where="the variables replace_machine and replace_osd",
+            why="one OSD is replaced at a time, by its number",
+            remedy="ceph osd tree, on a monitor host; -e replace_osd=7 is osd.7. A disk that never had an OSD needs "
+            "none of this: the playbook groundup.cloud.storage",
+        )
+    return found
+
+
+def give_up(cluster: Cluster, changes: Changes, node: Node, number: int, *, force: Collection[str]) -> None:
+    """Have the cluster forget what OSD ``number`` of this host held, so that a run makes it anew.
+
+    Raises GroundupError, before anything is changed, while its copy may be needed.
+    """
+    found = find(cluster, node.name, number)
+    if found.state == "destroyed":
+        return  # a run that was killed went this far
+    planned = _planned(cluster, node, number)
+    if not changes.check:
+        wait_until(lambda: health.inactive(cluster), timeout=SETTLES)  # it may have died a moment ago
+    members.refuse("replace", str(found), _against(cluster, node, found, planned), force)
+    units.off(changes, [f"ceph-osd@{number}.service"])
+    if changes.add(f"destroy {found}: what it held is copied from others"):
+        health.wait(
+            lambda: "it runs" if find(cluster, node.name, number).state == "up" else "",
+            f"{found} does not stop",
+            timeout=60,
+        )
+        cluster.manage("osd destroy", id=number, force=True, yes_i_really_mean_it=True)
+    place = disk.OSDS / f"ceph-{number}"
+    if place.exists() and changes.add(f"remove {place}"):
+        shutil.rmtree(place)
+
+
+def number_of(cluster: Cluster, host: str, uuid: str) -> int | None:
+    """Return the number that a new OSD of ``host`` takes over: its own from before, else one that was destroyed."""
+    dump = cluster.ask("osd dump")["osds"]
+    if any(one["uuid"] == uuid for one in dump):
+        return None  # the monitors find it by its id
+    tree = cluster.ask("osd tree")["nodes"]
+    own = next((one["children"] for one in tree if one["type"] == "host" and one["name"] == host), ())
+    return min((one["id"] for one in tree if one["id"] in own and one["status"] == "destroyed"), default=None)
+
+
+def _planned(cluster: Cluster, node: Node, number: int) -> Osd | None:
+    ids = {one["osd"]: one["uuid"] for one in cluster.ask("osd dump")["osds"]}
+    return next((one for one in node.osds if one.uuid == ids.get(number)), None)
+
+
+def _against(cluster: Cluster, node: Node, found: Daemon, planned: Osd | None) -> Iterator[Reason]:
+    if planned is None:
+        yield Reason(text=f"it is no OSD that the site file gives {node.name}: it would not be made anew")
+        return
+    safe = not drain.undrained(cluster, [found.number])
+    if found.state != "up" and (inactive := health.inactive(cluster)):
+        yield Reason(text=f"{inactive}: the only copies may be on it")
+    elif not safe and (found.state == "up" or holds(planned, found.number)):
+        code, _, said = cluster.attempt("osd ok-to-stop", ids=[str(found.number)])
+        if code:
+            yield Reason(text=f"Ceph cannot do without it: {said}")
+        yield Reason(text="its disk has the OSD's data, and not all of them have their copies elsewhere", code=COPY)
+
+
+def holds(osd: Osd, number: int) -> bool:
+    """Say whether the OSD's data are on its disk."""
+    place = disk.OSDS / f"ceph-{number}"
+    if not (place / "fsid").exists():
+        return False
+    return not osd.device or osd.uuid in devices.labels(osd.device)

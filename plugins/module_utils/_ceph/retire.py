@@ -1,0 +1,110 @@
+"""Take a storage host out of the cluster: its OSDs, its monitor, its manager's key, its place."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+from .._base.changes import Changes
+from .._base.files import read
+from .._host import units
+from . import disk, drain, health, members
+from .cluster import Cluster
+from .members import DRAINED, Member, Reason, listed
+from .model import ADMIN, CONF, ETC, LIB
+
+LOST = "lost"  # code of the consent: what the host held is given up
+DOWN = 60.0  # seconds for stopped OSDs to be known as down
+
+
+def retire(cluster: Cluster, changes: Changes, name: str, *, fsid: str, here: bool, force: Collection[str]) -> None:
+    """Remove ``name`` from the cluster; ``here``: this is the host, whose daemons and data go, too.
+
+    Raises GroundupError.
+    """
+    found = members.member(cluster, name)
+    members.refuse("retire", name, _against(cluster, found, here=here), force)
+    if here:
+        units.off(changes, _units(fsid))
+    if found.osds and not changes.check:
+        health.wait(lambda: _up(cluster, name), f"OSDs of {name} do not stop", timeout=DOWN)
+    _remove(cluster, changes, found)
+    if here:
+        _forget(changes, fsid)
+
+
+def remains(cluster: Cluster, name: str) -> str:
+    """Return what the cluster still has of ``name``."""
+    found = members.member(cluster, name)
+    return listed([*found.osds, *([f"monitor {name}"] if found.monitor else [])])
+
+
+def _against(cluster: Cluster, found: Member, *, here: bool) -> Iterator[Reason]:
+    up = [one for one in found.osds if one.state == "up"]
+    if up and not here:
+        yield Reason(text=f"the host cannot be reached, and still running: {listed(up)}")
+    numbers = [one.number for one in found.osds if one.state != "destroyed"]
+    if any(one.weight for one in up) and members.unsafe(cluster, numbers):
+        yield Reason(
+            text=f"data on {listed(up)}: first ansible-playbook groundup.cloud.storage_drain "
+            f"-e drain_machine={found.name}"
+        )
+    elif numbers and (why := drain.undrained(cluster, numbers)):
+        inactive = health.inactive(cluster)
+        yield Reason(
+            text=f"{why}{f'; {inactive}: the only copies may be here' if inactive else ''}",
+            code=None if inactive else LOST,
+        )
+    if found.monitor:
+        code, _, said = cluster.attempt("mon ok-to-rm", id=found.name)
+        if code:
+            yield Reason(text=f"its monitor is needed: {said}")
+
+
+def _up(cluster: Cluster, name: str) -> str:
+    return listed([one for one in members.member(cluster, name).osds if one.state == "up"])
+
+
+def _remove(cluster: Cluster, changes: Changes, found: Member) -> None:
+    for one in found.osds:
+        if changes.add(f"remove {one} from the cluster"):
+            cluster.manage("osd purge", id=one.number, force=True, yes_i_really_mean_it=True)
+    if found.monitor and changes.add(f"remove monitor {found.name} from the quorum"):
+        cluster.send("mon rm", name=found.name)
+    if found.bucket and changes.add(f"remove the place of {found.name} from the CRUSH map"):
+        cluster.send("osd crush rm", name=found.name)
+    manager = f"mgr.{found.name}"
+    known = {one["entity"] for one in cluster.ask("auth ls")["auth_dump"]}
+    if manager in known and changes.add(f"remove the key of {manager}"):
+        cluster.send("auth rm", entity=manager)
+    if found.name in members.records(cluster, DRAINED) and not changes.check:
+        cluster.send("config-key rm", key=f"{DRAINED}{found.name}")
+
+
+def _units(fsid: str) -> list[str]:
+    """Return the units of this host's daemons of the cluster."""
+    return [f"ceph-{one.parent.name}@{one.name.removeprefix('ceph-')}.service" for one in _data(fsid)]
+
+
+def _data(fsid: str) -> list[Path]:
+    """Return the directories of this host's daemons of the cluster."""
+    osds = [one for one in sorted(disk.OSDS.glob("ceph-*")) if (read(one / "ceph_fsid") or "").strip() == fsid]
+    monitors = [one for one in sorted((LIB / "mon").glob("ceph-*")) if (read(one / disk.FSID) or "").strip() == fsid]
+    return [*osds, *monitors, *(sorted((LIB / "mgr").glob("ceph-*")) if osds or monitors else ())]
+
+
+def _forget(changes: Changes, fsid: str) -> None:
+    """Remove data, keys and configuration. A device keeps Ceph's label: another OSD is not made on it by itself."""
+    for one in _data(fsid):
+        block = one / "block"
+        if block.is_symlink():
+            changes.warnings.append(
+                f"{block.readlink()} still has the label of {one.name.replace('ceph-', 'osd.')}: before another use "
+                f"ceph-bluestore-tool zap-device --dev {block.readlink()} --yes-i-really-really-mean-it"
+            )
+        if changes.add(f"remove {one}"):
+            shutil.rmtree(one)
+    for path in (CONF, ETC / f"ceph.{ADMIN}.keyring"):
+        if path.exists() and changes.add(f"remove {path}"):
+            path.unlink()

@@ -1,0 +1,148 @@
+#!/usr/bin/python
+"""Drains a storage host, has it take data again, takes it out of the cluster, or replaces one of its OSDs."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: ceph_member
+short_description: Drain, undrain or retire a storage host of Ceph, or replace one of its OSDs
+version_added: 0.1.0
+description:
+  - Ceph itself is asked before anything is taken away, C(osd safe-to-destroy), C(osd ok-to-stop) and
+    C(mon ok-to-rm). Without a consent in O(force), nothing leaves that is needed.
+  - Old copies serve until new ones are whole, so a drain leaves no data with fewer copies.
+  - A call that was killed is made again and goes on.
+options:
+  verb:
+    description:
+      - With V(drain) the OSDs of the host give up all they hold. It takes as long as the copies do.
+      - With V(undrain) a host that was drained so takes data again.
+      - With V(retire) its OSDs, its monitor and its place leave the cluster.
+      - With V(replace) the OSD O(osd) of this host is destroyed and its number kept.
+        M(groundup.cloud.ceph_node) makes it anew.
+    type: str
+    choices: [drain, undrain, retire, replace]
+    required: true
+  name:
+    description: Name of the storage host.
+    type: str
+    required: true
+  osd:
+    description: Number of the OSD to replace.
+    type: int
+  here:
+    description: >-
+      Whether this is the host itself. Then V(retire) stops its daemons and removes their data. Otherwise they must
+      not run.
+    type: bool
+    default: false
+  force:
+    description:
+      - Reasons that are accepted.
+      - V(lost), for V(retire), gives up what is only on the host.
+      - V(copy), for V(replace), gives up the copies that the OSD's disk holds.
+    type: list
+    elements: str
+    choices: [lost, copy]
+    default: []
+  hardware:
+    description: Hardware profile of the host, which says what its OSDs are on. For V(replace).
+    type: str
+    default: ''
+  ceph:
+    description: The plan of the cluster, C(groundup_site.ceph).
+    type: dict
+    required: true
+  keys:
+    description: Keys by name of secret.
+    type: dict
+    required: true
+  timeout:
+    description: Seconds for data to be where they are to be.
+    type: int
+    default: 3600
+attributes:
+  check_mode:
+    description: Predicts, and refuses what a run would refuse.
+  diff_mode:
+    description: The changes are lines, not files.
+    support: none
+extends_documentation_fragment: groundup.cloud.attributes
+"""
+
+EXAMPLES = r"""
+- name: Copy a host's data to the others
+  groundup.cloud.ceph_member:
+    verb: drain
+    name: storage-2
+    ceph: "{{ groundup_site.ceph }}"
+    keys: "{{ dict(names | zip(query('groundup.cloud.secret', *names))) }}"
+  delegate_to: storage-1
+  vars:
+    names: "{{ groundup_site.ceph.secrets }}"
+"""
+
+RETURN = r"""
+changes:
+  description: What was done, or in check mode would be, a line each.
+  type: list
+  elements: str
+  returned: success
+"""
+
+from typing import Any
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
+from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.module_utils._base.module import finish
+from ansible_collections.groundup.cloud.plugins.module_utils._ceph import drain, replace, retire
+from ansible_collections.groundup.cloud.plugins.module_utils._ceph.cluster import connected
+from ansible_collections.groundup.cloud.plugins.module_utils._ceph.model import ADMIN, entities, node
+
+
+def main() -> None:
+    """Read the options, do the verb, report."""
+    module = AnsibleModule(
+        argument_spec={
+            "verb": {"type": "str", "choices": ["drain", "undrain", "retire", "replace"], "required": True},
+            "name": {"type": "str", "required": True},
+            "osd": {"type": "int"},
+            "here": {"type": "bool", "default": False},
+            "force": {"type": "list", "elements": "str", "choices": ["lost", "copy"], "default": []},
+            "hardware": {"type": "str", "default": ""},
+            "ceph": {"type": "dict", "required": True},
+            "keys": {"type": "dict", "required": True, "no_log": True},
+            "timeout": {"type": "int", "default": 3600},
+        },
+        required_if=[("verb", "replace", ("osd", "hardware"))],
+        supports_check_mode=True,
+    )
+    given, changes = module.params, Changes(check=module.check_mode)
+    name, ceph, force, timeout = given["name"], given["ceph"], given["force"], given["timeout"]
+    monitors = {one["name"]: one["address"] for one in ceph["monitors"]}
+
+    def work() -> dict[str, Any]:
+        if not name:
+            raise GroundupError(
+                "no machine is named",
+                where=f"the variable {given['verb']}_machine",
+                why=f"one storage host is {given['verb']}ed at a time".replace("eed", "ed"),
+                remedy=f"-e {given['verb']}_machine=NAME",
+            )
+        with connected(ADMIN, entities(given["keys"])[ADMIN], monitors) as cluster:
+            if given["verb"] == "drain":
+                drain.drain(cluster, changes, name, ceph=ceph, force=force, timeout=timeout)
+            elif given["verb"] == "undrain":
+                drain.undrain(cluster, changes, name, timeout=timeout)
+            elif given["verb"] == "retire":
+                retire.retire(cluster, changes, name, fsid=ceph["fsid"], here=given["here"], force=force)
+            else:
+                replace.give_up(cluster, changes, node({**given, "packages": []}), given["osd"], force=force)
+        return changes.result()
+
+    finish(module, work, host=f"host {name}", changes=changes)
+
+
+if __name__ == "__main__":
+    main()
