@@ -38,7 +38,9 @@ CONFORMANCE = "test_conformance.py"
 CONFORMANCE_SITE = "tests/e2e/conformance/site.yml"
 CLUSTER = ("supply", "metal", "host", "seed", "kubernetes")  # layers of a site up to its cluster
 KERNEL = "test_kernel.py"
-METAL = tuple(f"tests/integration/metal/test_{name}.py" for name in ("discovery", "ironic", "storm", "way_out"))
+METAL = tuple(
+    f"tests/integration/metal/test_{name}.py" for name in ("discovery", "ironic", "seed_backup", "storm", "way_out")
+)
 CLOUD = "test_cloud.py"
 NETWORK_KEPT = "test_network_kept.py"
 LIFE = "test_cloud_life.py"  # of a hypervisor

@@ -5,13 +5,15 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: netboot_node
-short_description: Converge boots from the network on a seed
+short_description: Converge what serves the network provisioning on a seed
 version_added: 0.1.0
 description:
   - Places dnsmasq and iPXE, their configuration, a systemd unit, iPXE's scripts and the web server's part that gives
     kernel and deploy ramdisk in the clear, all for one network. Machines of the site get their planned address there,
     others one of a pool, or no answer.
-  - Without O(network), stops the service and removes the web server's part.
+  - Serves names (dnsmasq) and the time (chronyd) at the seed's address on that network, to nobody else. The seed's own
+    clock is not touched.
+  - Without O(network), stops both services and removes the web server's part.
 options:
   network:
     description: What the plan says of the network. None stops the service.
@@ -46,8 +48,26 @@ options:
         description: Name of the machine.
         type: str
         required: true
+  domain:
+    description: Domain of the site, which nobody else is asked about.
+    type: str
+    required: true
+  names:
+    description: Names of the site that are answered, with their addresses.
+    type: dict
+    default: {}
+  dns_servers:
+    description: Resolvers that are asked for other names. Without any, other names are refused.
+    type: list
+    elements: str
+    default: []
+  ntp_servers:
+    description: Servers that the time is corrected by. Without any, it is the seed's own.
+    type: list
+    elements: str
+    default: []
   verify:
-    description: Changes nothing, asks whether the service runs.
+    description: Changes nothing, asks for a name and for the time.
     type: bool
     default: false
 extends_documentation_fragment: groundup.cloud.attributes
@@ -78,7 +98,7 @@ def work(changes: Changes, given: dict[str, Any]) -> None:
     if not given["verify"]:
         boot_service.converge(changes, given)
     elif given["network"]:
-        boot_service.answers()
+        boot_service.answers(given["network"], domain=given["domain"])
 
 
 def main() -> None:
@@ -99,6 +119,10 @@ def main() -> None:
                     "name": {"type": "str", "required": True},
                 },
             },
+            "domain": {"type": "str", "required": True},
+            "names": {"type": "dict", "default": {}},
+            "dns_servers": {"type": "list", "elements": "str", "default": []},
+            "ntp_servers": {"type": "list", "elements": "str", "default": []},
             "verify": {"type": "bool", "default": False},
         },
         work,

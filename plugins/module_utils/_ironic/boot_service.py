@@ -1,12 +1,13 @@
-"""Boots from the network as a service of the seed: its account, its programs, what it is told, its unit."""
+"""What serves the network provisioning on the seed: its account, its programs, what they are told, its units."""
 
 from __future__ import annotations
 
 import hashlib
 import io
 import shutil
+import socket
 import tarfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,11 +16,16 @@ from .._base import files
 from .._base.changes import Changes
 from .._base.errors import GroundupError
 from .._base.run import run
+from .._base.wait import wait_until
+from .._host.naming import unanswering
 from .._host.units import Unit, off, properties
 from .._hypervisor import accounts
 from .._seed.configuration import nginx_takes
 from . import configuration as own
 from . import netboot
+
+START = 30.0  # seconds until both answer
+NTP_PORT, SERVES, UNSYNCHRONISED = 123, 4, 16  # mode of an answer; the stratum of a server that has no time
 
 
 def converge(changes: Changes, wanted: Mapping[str, Any]) -> None:
@@ -27,41 +33,71 @@ def converge(changes: Changes, wanted: Mapping[str, Any]) -> None:
     web = Unit(changes, "nginx.service", on_change="reload")
     network = wanted["network"]
     if not network:
-        off(changes, [netboot.UNIT.name])
+        off(changes, [netboot.UNIT.name, netboot.CLOCK_UNIT.name])
         web.generate(netboot.WEB, "")
         web.refreshed()
         return
     accounts.ensure(changes, netboot.ACCOUNT, home=str(netboot.STATE), login="/usr/sbin/nologin")
-    unit = Unit(changes, netboot.UNIT.name)
-    _programs(changes, unit, Path(wanted["files_root"]) / network["programs"])
+    unit, clock = Unit(changes, netboot.UNIT.name), Unit(changes, netboot.CLOCK_UNIT.name)
+    _programs(changes, (unit, clock), Path(wanted["files_root"]) / network["programs"])
     try:
         interface = netboot.interface_of(network["address"])
     except GroundupError:
         if not changes.check:
             raise
         interface = "?"  # of a seed that is still to be made
-    found = netboot.values(network, interface=interface, api_url=wanted["api_url"], addresses=wanted["addresses"])
+    site = {name: wanted[name] for name in ("domain", "names", "dns_servers", "ntp_servers")}
+    found = netboot.values(
+        {**network, **site}, interface=interface, api_url=wanted["api_url"], addresses=wanted["addresses"]
+    )
     for path, text in netboot.texts(found).items():
         unit.place(path, text, **({"valid": _takes} if path == netboot.CONF and not changes.check else {}))
     for path, text in netboot.scripts(found).items():
         files.place(changes, path, text)
     files.link(changes, netboot.SCRIPTS / "vmlinuz", f"{wanted['ramdisk']}/vmlinuz")
     files.link(changes, netboot.SCRIPTS / "initramfs", str(own.INITRAMFS))
+    for path, text in netboot.clock_texts(found).items():
+        clock.place(path, text)
     unit.running()
+    clock.running()
     web.place(netboot.WEB, netboot.web(found), valid=partial(nginx_takes, place=netboot.WEB))
     web.running()
 
 
-def answers() -> None:
-    """Raise GroundupError when machines that boot from the network get no answer."""
-    state = properties(netboot.UNIT.name, "ActiveState", "SubState")
-    if state.get("ActiveState") != "active":
-        raise GroundupError(
-            f"{netboot.UNIT.name} is {state.get('ActiveState')}",
-            where=str(netboot.CONF),
-            why="no machine boots from the network",
-            remedy=f"journalctl -n 50 -u {netboot.UNIT.name}",
-        )
+def answers(network: Mapping[str, Any], *, domain: str) -> None:
+    """Raise GroundupError when machines on the network get no address, no name or no time."""
+    address = network["address"]
+    for unit, conf, silent, lacks in (
+        (
+            netboot.UNIT,
+            netboot.CONF,
+            lambda: unanswering([address], domain=domain),
+            "no machine boots from the network",
+        ),
+        (
+            netboot.CLOCK_UNIT,
+            netboot.CLOCK,
+            lambda: _timeless(address),
+            "machines there have another time than the seed",
+        ),
+    ):
+        state = properties(unit.name, "ActiveState").get("ActiveState")
+        said = [f"{unit.name} is {state}"] if state != "active" else wait_until(silent, timeout=START)
+        if said:
+            raise GroundupError("; ".join(said), where=str(conf), why=lacks, remedy=f"journalctl -n 50 -u {unit.name}")
+
+
+def _timeless(address: str) -> list[str]:
+    """Ask for the time, as a client of NTP does (RFC 5905); return what is wrong."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
+        asking.settimeout(2)
+        try:
+            asking.sendto(b"\x23" + bytes(47), (address, NTP_PORT))
+            answer = asking.recv(1024)
+        except OSError as error:
+            return [f"nobody tells the time at {address}: {error.strerror or 'no answer'}"]
+    good = len(answer) >= 48 and answer[0] & 7 == SERVES and 0 < answer[1] < UNSYNCHRONISED
+    return [] if good else [f"{address} does not know the time"]
 
 
 def _takes(path: Path) -> None:
@@ -74,7 +110,7 @@ def _takes(path: Path) -> None:
     )
 
 
-def _programs(changes: Changes, unit: Unit, archive: Path) -> None:
+def _programs(changes: Changes, units: Sequence[Unit], archive: Path) -> None:
     """Unpack the programs; a directory with another digest is replaced whole."""
     try:
         data = archive.read_bytes()
@@ -86,10 +122,12 @@ def _programs(changes: Changes, unit: Unit, archive: Path) -> None:
     stamp, digest = netboot.PROGRAMS / "digest", hashlib.sha256(data).hexdigest()
     if files.read(stamp) == digest:
         return
-    unit.replaced()
+    for unit in units:
+        unit.replaced()
     if not changes.add(f"make {netboot.PROGRAMS}"):
         return
-    unit.mark()
+    for unit in units:
+        unit.mark()
     new = netboot.PROGRAMS.with_name("netboot.new")
     shutil.rmtree(new, ignore_errors=True)
     new.mkdir(parents=True)

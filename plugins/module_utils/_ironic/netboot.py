@@ -1,4 +1,4 @@
-"""Boots from the network: addresses and iPXE by dnsmasq, kernel and ramdisk by the web server, for one network."""
+"""The network provisioning: addresses, names, iPXE by dnsmasq, time by chronyd, what is booted by the web server."""
 
 from __future__ import annotations
 
@@ -17,17 +17,24 @@ ACCOUNT = "groundup-netboot"  # it speaks with strangers, and is not Ironic's ac
 PROGRAMS = Path("/opt/groundup/netboot")
 DIRECTORY = Path("/etc/groundup-netboot")
 CONF, HOSTS = DIRECTORY / "dnsmasq.conf", DIRECTORY / "hosts"
+NAMES, CLOCK = DIRECTORY / "names", DIRECTORY / "chrony.conf"
 STATE = Path("/var/lib/groundup-netboot")  # leases
 UNIT = Path("/etc/systemd/system/groundup-netboot.service")
+CLOCK_UNIT = Path("/etc/systemd/system/groundup-time.service")
 WEB = Path("/etc/nginx/conf.d/groundup-netboot.conf")
 SCRIPTS = own.MEDIA / "groundup"
 
 CONF_TEXT = """\
-# No names are resolved here.
-port=0
 interface=%(interface)s
-bind-dynamic
-no-ping
+%(without)sbind-dynamic
+# Names of the site, and others where it names resolvers; nobody else's.
+no-resolv
+no-hosts
+domain-needed
+bogus-priv
+local=/%(domain)s/
+addn-hosts=%(names_file)s
+%(resolvers)sno-ping
 dhcp-authoritative
 dhcp-leasefile=%(leases)s
 dhcp-hostsfile=%(hosts)s
@@ -37,7 +44,10 @@ dhcp-range=%(network)s,static,%(netmask)s,1h
 %(unknown)s
 # The seed's address that ramdisks call is on another network; the seed itself answers there.
 dhcp-option=option:router%(router)s
-%(routes)senable-tftp
+%(routes)sdhcp-option=option:dns-server,%(address)s
+dhcp-option=option:ntp-server,%(address)s
+dhcp-option=option:domain-name,%(domain)s
+enable-tftp
 tftp-root=%(programs)s
 # A firmware asks for iPXE, iPXE for a script.
 dhcp-match=set:ipxe,175
@@ -49,9 +59,19 @@ dhcp-boot=tag:ipxe,tag:known,%(url)s/groundup/known.ipxe
 dhcp-boot=tag:ipxe,tag:!known,%(url)s/groundup/unknown.ipxe
 """
 
+# The host's own clock is kept by another service: this one tells the time, corrected where servers are named.
+CLOCK_TEXT = """\
+%(time_servers)slocal stratum 10
+bindaddress %(address)s
+allow %(cidr)s
+cmdport 0
+bindcmdaddress /
+pidfile /
+"""
+
 UNIT_TEXT = """\
 [Unit]
-Description=DHCP and TFTP for machines that boot from the network
+Description=DHCP, TFTP and DNS for the network provisioning
 Wants=network-online.target
 After=network-online.target
 
@@ -80,6 +100,38 @@ InaccessiblePaths=-%(ironic)s -/etc/ironic
 [Install]
 WantedBy=multi-user.target
 """  # noqa: E501  # one command
+
+CLOCK_UNIT_TEXT = """\
+[Unit]
+Description=Time for the network provisioning
+Wants=network-online.target
+After=network-online.target
+
+[Service]
+User=%(account)s
+Group=%(account)s
+Environment=LD_LIBRARY_PATH=%(programs)s/lib
+ExecStart=%(programs)s/chronyd -d -x -U -u %(account)s -f %(clock)s
+Restart=on-failure
+RestartSec=5
+AmbientCapabilities=CAP_NET_BIND_SERVICE
+CapabilityBoundingSet=CAP_NET_BIND_SERVICE
+NoNewPrivileges=true
+ProtectSystem=strict
+ProtectHome=true
+ProtectClock=true
+PrivateTmp=true
+PrivateDevices=true
+ProtectKernelModules=true
+ProtectKernelTunables=true
+ProtectControlGroups=true
+RestrictSUIDSGID=true
+RestrictAddressFamilies=AF_INET AF_INET6 AF_UNIX
+InaccessiblePaths=-%(ironic)s -/etc/ironic
+
+[Install]
+WantedBy=multi-user.target
+"""
 
 # A machine of the site: what Ironic has prepared for it, else its own disk.
 KNOWN_TEXT = """\
@@ -126,7 +178,7 @@ server {
 def values(
     wanted: Mapping[str, Any], *, interface: str, api_url: str, addresses: Sequence[Mapping[str, str]]
 ) -> dict[str, Any]:
-    """Return what the texts below are made from: the plan of the network, its interface here, who has an address."""
+    """Return what the texts below are made from: the plan of the network and of the site, its interface, addresses."""
     network = IPv4Network(wanted["cidr"])
     pool = wanted.get("pool")
     lent = f"dhcp-range=tag:!known,{pool[0]},{pool[1]},{network.netmask},10m" if pool else "dhcp-ignore=tag:!known"
@@ -138,6 +190,9 @@ def values(
     return {
         **wanted, "interface": interface, "api_url": api_url, "addresses": addresses, "unknown": lent, "routes": option,
         "network": network.network_address, "netmask": network.netmask, "router": f",{gateway}" if gateway else "",
+        "resolvers": "".join(f"server={one}\n" for one in wanted["dns_servers"]), "names_file": NAMES,
+        "time_servers": "".join(f"server {one} iburst\n" for one in wanted["ntp_servers"]), "clock": CLOCK,
+        "without": "" if interface == "lo" else "except-interface=lo\n",
         "programs": PROGRAMS, "conf": CONF, "hosts": HOSTS, "leases": STATE / "leases", "account": ACCOUNT,
         "ironic": own.STATE, "media": own.MEDIA, "options": own.KERNEL_OPTIONS,
     }  # fmt: skip
@@ -149,8 +204,14 @@ def texts(found: Mapping[str, Any]) -> dict[Path, str]:
     return {
         CONF: files.HEADER + CONF_TEXT % found,
         HOSTS: files.HEADER + "".join(sorted(entries)),
+        NAMES: files.HEADER + "".join(f"{address} {name}\n" for name, address in sorted(found["names"].items())),
         UNIT: files.HEADER + UNIT_TEXT % found,
     }
+
+
+def clock_texts(found: Mapping[str, Any]) -> dict[Path, str]:
+    """Return the files of the service that tells the time, by place."""
+    return {CLOCK: files.HEADER + CLOCK_TEXT % found, CLOCK_UNIT: files.HEADER + CLOCK_UNIT_TEXT % found}
 
 
 def scripts(found: Mapping[str, Any]) -> dict[Path, str]:

@@ -89,10 +89,14 @@ def converge(changes: Changes, wanted: Mapping[str, Any]) -> str:
 
 def answers(wanted: Mapping[str, Any]) -> None:
     """Wait until Ironic and the page of machines answer on the loopback. Raises GroundupError."""
-    inside = "http://127.0.0.1"
-    _answers(f"{inside}:{wanted['api_inside']}/v1", "Ironic", own.UNIT.name, lacks="no machine can be installed")
-    url = f"{inside}:{wanted['machines_inside']}/machines/"
+    ironic_answers(wanted["api_inside"])
+    url = f"http://127.0.0.1:{wanted['machines_inside']}/machines/"
     _answers(url, "the page of machines", page.UNIT.name, lacks="nobody sees there where machines are")
+
+
+def ironic_answers(port: int) -> None:
+    """Wait until Ironic answers on the loopback. Raises GroundupError."""
+    _answers(f"http://127.0.0.1:{port}/v1", "Ironic", own.UNIT.name, lacks="no machine can be installed")
 
 
 def _answers(url: str, what: str, unit: str, *, lacks: str) -> None:

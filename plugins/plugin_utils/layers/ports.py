@@ -69,6 +69,15 @@ PORTS: dict[str, PortRecord] = {
         port=6387, what="iPXE's scripts, kernel and ramdisk, on the network provisioning", programs=("nginx",),
         clients="hosts", roles=_SEED, provisioner="ironic",
     ),
+    # Without programs: a host's own resolver and time service may listen on its loopback.
+    "plane-dns": PortRecord(
+        port=53, protocol="udp", what="names, on the network provisioning alone (and TCP)", clients="hosts",
+        roles=_SEED, provisioner="ironic", network="provisioning",
+    ),
+    "plane-time": PortRecord(
+        port=123, protocol="udp", what="time, on the network provisioning alone", clients="hosts", roles=_SEED,
+        provisioner="ironic", network="provisioning",
+    ),
     "ironic-inside": PortRecord(
         port=6388, what="Ironic itself", programs=("ironic",), clients="itself", roles=_SEED, provisioner="ironic",
     ),

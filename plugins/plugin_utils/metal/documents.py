@@ -40,7 +40,7 @@ def network_data(plan: Plan, host: HostPlan) -> dict[str, Any]:
 
     They are under a key of our own in OpenStack's network_data.json, whose own words know no bridge and no LACP rate.
     """
-    files = networkd.files([asdict(link) for link in host.links], dns=plan.host.dns_servers)
+    files = networkd.files([asdict(link) for link in host.links], dns=host.dns_servers or plan.host.dns_servers)
     return {"links": [], "networks": [], "services": [], "networkd": files}
 
 

@@ -110,7 +110,8 @@ _IN_USE = Card(
 _LOST = Card(
     what="it was installed, and the seed's Ironic does not know that",
     why="its disk would be written over",
-    remedy="restore /var/lib/ironic of the seed; or move its journal away, below `metal` of the site's state directory",
+    remedy="run the playbook groundup.cloud.seed_restore; or move its journal away, below `metal` of the site's state "
+    "directory",
 )
 
 

@@ -1,52 +1,32 @@
-"""Backups of OVN's northbound database in the site's state directory: whole or not there, known by digest and cluster.
-
-Each is two files of one name: the database as `ovsdb-client backup` prints it, compressed, and what is known of it.
-The second is written last and removed first: a backup is there when it has both.
-"""
+"""Backups of OVN's northbound database in the site's state directory: what `ovsdb-client backup` prints, compressed."""
 
 from __future__ import annotations
 
 import gzip
-import hashlib
 import json
 from collections.abc import Collection, Mapping
-from dataclasses import asdict, dataclass
-from datetime import UTC, datetime, timedelta
+from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from ...module_utils._base.files import write_file
 from ...module_utils._ovn import snapshot
 from ...module_utils._ovn.databases import NB
+from .. import backups
 from ..errors import GroundupError
 from ..paths import state_dir
 
-ABOUT, DATA = ".json", ".db.gz"
 OVERWRITE, NEW_CLUSTER = "overwrite", "new-cluster"
 CODES = (OVERWRITE, NEW_CLUSTER)  # what an operator may accept
-_STAMP = "%Y%m%dT%H%M%SZ"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Backup:
-    """What is known of one backup."""
+class Backup(backups.Backup):
+    """What is known of one backup; its counts are by table."""
 
-    name: str  # time it was taken
-    site: str
     database: str
     cluster: str  # id of the cluster it was taken from
     schema: str  # version
-    sha256: str  # of the compressed file
-    size: int  # bytes of it
-    counts: dict[str, int]  # by table
-
-    @property
-    def taken(self) -> datetime:
-        """When it was taken."""
-        return datetime.strptime(self.name, _STAMP).replace(tzinfo=UTC)
-
-    def __str__(self) -> str:
-        return f"{self.name} ({', '.join(f'{number} {table}' for table, number in self.counts.items())})"
 
 
 def directory(site: str) -> Path:
@@ -54,87 +34,46 @@ def directory(site: str) -> Path:
     return state_dir(site) / "backups" / f"ovn-{NB.short}"
 
 
+def _shelf(site: str) -> backups.Shelf[Backup]:
+    return backups.Shelf(
+        kind=Backup,
+        home=directory(site),
+        suffix=".db.gz",
+        subject=NB.name,
+        playbook="groundup.cloud.network_backup",
+        unsaved="networks made since are in none",
+        partial="a part of the tenants' networks would be missing",
+    )
+
+
 def save(site: str, data: bytes, *, cluster: str, now: datetime | None = None) -> Backup:
     """Keep a compressed snapshot; return what is known of it. Raises GroundupError for a damaged one, OSError."""
-    name = (now or datetime.now(UTC)).strftime(_STAMP)
-    home = directory(site)
     found = snapshot.parse(gzip.decompress(data), where=f"what the leading member of {NB.name} sent")
-    backup = Backup(
-        name=name,
-        site=site,
-        database=found.database,
-        cluster=cluster,
-        schema=found.version,
-        sha256=hashlib.sha256(data).hexdigest(),
-        size=len(data),
-        counts=found.counts,
-    )
-    home.mkdir(mode=0o700, parents=True, exist_ok=True)
-    write_file(home / f"{name}{DATA}", data, mode=0o600)
-    about = json.dumps(asdict(backup), sort_keys=True, indent=1) + "\n"
-    write_file(home / f"{name}{ABOUT}", about.encode(), mode=0o600)
-    return backup
+    about = {"database": found.database, "schema": found.version, "counts": found.counts}
+    return _shelf(site).keep(data, now=now, site=site, cluster=cluster, **about)
 
 
 def prune(site: str, keep: int) -> list[str]:
     """Remove all but the newest ``keep`` backups (0: none), and halves of killed runs; return the names that went."""
-    home = directory(site)
-    gone = names(site)[keep:] if keep > 0 else []
-    for name in gone:
-        (home / f"{name}{ABOUT}").unlink()
-    whole = set(names(site))
-    for path in home.glob(f"*{DATA}"):
-        if path.name.removesuffix(DATA) not in whole:
-            path.unlink()
-    return gone
+    return _shelf(site).prune(keep)
 
 
 def names(site: str) -> list[str]:
     """Return the names of all backups, the newest first."""
-    return sorted((path.name.removesuffix(ABOUT) for path in directory(site).glob(f"*{ABOUT}")), reverse=True)
+    return _shelf(site).names()
 
 
 def load(site: str, name: str) -> tuple[Backup, bytes]:
-    """Return a backup and its compressed data, both whole. Raises GroundupError.
-
-    Args:
-        site: name of the site.
-        name: of a backup, ``newest``, or the path of a backup's `ABOUT` file elsewhere.
-    """
-    known = names(site)
-    about = (
-        Path(name) if "/" in name else directory(site) / f"{known[0] if name == 'newest' and known else name}{ABOUT}"
-    )
-    if not about.is_file():
-        raise GroundupError(
-            f"there is no backup {name}",
-            where=str(about),
-            why="nothing can be restored, nor verified",
-            remedy=f"name one of {', '.join(known)}" if known else "run the playbook groundup.cloud.network_backup",
-        )
-    try:
-        backup = Backup(**json.loads(about.read_text(encoding="utf-8")))
-        data = about.with_name(about.name.removesuffix(ABOUT) + DATA).read_bytes()
-        backup.taken  # noqa: B018 - raises ValueError for a name that is no time
-    except (ValueError, TypeError, FileNotFoundError) as error:
-        raise _damaged(about, str(error)) from error
-    if hashlib.sha256(data).hexdigest() != backup.sha256:
-        raise _damaged(about, "its SHA-256 is another")
-    snapshot.parse(gzip.decompress(data), where=str(about))
+    """Return a backup, by what `backups.Shelf.load` takes, and its compressed data. Raises GroundupError."""
+    backup, data = _shelf(site).load(name)
+    snapshot.parse(gzip.decompress(data), where=f"the backup {backup.name}")
     return backup, data
 
 
 def verify(site: str, *, days: float, now: datetime | None = None) -> Backup:
     """Return the newest backup. Raises GroundupError when it is damaged, or older than ``days``."""
     backup, _ = load(site, "newest")
-    age = (now or datetime.now(UTC)) - backup.taken
-    if age > timedelta(days=days):
-        raise GroundupError(
-            f"the newest backup of {NB.name} is {age.days} days old",
-            where=str(directory(site)),
-            why=f"networks made since are in none; it may be {days:g} days old",
-            remedy="run the playbook groundup.cloud.network_backup, each night by cron",
-        )
+    _shelf(site).refuse_old(backup, days=days, now=now)
     return backup
 
 
@@ -177,7 +116,7 @@ def refuse(
 
 def summary(backup: Backup) -> dict[str, Any]:
     """Return what a result has of it."""
-    return asdict(backup) | {"file": str(directory(backup.site) / f"{backup.name}{DATA}")}
+    return _shelf(backup.site).summary(backup)
 
 
 def _refused(backup: Backup, reasons: list[str], *, remedy: str) -> GroundupError:
@@ -186,13 +125,4 @@ def _refused(backup: Backup, reasons: list[str], *, remedy: str) -> GroundupErro
         where=f"{NB.name}; the backup is {backup}",
         why="what is restored takes the place of everything that the database has; nothing was changed",
         remedy=remedy,
-    )
-
-
-def _damaged(path: Path, what: str) -> GroundupError:
-    return GroundupError(
-        f"the backup is damaged: {what}",
-        where=str(path),
-        why="a part of the tenants' networks would be missing",
-        remedy="name another one",
     )

@@ -15,7 +15,7 @@ from .platform import parts as platform
 from .platform.ceph import ceph
 from .platform.host import host_settings
 from .platform.hypervisor import hypervisor
-from .platform.metal import metal
+from .platform.metal import metal, set_plane
 from .platform.ovn import ovn
 from .platform.preflight import preflight, set_neighbours
 from .types import Plan
@@ -38,7 +38,8 @@ def make_plan(site: Site) -> Plan:
     access = platform.access(layout)
     host = host_settings(layout, edge, supply)
     set_neighbours(layout)
-    found = ceph(layout)
+    found, dark = ceph(layout), metal(layout, supply)
+    set_plane(layout, dark)
     plan = Plan(
         site=site.site,
         domain=site.domain,
@@ -56,7 +57,7 @@ def make_plan(site: Site) -> Plan:
         ovn=ovn(layout),
         openstack=platform.openstack(layout),
         hypervisor=hypervisor(layout, found),
-        metal=metal(layout, supply),
+        metal=dark,
         ceph=found,
         findings=(),
     )

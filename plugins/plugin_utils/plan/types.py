@@ -89,6 +89,9 @@ class HostPlan:
     kernel_modules: tuple[str, ...] = ()
     neighbours: dict[str, tuple[str, ...]] = field(default_factory=dict)  # by network: whom preflight sends packets
     approve: Approve = "ask"  # a discovered machine that fits it
+    # The seed, on its network provisioning, where the site file names nobody; else empty: those of `HostSettings`.
+    ntp_servers: tuple[str, ...] = ()
+    dns_servers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

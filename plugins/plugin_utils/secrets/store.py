@@ -115,6 +115,22 @@ class Store:
         """Return ``values`` with every ``{"$secret": name}`` replaced by its value. Raises SecretsError."""
         return self._resolve(values, "")
 
+    def seal(self, data: bytes) -> bytes:
+        """Return ``data`` encrypted as the store is: ``ansible-vault decrypt`` opens it with the same password."""
+        return bytes(self._vault(self._source.read()).encrypt(data))
+
+    def unseal(self, data: bytes, *, where: str) -> bytes:
+        """Return what `seal` was given. Raises SecretsError."""
+        try:
+            return bytes(self._vault(self._source.read()).decrypt(data))
+        except AnsibleVaultError:
+            raise SecretsError(
+                "it does not open",
+                where=where,
+                why=f"the password from {self._source.path} is not the right one, or the file is damaged",
+                remedy=f"let {VARIABLE} name the password that it was made with",
+            ) from None
+
     def _resolve(self, value: Any, path: str) -> Any:
         if (name := reference(value, path)) is not None:
             return self.get(name)

@@ -39,7 +39,8 @@ WANTED: dict[str, Any] = {
 }  # fmt: skip
 NETBOOT: dict[str, Any] = {
     "address": SEED, "seed_address": SEED, "cidr": "10.0.2.0/24", "gateway": None, "pool": ["10.0.2.100", "10.0.2.110"],
-    "url": WANTED["boot_url"], "port": 6387,
+    "url": WANTED["boot_url"], "port": 6387, "domain": "lab.test", "names": {"registry.lab.test": SEED},
+    "dns_servers": [], "ntp_servers": [],
 }  # fmt: skip
 _CLONE_NEWNET = 0x40000000
 Found = TypeVar("Found")
@@ -160,7 +161,12 @@ def _netboot(host: HostRoot, artifacts: dict[str, Path], own: tls.Pair) -> None:
     archive = artifacts["netboot-13"] / "netboot.tar.gz"
     subprocess.run(["tar", "-xzf", archive, "--no-same-owner", "-C", host.at(netboot.PROGRAMS)], check=True)
     found = netboot.values(NETBOOT, interface=CABLE, api_url=WANTED["api_url"], addresses=())
-    texts = {**netboot.texts(found), **netboot.scripts(found), netboot.WEB: netboot.web(found)}
+    texts = {
+        **netboot.texts(found),
+        **netboot.clock_texts(found),
+        **netboot.scripts(found),
+        netboot.WEB: netboot.web(found),
+    }
     for path, text in texts.items():
         host.at(path).parent.mkdir(parents=True, exist_ok=True)
         host.at(path).write_text(text)

@@ -15,7 +15,12 @@ from ansible_collections.groundup.cloud.tests.integration.host_root import HostR
 
 WORK = "ansible_collections/groundup/cloud/plugins/module_utils"
 # Its units are as they should be; nothing is started here.
-SYSTEMCTL = "#!/bin/sh\n[ $1 != show ] || printf 'ActiveState=active\\nUnitFileState=enabled\\nLoadState=loaded\\n'\n"
+SYSTEMCTL = """#!/bin/sh
+[ "$1" = show ] || exit 0
+while [ "$1" != -- ]; do shift; done
+shift
+for unit; do printf 'ActiveState=active\\nUnitFileState=enabled\\nLoadState=loaded\\n\\n'; done
+"""
 CONVERGE = """
 import json, sys
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
@@ -31,6 +36,7 @@ WANTED: dict[str, Any] = {
         "seed_address": "10.77.0.8", "port": 6387, "url": "http://10.77.2.8:6387",
         "pool": ["10.77.2.224", "10.77.2.254"],
     },
+    "domain": "lab.test", "names": {"registry.lab.test": "10.77.0.8"}, "dns_servers": [], "ntp_servers": [],
     "files_root": "/srv", "ramdisk": "/srv/ramdisk", "api_url": "https://10.77.0.8:6385",
     "addresses": [{"mac": "52:54:00:00:00:01", "address": "10.77.2.72", "name": "found-1"}],
 }  # fmt: skip

@@ -13,6 +13,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import load_si
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.part_types import NetbootPlan
 
 API = "https://10.77.0.8:6385"
+SITE = {"domain": "lab.test", "names": {"registry.lab.test": "10.77.0.8"}, "dns_servers": [], "ntp_servers": []}
 KNOWN = [{"mac": "52:54:00:00:00:01", "address": "10.77.2.72", "name": "found-1"}]
 
 
@@ -25,17 +26,35 @@ def network() -> NetbootPlan:
 
 
 def values(network: NetbootPlan) -> dict[str, Any]:
-    return netboot.values(asdict(network), interface="prov0", api_url=API, addresses=KNOWN)
+    return netboot.values({**asdict(network), **SITE}, interface="prov0", api_url=API, addresses=KNOWN)
 
 
 def test_addresses_are_given_on_one_interface_planned_ones_to_those_that_are_known(network: NetbootPlan) -> None:
     texts = netboot.texts(values(network))
     lines = texts[netboot.CONF].splitlines()
     assert "interface=prov0" in lines
-    assert "port=0" in lines
+    assert "except-interface=lo" in lines
     assert "dhcp-range=10.77.2.0,static,255.255.255.0,1h" in lines
     assert "dhcp-range=tag:!known,10.77.2.224,10.77.2.254,255.255.255.0,10m" in lines
     assert texts[netboot.HOSTS].splitlines()[1:] == ["52:54:00:00:00:01,10.77.2.72,found-1,1h"]
+
+
+def test_names_and_time_are_the_seed_s_own_where_the_site_names_nobody_else(network: NetbootPlan) -> None:
+    texts = {**netboot.texts(values(network)), **netboot.clock_texts(values(network))}
+    lines = texts[netboot.CONF].splitlines()
+    assert {"no-resolv", "no-hosts", "local=/lab.test/"} <= set(lines)
+    assert {"dhcp-option=option:dns-server,10.77.2.8", "dhcp-option=option:ntp-server,10.77.2.8"} <= set(lines)
+    assert not [line for line in lines if line.startswith("server=")]
+    assert texts[netboot.NAMES].splitlines()[1:] == ["10.77.0.8 registry.lab.test"]
+    clock = texts[netboot.CLOCK].splitlines()
+    assert {"bindaddress 10.77.2.8", "allow 10.77.2.0/24", "local stratum 10", "cmdport 0"} <= set(clock)
+    assert " -x " in texts[netboot.CLOCK_UNIT], "the seed's clock is not its to set"
+    found = values(network) | netboot.values(
+        {**asdict(network), **SITE, "dns_servers": ["10.77.0.1"], "ntp_servers": ["ntp.lab.test"]},
+        interface="prov0", api_url=API, addresses=KNOWN,
+    )  # fmt: skip
+    assert "server=10.77.0.1" in netboot.texts(found)[netboot.CONF].splitlines()
+    assert "server ntp.lab.test iburst" in netboot.clock_texts(found)[netboot.CLOCK].splitlines()
 
 
 def test_the_seed_s_other_address_is_reached_through_the_seed_itself(network: NetbootPlan) -> None:

@@ -203,6 +203,13 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
         {"machines/hypervisor/machines": {"hypervisor-r1-1": {"mac": "52:54:00:00:00:01"}}},
         "hypervisor-r1-1.ports.management.mac",
     ),
+    (
+        "machines-without-servers",
+        "warning",
+        "region",
+        {"hosts": {}},
+        "hosts.dns_servers",
+    ),
     ("bmc-without-address", "error", "edge", {"machines/node/bmc": {"protocol": "redfish"}}, "networks"),
     ("machine-without-number", "error", "lab", {"machines/worker": {"names": ["alice"]}}, "machines.worker"),
     ("service-network-size", "error", "lab", {"kubernetes/service_cidr": "10.233.0.0/29"}, "kubernetes.service_cidr"),

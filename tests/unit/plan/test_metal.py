@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -89,3 +90,26 @@ def test_what_this_version_cannot_install_is_a_finding_and_an_error_that_names_i
     assert [finding.name for finding in plan.findings] == ["not-in-this-version"]
     with pytest.raises(GroundupError, match=said):
         documents.node(plan, plan.hosts["worker-1"], password="")
+
+
+def test_machines_on_the_network_provisioning_ask_the_seed_where_the_site_file_names_nobody(plan: Plan) -> None:
+    seed = ("10.77.2.8",)
+    found, worker = plan.hosts["found-1"], plan.hosts["worker-1"]
+    assert (found.ntp_servers, found.dns_servers) == (seed, seed)
+    assert (worker.ntp_servers, worker.dns_servers) == ((), ()), "it boots from a medium, and has no port there"
+    assert (plan.hosts["seed-1"].ntp_servers, plan.hosts["control-1"].dns_servers) == ((), ())
+
+
+def test_servers_of_the_site_file_are_everybody_s(plan_of: Callable[..., Plan]) -> None:
+    plan = plan_of("lab-metal", {"hosts/ntp_servers": ["ntp.lab.test"], "hosts/dns_servers": ["10.77.0.53"]})
+    assert {(host.ntp_servers, host.dns_servers) for host in plan.hosts.values()} == {((), ())}
+
+
+def test_a_machine_with_a_port_on_the_network_is_told_of_the_seed_at_its_first_boot(
+    plan_of: Callable[..., Plan],
+) -> None:
+    mac = {"mac": "52:54:00:4d:00:09"}
+    plan = plan_of("lab-metal", {"machines/worker/machines/worker-1/ports/provisioning": mac})
+    assert plan.hosts["worker-1"].dns_servers == ("10.77.2.8",)
+    files = documents.network_data(plan, plan.hosts["worker-1"])["networkd"]
+    assert any("DNS=10.77.2.8\n" in text for text in files.values())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from ipaddress import IPv4Address, IPv4Network
 
-from ..form import error
+from ..form import error, warning
 from ..layout.context import PlanContext
 from ..platform.metal import PROTOCOLS, from_network, pool_of, to_discover
 from ..types import Finding, HostPlan, NetworkPlan
@@ -30,6 +30,7 @@ def check(context: PlanContext) -> Iterator[Finding]:
                 remedy="write the pool there, or leave it out",
             )
     yield from _without_network(context, dark)
+    yield from _untold(context, dark)
 
 
 def _network(context: PlanContext, networks: list[NetworkPlan], first: HostPlan) -> Iterator[Finding]:
@@ -95,3 +96,20 @@ def _without_network(context: PlanContext, dark: list[HostPlan]) -> Iterator[Fin
                 why="a port is found by its MAC address: the machine would have no management network",
                 remedy=f"write {key}",
             )
+
+
+def _untold(context: PlanContext, dark: list[HostPlan]) -> Iterator[Finding]:
+    """A machine that is installed has no servers of its own: the site file names them, or the seed is asked."""
+    site = context.plan.host
+    lacks = {
+        "time server": [host.name for host in dark if not (site.ntp_servers or host.ntp_servers)],
+        "resolver": [host.name for host in dark if not (site.dns_servers or host.dns_servers)],
+    }
+    if context.layout.profile.production and any(lacks.values()):
+        yield warning("machines-without-servers", "hosts.dns_servers", "hosts.ntp_servers")(
+            what="; ".join(
+                f"{len(names)} machines have no {what}, {names[0]} first" for what, names in lacks.items() if names
+            ),
+            why="the site file names them, or the seed serves them on the network provisioning",
+            remedy="write hosts.dns_servers and hosts.ntp_servers, or boot those machines from the network",
+        )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from ipaddress import IPv4Network
 from urllib.parse import urlsplit
 
@@ -71,6 +72,28 @@ def pool_of(network: NetworkPlan, written: str | None, hosts: Iterable[HostPlan]
         text(max(number(nth_of(network.cidr, size - size // POOL)), highest + 1)),
         nth_of(network.cidr, size - 2),
     )
+
+
+def on_plane(host: HostPlan, networks: Mapping[str, NetworkPlan]) -> bool:
+    """Say whether ``host`` is on the network provisioning while it serves."""
+    linked = any(
+        link.network and networks[link.network].purpose == "provisioning" and link.address for link in host.links
+    )
+    return from_network(host) or (host.provisioner == "ironic" and linked)
+
+
+def set_plane(layout: Layout, found: MetalPlan | None) -> None:
+    """Have machines on the network provisioning ask the seed for names and time, where the site file names nobody."""
+    if not found or not found.netboot:
+        return
+    seed, written = (found.netboot.address,), layout.site.hosts
+    for name, host in layout.hosts.items():
+        if on_plane(host, layout.networks):
+            layout.hosts[name] = replace(
+                host,
+                ntp_servers=() if written.ntp_servers else seed,
+                dns_servers=() if written.dns_servers else seed,
+            )
 
 
 def _netboot(layout: Layout, supply: SupplyPlan, seed_address: str) -> NetbootPlan | None:

@@ -1,0 +1,158 @@
+"""What a backup of a seed has: Ironic's database, calls of machines, leases. In memory alone: it has passwords."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import re
+import sqlite3
+import tarfile
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from .._base.errors import GroundupError
+
+_DATABASE, _LEASES = "ironic.sqlite", "leases"
+_CALL = re.compile(r"machines/([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.json)")
+# Waits that Ironic ends in a failure by itself, and what they become: nobody answers a seed that was made anew.
+_WAITS = {"wait call-back": "deploy failed", "clean wait": "clean failed", "inspect wait": "inspect failed"}
+_STEADY = ("enroll", "manageable", "available", "active", "error")
+_TIMEOUT = 60.0  # seconds that a writer is waited for
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """A machine as Ironic knows it."""
+
+    name: str  # "" while it is nobody's
+    state: str
+
+    @property
+    def steady(self) -> bool:
+        """Whether nothing goes on with it."""
+        return self.state in _STEADY or self.state.endswith("failed")
+
+    def became(self, now: Node | None) -> bool:
+        """Whether ``now`` is what comes of it in a restore: the same, or a failure of what went on with it."""
+        ended = not self.steady and now is not None and (now.state in ("enroll", "error") or "failed" in now.state)
+        return now == self or (ended and now is not None and now.name == self.name)
+
+    def __str__(self) -> str:
+        return f"{self.name or 'one without a name'} ({self.state})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """A seed's state."""
+
+    database: bytes
+    calls: Mapping[str, bytes]  # by file
+    leases: bytes
+    nodes: Mapping[str, Node]  # by id
+    schema: str  # revision of the database's
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How much is in it."""
+        active = sum(node.state == "active" for node in self.nodes.values())
+        leases = len(self.leases.splitlines())
+        return {"machines": len(self.nodes), "active": active, "calls": len(self.calls), "leases": leases}
+
+
+def copy(database: Path) -> bytes:
+    """Return a consistent copy of a database that others write to. Raises sqlite3.Error."""
+    with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True, timeout=_TIMEOUT)) as source:
+        with closing(sqlite3.connect(":memory:")) as target:
+            source.backup(target)  # in one step: writers go on beside it, by the write-ahead log
+            return _logged(target.serialize(), ahead=False)
+
+
+def ask(database: Path) -> tuple[dict[str, Node], str]:
+    """Return nodes and schema of a database that others write to. Raises sqlite3.Error."""
+    with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True, timeout=_TIMEOUT)) as source:
+        return _read(source)
+
+
+def pack(database: bytes, calls: Mapping[str, bytes], leases: bytes) -> bytes:
+    """Return an archive, the same bytes for the same state."""
+    stream = io.BytesIO()
+    content = {_DATABASE: database, _LEASES: leases, **{f"machines/{name}": calls[name] for name in sorted(calls)}}
+    with tarfile.open(fileobj=stream, mode="w") as archive:
+        for name, data in content.items():
+            entry = tarfile.TarInfo(name)
+            entry.size, entry.mode = len(data), 0o600
+            archive.addfile(entry, io.BytesIO(data))
+    return gzip.compress(stream.getvalue(), mtime=0)
+
+
+def parse(data: bytes, *, where: str) -> Snapshot:
+    """Return what `pack` was given, and what is in the database. Raises GroundupError for anything else."""
+    try:
+        found = dict(_members(gzip.decompress(data)))
+        database, leases = found.pop(_DATABASE), found.pop(_LEASES)
+        with _opened(database) as opened:
+            whole = opened.execute("PRAGMA quick_check").fetchone()[0]
+            if whole != "ok":
+                raise ValueError(whole)
+            nodes, schema = _read(opened)
+    except (OSError, EOFError, LookupError, ValueError, tarfile.TarError, sqlite3.Error) as error:
+        raise GroundupError(
+            f"it is no whole state of a seed: {str(error) or type(error).__name__}",
+            where=where,
+            why="machines that it lacks would be installed anew",
+            remedy="name another backup",
+        ) from error
+    return Snapshot(database=database, calls=found, leases=leases, nodes=nodes, schema=schema)
+
+
+def held(snapshot: Snapshot, *, backup: str) -> tuple[bytes, list[str]]:
+    """Return the database as Ironic opens it, machines on hold that something went on with, and who they are.
+
+    Ironic leaves such a machine alone; what it is by now, nobody at the seed knows.
+    """
+    names = []
+    with _opened(snapshot.database) as opened:
+        for identity, node in snapshot.nodes.items():
+            if node.steady:
+                continue
+            names.append(node.name or identity)
+            said = f"the backup {backup} was taken while it was {node.state}: see what it is now, then begin again"
+            opened.execute(
+                "UPDATE nodes SET maintenance = 1, maintenance_reason = ?, last_error = ?, provision_state = ? "
+                "WHERE uuid = ?",
+                (said, said, _WAITS.get(node.state, node.state), identity),
+            )
+        opened.execute("UPDATE nodes SET reservation = NULL, target_power_state = NULL")
+        opened.commit()
+        return _logged(opened.serialize(), ahead=True), sorted(names)
+
+
+def _read(database: sqlite3.Connection) -> tuple[dict[str, Node], str]:
+    rows = database.execute("SELECT uuid, name, provision_state FROM nodes").fetchall()
+    revision = database.execute("SELECT version_num FROM alembic_version").fetchone()
+    nodes = {str(uuid): Node(name=name or "", state=str(state)) for uuid, name, state in rows}
+    return nodes, str(revision[0])
+
+
+@contextmanager
+def _opened(data: bytes) -> Iterator[sqlite3.Connection]:
+    with closing(sqlite3.connect(":memory:")) as database:
+        database.deserialize(data)
+        yield database
+
+
+def _logged(data: bytes, *, ahead: bool) -> bytes:
+    """Return a database whose header says whether it has a write-ahead log, which one in memory cannot have."""
+    return data[:18] + (b"\2\2" if ahead else b"\1\1") + data[20:]
+
+
+def _members(data: bytes) -> Iterator[tuple[str, bytes]]:
+    with tarfile.open(fileobj=io.BytesIO(data)) as archive:
+        for entry in archive:
+            call = _CALL.fullmatch(entry.name)
+            stream = archive.extractfile(entry) if entry.isreg() else None
+            if stream is None or not (call or entry.name in (_DATABASE, _LEASES)):
+                raise ValueError(f"{entry.name!a:.80} is no part of it")
+            yield call.group(1) if call else entry.name, stream.read()

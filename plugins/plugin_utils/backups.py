@@ -1,0 +1,130 @@
+"""Backups in a site's state directory: whole or not there, known by time and digest.
+
+Each is two files of one name, its time: the data, and what is known of it. The second is written last and removed
+first: a backup is there when it has both.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from ..module_utils._base.files import write_file
+from .errors import GroundupError
+
+ABOUT = ".json"
+_STAMP = "%Y%m%dT%H%M%SZ"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Backup:
+    """What is known of any backup."""
+
+    name: str  # time it was taken
+    site: str
+    sha256: str  # of the data's file
+    size: int  # bytes of it
+    counts: dict[str, int]  # of what is in it
+
+    @property
+    def taken(self) -> datetime:
+        """When it was taken."""
+        return datetime.strptime(self.name, _STAMP).replace(tzinfo=UTC)
+
+    def __str__(self) -> str:
+        return f"{self.name} ({', '.join(f'{number} {what}' for what, number in self.counts.items())})"
+
+
+Kind = TypeVar("Kind", bound=Backup)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shelf(Generic[Kind]):
+    """Where the backups of one subject are."""
+
+    kind: Callable[..., Kind]
+    home: Path
+    suffix: str  # of the data's files
+    subject: str
+    playbook: str  # that takes one
+    unsaved: str  # what is in none when the newest is too old
+    partial: str  # what restoring a damaged one would do
+
+    def keep(self, data: bytes, *, now: datetime | None = None, **about: Any) -> Kind:
+        """Write ``data`` and what is known of it; return that. Raises OSError."""
+        backup = self.kind(
+            name=(now or datetime.now(UTC)).strftime(_STAMP),
+            sha256=hashlib.sha256(data).hexdigest(),
+            size=len(data),
+            **about,
+        )
+        self.home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        write_file(self.home / f"{backup.name}{self.suffix}", data, mode=0o600)
+        text = json.dumps(asdict(backup), sort_keys=True, indent=1) + "\n"
+        write_file(self.home / f"{backup.name}{ABOUT}", text.encode(), mode=0o600)
+        return backup
+
+    def prune(self, keep: int) -> list[str]:
+        """Remove all but the newest ``keep`` (0: none), and halves of killed runs; return the names that went."""
+        gone = self.names()[keep:] if keep > 0 else []
+        for name in gone:
+            (self.home / f"{name}{ABOUT}").unlink()
+        whole = set(self.names())
+        for path in self.home.glob(f"*{self.suffix}"):
+            if path.name.removesuffix(self.suffix) not in whole:
+                path.unlink()
+        return gone
+
+    def names(self) -> list[str]:
+        """Return the names of all backups, the newest first."""
+        return sorted((path.name.removesuffix(ABOUT) for path in self.home.glob(f"*{ABOUT}")), reverse=True)
+
+    def load(self, name: str) -> tuple[Kind, bytes]:
+        """Return a backup and its data, by its digest. Raises GroundupError.
+
+        Args:
+            name: of a backup, ``newest``, or the path of a backup's `ABOUT` file elsewhere.
+        """
+        known = self.names()
+        newest = known[0] if name == "newest" and known else name
+        about = Path(name) if "/" in name else self.home / f"{newest}{ABOUT}"
+        if not about.is_file():
+            raise GroundupError(
+                f"there is no backup {name}",
+                where=str(about),
+                why="nothing can be restored, nor verified",
+                remedy=f"name one of {', '.join(known)}" if known else f"run the playbook {self.playbook}",
+            )
+        try:
+            backup = self.kind(**json.loads(about.read_text(encoding="utf-8")))
+            data = about.with_name(about.name.removesuffix(ABOUT) + self.suffix).read_bytes()
+            backup.taken  # noqa: B018 - raises ValueError for a name that is no time
+        except (ValueError, TypeError, FileNotFoundError) as error:
+            raise self.damaged(str(about), str(error)) from error
+        if hashlib.sha256(data).hexdigest() != backup.sha256:
+            raise self.damaged(str(about), "its SHA-256 is another")
+        return backup, data
+
+    def refuse_old(self, backup: Kind, *, days: float, now: datetime | None = None) -> None:
+        """Raise GroundupError when ``backup``, the newest, is older than ``days``."""
+        age = (now or datetime.now(UTC)) - backup.taken
+        if age > timedelta(days=days):
+            raise GroundupError(
+                f"the newest backup of {self.subject} is {age.days} days old",
+                where=str(self.home),
+                why=f"{self.unsaved}; it may be {days:g} days old",
+                remedy=f"run the playbook {self.playbook}, each night by cron",
+            )
+
+    def summary(self, backup: Kind) -> dict[str, Any]:
+        """Return what a result has of it."""
+        return asdict(backup) | {"file": str(self.home / f"{backup.name}{self.suffix}")}
+
+    def damaged(self, where: str, what: str) -> GroundupError:
+        """Return what to raise for a backup that is not whole."""
+        return GroundupError(f"the backup is damaged: {what}", where=where, why=self.partial, remedy="name another one")

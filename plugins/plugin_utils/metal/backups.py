@@ -1,0 +1,199 @@
+"""Backups of what a seed knows of machines, in the site's state directory: encrypted as the secrets store is.
+
+Journals of machines are not in them: they are the controller's, beside the backups, and say what came after one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from ...module_utils._ironic import snapshot
+from ...module_utils._ironic.snapshot import Node, Snapshot
+from .. import backups
+from ..errors import GroundupError
+from ..paths import state_dir
+from ..plan.types import Plan
+from ..secrets import open_store
+from ..supply.publish import digests
+from .journal import Journal, file_of, home_of
+
+OVERWRITE, OUTDATED = "overwrite", "outdated"
+CODES = (OVERWRITE, OUTDATED)  # what an operator may accept
+_SHOWN = 5  # machines that a line names
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Backup(backups.Backup):
+    """What is known of one backup."""
+
+    store: str  # identity of the secrets store, whose password opens it
+    release: str  # of Ironic
+    schema: str  # revision of its database's
+    published: dict[str, str]  # digests of what machines were installed from, by file
+
+
+def shelf(site: str, *, replaced: bool = False) -> backups.Shelf[Backup]:
+    """Return where the backups of ``site`` are; ``replaced``: those of what a restore took the place of."""
+    home = state_dir(site) / "backups" / "seed"
+    return backups.Shelf(
+        kind=Backup,
+        home=home / "replaced" if replaced else home,
+        suffix=".tar.gz.vault",
+        subject="the seed",
+        playbook="groundup.cloud.seed_backup",
+        unsaved="machines installed since are in none",
+        partial="machines that it lacks would be installed anew",
+    )
+
+
+def save(plan: Plan, data: bytes, *, now: datetime, replaced: bool = False) -> Backup:
+    """Keep what a seed sent; return what is known of it. Raises GroundupError for a damaged one, OSError."""
+    found = snapshot.parse(data, where="what the seed sent")
+    store = open_store(plan.site, write=False)
+    return shelf(plan.site, replaced=replaced).keep(
+        store.seal(data),
+        now=now,
+        site=plan.site,
+        store=store.identity,
+        release=_release(plan),
+        schema=found.schema,
+        counts=found.counts,
+        published=_published(plan),
+    )
+
+
+def load(site: str, name: str) -> tuple[Backup, Snapshot, bytes]:
+    """Return a backup, by what `backups.Shelf.load` takes, what is in it, and that packed. Raises GroundupError."""
+    backup, sealed = shelf(site).load(name)
+    store = open_store(site, write=False)
+    where = f"the backup {backup.name}"
+    if backup.store != store.identity:
+        raise _refused(backup, [f"it is of the site {backup.site} with another secrets store"], "name one of this site")
+    data = store.unseal(sealed, where=where)
+    return backup, snapshot.parse(data, where=where), data
+
+
+def verify(site: str, *, days: float, now: datetime | None = None) -> Backup:
+    """Return the newest backup. Raises GroundupError when it is damaged, does not open, or is older than ``days``."""
+    backup, _, _ = load(site, "newest")
+    shelf(site).refuse_old(backup, days=days, now=now)
+    return backup
+
+
+def refuse_lost(plan: Plan, nodes: Mapping[str, Node]) -> None:
+    """Raise GroundupError when the seed does not know machines that were installed: its state is not to be kept."""
+    if lost := sorted(_installed(plan) - {node.name for node in nodes.values()}):
+        raise GroundupError(
+            f"the seed does not know {_some(lost)}, installed by their journals",
+            where="Ironic on the seed",
+            why="it was lost or made anew; such a backup would take the place of good ones",
+            remedy="run the playbook groundup.cloud.seed_restore; or move the journals away, below `metal` of the "
+            "site's state directory",
+        )
+
+
+def refuse(
+    backup: Backup, found: Snapshot, plan: Plan, *, schema: str, there: Mapping[str, Node], force: Collection[str]
+) -> None:
+    """Raise GroundupError for a backup that is not this site's, or that ``force`` does not accept.
+
+    Args:
+        backup: what is to be restored.
+        found: what is in it.
+        plan: of the site.
+        schema: of the database that the seed has now, "" when it has none yet.
+        there: machines that the seed has now, by id.
+        force: which of `CODES` the operator accepts.
+    """
+    release = _release(plan)
+    for wrong, remedy in (
+        (f"it is of the site {backup.site}" if backup.site != plan.site else "", "name a backup of this site"),
+        (
+            f"it is of Ironic {backup.release}, the site's is {release}" if backup.release != release else "",
+            f"use the version of this collection that has Ironic {backup.release}; upgrade afterwards",
+        ),
+        (
+            f"its database has the schema {backup.schema}, the seed's {schema}"
+            if schema not in ("", backup.schema)
+            else "",
+            f"use the version of this collection that made {backup.name}; upgrade afterwards",
+        ),
+    ):
+        if wrong:
+            raise _refused(backup, [wrong], remedy)
+    against: dict[str, str] = {}
+    kept = {identity for identity, node in found.nodes.items() if node.became(there.get(identity))}
+    if lost := sorted(str(node) for identity, node in there.items() if identity not in kept):
+        against[OVERWRITE] = f"the seed would forget, or set back, {_some(lost)} ({OVERWRITE})"
+    if gone := _since(backup, found, plan, ("retiring", "retired")):
+        against[OUTDATED] = f"{_some(gone)} left since, and would count as installed ({OUTDATED}: erase them again)"
+    if missing := [code for code in against if code not in force]:
+        accepting = json.dumps({"seed_restore_force": list(against)})
+        raise _refused(backup, [against[code] for code in missing], f"accept it with -e '{accepting}'")
+
+
+def warnings(backup: Backup, found: Snapshot, plan: Plan) -> list[str]:
+    """Return what an operator has to know of a site whose seed has this backup."""
+    active = {node.name for node in found.nodes.values() if node.state == "active"}
+    lines = []
+    if newer := sorted(_installed(plan) - active):
+        lines.append(
+            f"{_some(newer)}: installed after the backup {backup.name}. They run on; Ironic does not know that they "
+            "are installed, and the playbook groundup.cloud.ironic leaves them alone, with a card"
+        )
+    now = _published(plan)
+    if others := sorted(name for name, digest in backup.published.items() if now.get(name) != digest):
+        lines.append(f"the seed serves other content than when the backup was taken: {', '.join(others)}")
+    return lines
+
+
+def _release(plan: Plan) -> str:
+    return plan.metal.release if plan.metal else ""
+
+
+def _published(plan: Plan) -> dict[str, str]:
+    record = digests.load(plan.site)
+    if not plan.metal or not record:
+        return {}
+    ours = (plan.metal.environment, plan.metal.image, f"{plan.metal.ramdisk}/")
+    return {name: digest for name, digest in record.files.items() if name.startswith(ours)}
+
+
+def _journals(plan: Plan) -> Iterable[tuple[str, Journal]]:
+    home = home_of(plan.site)
+    for path in sorted(home.glob("*.jsonl")):
+        yield path.stem, Journal(file_of(home, path.stem))
+
+
+def _installed(plan: Plan) -> set[str]:
+    return {name for name, journal in _journals(plan) if journal.installed and not journal.leaving}
+
+
+def _since(backup: Backup, found: Snapshot, plan: Plan, states: Collection[str]) -> list[str]:
+    """Return machines of the backup whose journals have one of ``states`` after it."""
+    names, taken = {node.name for node in found.nodes.values()}, backup.taken.timestamp()
+    return [
+        name
+        for name, journal in _journals(plan)
+        if name in names and any(line.get("state") in states and line["time"] >= taken for line in journal.lines())
+    ]
+
+
+def _some(names: Collection[str]) -> str:
+    more = len(names) - _SHOWN
+    return ", ".join(list(names)[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
+
+
+def _refused(backup: Backup, reasons: list[str], remedy: str) -> GroundupError:
+    return GroundupError(
+        f"the backup {backup.name} is not restored: {'; '.join(reasons)}",
+        where=f"Ironic on the seed; the backup is {backup}",
+        why="what is restored takes the place of everything that the seed knows of machines; nothing was changed",
+        remedy=remedy,
+    )
+
+
+__all__ = ["CODES", "Backup", "Node", "load", "refuse", "refuse_lost", "save", "shelf", "verify", "warnings"]

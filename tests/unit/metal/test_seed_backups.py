@@ -1,0 +1,321 @@
+"""Backups of a seed: sealed, whole or not there, restored by consent, and never into another site or release."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import io
+import json
+import sqlite3
+import tarfile
+from collections.abc import Iterable
+from contextlib import closing
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ansible_collections.groundup.cloud.plugins.action.seed_backup import CODES, ActionModule
+from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
+from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.module_utils._ironic import backup as on_seed
+from ansible_collections.groundup.cloud.plugins.module_utils._ironic import configuration, netboot, service, snapshot
+from ansible_collections.groundup.cloud.plugins.module_utils._ironic.snapshot import Node
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal import backups
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import Journal, file_of, home_of
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import State, Step
+from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, load_site, make_plan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import SecretsError, open_store
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish import digests
+
+NOW = datetime(2026, 11, 23, 5, 0, tzinfo=UTC)
+COLUMNS = "uuid, name, provision_state, maintenance, maintenance_reason, last_error, reservation, target_power_state"
+NODES = {"worker-1": "active", "worker-2": "wait call-back", "worker-3": "deploying", "": "enroll"}
+CALL = {"worker-1.json": b'{"called": 1}'}
+SITE = COLLECTION / "inventories/lab-metal/site.yml"
+
+
+def database(path: Path, nodes: dict[str, str] | None = None) -> Path:
+    """Make what of Ironic's database is read here, with a write-ahead log and a lock that was left."""
+    with closing(sqlite3.connect(path)) as made:
+        made.execute("PRAGMA journal_mode=WAL")
+        made.execute(f"CREATE TABLE nodes ({COLUMNS})")
+        made.execute("CREATE TABLE alembic_version (version_num)")
+        made.execute("INSERT INTO alembic_version VALUES ('r1')")
+        for name, state in (NODES if nodes is None else nodes).items():
+            row = (f"id-{name}", name or None, state, 0, None, None, "seed", "power off")
+            made.execute("INSERT INTO nodes VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
+        made.commit()
+    return path
+
+
+@pytest.fixture
+def packed(tmp_path: Path) -> bytes:
+    return snapshot.pack(snapshot.copy(database(tmp_path / "copied.sqlite")), CALL, b"a lease\n")
+
+
+@pytest.fixture(autouse=True)
+def plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plan:
+    (tmp_path / "password").write_text("of this test")
+    monkeypatch.setenv("GROUNDUP_STATE", str(tmp_path / "state"))
+    monkeypatch.setenv("ANSIBLE_VAULT_PASSWORD_FILE", str(tmp_path / "password"))
+    plan = make_plan(load_site(SITE))
+    open_store(plan.site).ensure(["ironic/groundup"])
+    return plan
+
+
+def journal(plan: Plan, name: str, state: State) -> None:
+    Journal(file_of(home_of(plan.site), name)).note(Step(state=state, verb="done"))
+
+
+def test_a_copy_is_whole_while_somebody_writes(tmp_path: Path) -> None:
+    path = database(tmp_path / "ironic.sqlite")
+    with closing(sqlite3.connect(path)) as writer:
+        writer.execute("INSERT INTO nodes (uuid, provision_state) VALUES ('id-late', 'enroll')")  # not committed
+        found = snapshot.parse(snapshot.pack(snapshot.copy(path), CALL, b""), where="here")
+    assert found.nodes == {f"id-{name}": Node(name=name, state=state) for name, state in NODES.items()}
+    assert (found.schema, found.calls) == ("r1", CALL)
+    assert found.counts == {"machines": 4, "active": 1, "calls": 1, "leases": 0}
+
+
+def test_machines_that_something_went_on_with_are_on_hold_and_nothing_locks_or_switches(
+    packed: bytes, tmp_path: Path
+) -> None:
+    data, names = snapshot.held(snapshot.parse(packed, where="here"), backup="T")
+    assert names == ["worker-2", "worker-3"]
+    (tmp_path / "held.sqlite").write_bytes(data)
+    with closing(sqlite3.connect(tmp_path / "held.sqlite")) as found:
+        assert found.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+        rows = {row[1]: row for row in found.execute("SELECT * FROM nodes")}
+    assert rows["worker-1"][2:] == ("active", 0, None, None, None, None)
+    assert rows["worker-2"][2:4] == ("deploy failed", 1)
+    assert rows["worker-3"][2:4] == ("deploying", 1), "Ironic fails it by itself when it starts"
+    assert rows["worker-2"][4].startswith("the backup T was taken while it was wait call-back")
+    assert {row[6:] for row in rows.values()} == {(None, None)}
+
+
+@pytest.mark.parametrize("name", ["../../etc/shadow", "machines/../x.json", "machines/A.json", "else"])
+def test_no_other_file_is_taken_from_an_archive(packed: bytes, name: str) -> None:
+    stream = io.BytesIO(gzip.decompress(packed))
+    with tarfile.open(fileobj=stream, mode="a") as archive:
+        archive.addfile(tarfile.TarInfo(name))
+    with pytest.raises(GroundupError, match="is no part of it"):
+        snapshot.parse(gzip.compress(stream.getvalue()), where="here")
+
+
+@pytest.mark.parametrize("damaged", [b"", b"no archive", gzip.compress(b"no archive")])
+def test_what_is_no_whole_state_is_named(damaged: bytes) -> None:
+    with pytest.raises(GroundupError, match="no whole state of a seed"):
+        snapshot.parse(damaged, where="here")
+
+
+def test_a_damaged_database_is_named(packed: bytes) -> None:
+    found = snapshot.parse(packed, where="here")
+    torn = snapshot.pack(found.database[: len(found.database) // 2], CALL, b"")
+    with pytest.raises(GroundupError, match="no whole state of a seed"):
+        snapshot.parse(torn, where="here")
+
+
+def test_a_backup_is_sealed_this_user_s_alone_and_comes_back_as_it_was(plan: Plan, packed: bytes) -> None:
+    assert plan.metal
+    files = {plan.metal.image: "0" * 64, "kubernetes/kubeadm": "1" * 64}
+    digests.save(plan.site, digests.PublishedDigests(files=files))
+    kept = backups.save(plan, packed, now=NOW)
+    home = backups.shelf(plan.site).home
+    assert {path.stat().st_mode & 0o777 for path in home.iterdir()} == {0o600}
+    assert (home / f"{kept.name}.tar.gz.vault").read_bytes().startswith(b"$ANSIBLE_VAULT;")
+    assert kept.published == {plan.metal.image: "0" * 64}
+    found, content, data = backups.load(plan.site, "newest")
+    assert (found, data, content.leases) == (kept, packed, b"a lease\n")
+    assert backups.verify(plan.site, days=2, now=NOW + timedelta(days=1)) == kept
+    with pytest.raises(GroundupError, match="the newest backup of the seed is 3 days old"):
+        backups.verify(plan.site, days=2, now=NOW + timedelta(days=3))
+
+
+def test_another_password_opens_no_backup_and_another_store_is_another_site(
+    plan: Plan, packed: bytes, tmp_path: Path
+) -> None:
+    kept = backups.save(plan, packed, now=NOW)
+    about = backups.shelf(plan.site).home / f"{kept.name}.json"
+    about.write_text(json.dumps(json.loads(about.read_text()) | {"store": "another"}))
+    with pytest.raises(GroundupError, match="another secrets store"):
+        backups.load(plan.site, "newest")
+    (tmp_path / "password").write_text("another")
+    with pytest.raises(SecretsError):
+        backups.load(plan.site, "newest")
+
+
+def refused(
+    plan: Plan, packed: bytes, *, there: dict[str, Node] | None = None, force: Iterable[str] = (), schema: str = "r1",
+    **changed: Any,
+) -> str:  # fmt: skip
+    """Return why a backup is not restored; "" when it is."""
+    kept = replace(backups.save(plan, packed, now=NOW), **changed)
+    found = snapshot.parse(packed, where="here")
+    try:
+        backups.refuse(kept, found, plan, schema=schema, there=there or {}, force=list(force))
+    except GroundupError as error:
+        return str(error)
+    return ""
+
+
+@pytest.mark.parametrize("schema", ["", "r1"])
+def test_onto_a_seed_that_knows_nothing_a_backup_needs_no_consent(plan: Plan, packed: bytes, schema: str) -> None:
+    assert refused(plan, packed, schema=schema) == ""
+
+
+def test_machines_that_the_seed_knows_are_only_forgotten_or_set_back_with_consent(plan: Plan, packed: bytes) -> None:
+    there = {"id-other": Node(name="other", state="enroll"), "id-": Node(name="", state="manageable")}
+    said = refused(plan, packed, there=there)
+    assert "one without a name (manageable), other (enroll) (overwrite)" in said
+    assert '-e \'{"seed_restore_force": ["overwrite"]}\'' in said
+    assert refused(plan, packed, there=there, force=["overwrite"]) == ""
+
+
+def test_what_a_restore_made_itself_needs_no_consent_when_it_is_run_again(plan: Plan, packed: bytes) -> None:
+    there = {
+        "id-worker-1": Node(name="worker-1", state="active"),
+        "id-worker-2": Node(name="worker-2", state="deploy failed"),
+        "id-worker-3": Node(name="worker-3", state="deploy failed"),
+    }  # fmt: skip
+    assert refused(plan, packed, there=there) == ""
+    there["id-worker-2"] = Node(name="worker-2", state="active")
+    assert "worker-2 (active)" in refused(plan, packed, there=there), "it was installed since"
+
+
+def test_a_machine_that_was_erased_since_would_count_as_installed(plan: Plan, packed: bytes) -> None:
+    journal(plan, "worker-1", "retired")
+    assert "worker-1 left since" in refused(plan, packed)
+    assert refused(plan, packed, force=["outdated"]) == ""
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"site": "other"}, "of the site other"),
+        ({"release": "38.0.0"}, "of Ironic 38.0.0, the site's is"),
+        ({"schema": "r0"}, "has the schema r0, the seed's r1"),
+    ],
+)
+def test_no_consent_is_enough_for_another_site_or_release(
+    plan: Plan, packed: bytes, changed: dict[str, str], said: str
+) -> None:
+    kept = replace(backups.save(plan, packed, now=NOW), **changed)  # type: ignore[arg-type]
+    with pytest.raises(GroundupError, match=said):
+        backups.refuse(kept, snapshot.parse(packed, where=""), plan, schema="r1", there={}, force=backups.CODES)
+
+
+def test_codes_are_those_of_the_option() -> None:
+    assert tuple(CODES) == backups.CODES
+
+
+def test_machines_installed_since_and_other_images_are_named(plan: Plan, packed: bytes) -> None:
+    assert plan.metal
+    digests.save(plan.site, digests.PublishedDigests(files={plan.metal.image: "0" * 64}))
+    kept, found = backups.save(plan, packed, now=NOW), snapshot.parse(packed, where="here")
+    journal(plan, "worker-1", "installed")
+    assert backups.warnings(kept, found, plan) == []
+    journal(plan, "worker-2", "installed")
+    digests.save(plan.site, digests.PublishedDigests(files={plan.metal.image: "1" * 64}))
+    newer, other = backups.warnings(kept, found, plan)
+    assert newer.startswith("worker-2: installed after the backup")
+    assert plan.metal.image in other
+
+
+def test_a_seed_that_has_lost_its_machines_is_not_saved_over_good_backups(plan: Plan) -> None:
+    backups.refuse_lost(plan, {})
+    journal(plan, "worker-1", "installed")
+    with pytest.raises(GroundupError, match="the seed does not know worker-1"):
+        backups.refuse_lost(plan, {"id": Node(name="worker-2", state="active")})
+    backups.refuse_lost(plan, {"id": Node(name="worker-1", state="active")})
+    journal(plan, "worker-1", "retired")
+    backups.refuse_lost(plan, {})
+
+
+@pytest.fixture
+def seed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """A seed in a directory; return what its units are asked for."""
+    state, leases, asked = tmp_path / "ironic", tmp_path / "netboot/leases", list[str]()
+    (state / "machines").mkdir(parents=True)
+    leases.parent.mkdir()
+    for name, content in CALL.items():
+        (state / "machines" / name).write_bytes(content)
+    leases.write_bytes(b"a lease\n")
+    monkeypatch.setattr(configuration, "STATE", state)
+    monkeypatch.setattr(configuration, "DATABASE", database(state / "ironic.sqlite"))
+    monkeypatch.setattr(on_seed, "CALLS", state / "machines")
+    monkeypatch.setattr(on_seed, "LEASES", leases)
+    running = {"ironic.service", netboot.UNIT.name}
+    monkeypatch.setattr(on_seed, "control", lambda verb, unit: asked.append(f"{verb} {unit}"))
+    monkeypatch.setattr(
+        on_seed, "properties", lambda unit, _: {"ActiveState": "active" if unit in running else "inactive"}
+    )
+    monkeypatch.setattr(service, "ironic_answers", lambda port: asked.append(f"answers {port}"))
+    return asked
+
+
+def test_a_restore_puts_back_what_was_there_and_starts_what_it_stopped(seed: list[str]) -> None:
+    taken = on_seed.take(Changes(check=False))
+    before = snapshot.parse(base64.b64decode(taken["content"]), where="here")
+    (on_seed.CALLS / "stranger.json").write_text("{}")
+    on_seed.LEASES.unlink()
+    configuration.DATABASE.unlink()
+    database(configuration.DATABASE, {"stranger": "active"})
+    configuration.DATABASE.with_name("ironic.sqlite-wal").write_bytes(b"of the former")
+    done = on_seed.restore(Changes(check=False), taken["content"], backup="T", port=6388)
+    assert done["held"] == ["worker-2", "worker-3"]
+    assert on_seed.ask()["nodes"].keys() == before.nodes.keys()
+    assert [path.name for path in on_seed.CALLS.iterdir()] == ["worker-1.json"]
+    assert on_seed.LEASES.read_bytes() == b"a lease\n"
+    assert configuration.DATABASE.stat().st_mode & 0o777 == 0o600
+    stops = ["stop ironic.service", f"stop {netboot.UNIT.name}"]
+    assert seed == [*stops, "start ironic.service", f"start {netboot.UNIT.name}", "start groundup-contact.service",
+                    "answers 6388"]  # fmt: skip
+
+
+def test_a_dry_run_reads_no_secret_and_stops_nothing(seed: list[str]) -> None:
+    assert on_seed.take(Changes(check=True))["changes"] == ["save what the seed knows of machines"]
+    said = on_seed.restore(Changes(check=True), "", backup="T", port=6388)
+    assert said["changes"] == ["replace what the seed knows of machines by the backup"]
+    assert seed == []
+
+
+def test_a_seed_without_ironic_is_not_saved(seed: list[str]) -> None:
+    configuration.DATABASE.unlink()
+    assert on_seed.ask() == {"changed": False, "nodes": {}, "schema": ""}
+    with pytest.raises(GroundupError, match="no Ironic to be saved"):
+        on_seed.take(Changes(check=False))
+    assert seed == []
+
+
+def stepped(monkeypatch: pytest.MonkeyPatch, given: dict[str, Any], nodes: dict[str, Any], packed: bytes) -> list[str]:
+    """Return the steps that the seed is asked for, also when the action refuses."""
+    asked: list[str] = []
+
+    def on_host(_self: Any, _given: Any, _variables: Any, *, step: str, **own: Any) -> dict[str, Any]:
+        asked.append(f"{step} {len(own.get('content', '')) > 0}")
+        content = {"content": base64.b64encode(packed).decode()} if step == "take" else {}
+        return {"nodes": nodes, "schema": "r1", "changed": False, "changes": [], **content}
+
+    monkeypatch.setattr(ActionModule, "_on_seed", on_host)
+    whole = {"site_file": str(SITE), "source": "newest", "force": [], "keep": 14, **given}
+    try:
+        ActionModule._step(object.__new__(ActionModule), whole, {})
+    except GroundupError as error:
+        asked.append(error.what)
+    return asked
+
+
+def test_a_backup_is_sent_only_when_nothing_stands_against_it_and_what_is_there_is_saved_before(
+    monkeypatch: pytest.MonkeyPatch, plan: Plan, packed: bytes
+) -> None:
+    backups.save(plan, packed, now=NOW)
+    assert stepped(monkeypatch, {"step": "restore"}, {}, packed) == ["check False", "restore True"]
+    there = {"id-x": {"name": "x", "state": "enroll"}}
+    first, refusal = stepped(monkeypatch, {"step": "restore"}, there, packed)
+    assert (first, "x (enroll)" in refusal) == ("check False", True)
+    forced = {"step": "restore", "force": ["overwrite"]}
+    assert stepped(monkeypatch, forced, there, packed) == ["check False", "take False", "restore True"]
+    assert backups.load(plan.site, "newest")[0].name == NOW.strftime("%Y%m%dT%H%M%SZ"), "what was replaced is elsewhere"
