@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ansible.plugins.action import ActionBase
+from ansible_collections.groundup.cloud.plugins.module_utils._hypervisor.disks import KEYRING
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.hosts import spared
 from ansible_collections.groundup.cloud.plugins.plugin_utils.hypervisor import configuration
@@ -15,6 +16,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.hypervisor.configur
 from ansible_collections.groundup.cloud.plugins.plugin_utils.hypervisor.peers import peers
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.access import kubeconfig_path
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Api
+from ansible_collections.groundup.cloud.plugins.plugin_utils.services import ceph
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish import digests
 
 FORESEEN = "# Known when the releases are there.\n"
@@ -42,6 +44,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
                     "peers": peers(host["name"], addresses(variables), key=str(arguments["ssh_key"])),
                     "environments": self._environments(site, variables),
                     "volume_key": volume_key(site),
+                    "disks": disks(site, host),
                     "compute_id": configuration.compute_id(site["site"], host["name"]),
                     "configuration": self._configuration(site, host, found.tunnel, variables),
                 }
@@ -89,7 +92,6 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
             tunnel=tunnel,
             compute=site["hypervisor"]["compute"][host["hardware"]],
             southbound=tuple(site["hypervisor"]["southbound"]),
-            volumes=site["hypervisor"]["volumes"],
         )
         return {
             "nova": {"cluster": cluster.nova, "host": configuration.nova_host(cluster, own)},
@@ -101,6 +103,15 @@ def volume_key(site: Mapping[str, Any]) -> dict[str, str]:
     """Return whose key opens volumes, and the id of libvirt's secret with it; nothing for a site without."""
     client = site["hypervisor"]["volumes"]
     return {"client": client["name"], "uuid": client["uuid"]} if client else {}
+
+
+def disks(site: Mapping[str, Any], host: Mapping[str, Any]) -> dict[str, str]:
+    """Return what disks of instances in Ceph are reached with; nothing for a host whose own files they are."""
+    client = site["hypervisor"]["disks"]
+    if not client or site["hypervisor"]["compute"][host["hardware"]]["disks"] != "ceph":
+        return {}
+    conf = ceph.conf(fsid=site["ceph"]["fsid"], mon_host=site["ceph"]["mon_host"], keyring=KEYRING)
+    return {"client": client["name"], "uuid": client["uuid"], "conf": conf}
 
 
 def addresses(variables: Mapping[str, Any]) -> dict[str, str]:
