@@ -9,17 +9,17 @@ short_description: Converge what runs on a hypervisor
 version_added: 0.2.0
 description:
   - Names the chassis, installs packages, sets Open vSwitch's database and bridges, gives ovn-controller, libvirt and
-    QEMU the host's certificate and libvirt the keys of volumes and disks in Ceph, places the Python environment of OpenStack's
-    services, their configuration and an sshd for Nova's own copies of disks, and starts them. Changes only what
-    differs.
+    QEMU the host's certificate and libvirt the keys of volumes and disks in Ceph, places the Python environment of
+    OpenStack's services, their configuration and an sshd for Nova's own copies of disks, and starts them. Changes only
+    what differs.
   - First refuses a machine that lacks what its hardware profile says, and to look for disks of instances elsewhere than
     they are. Warns of one that was retired, which joins again.
   - Then verifies that ovn-controller reaches the southbound database, libvirt answers, both services run, and a packet
     of full size reaches the next hypervisor, except in check mode. Warns of a certificate that ends within a month.
   - Whether the cloud knows the host is asked by M(groundup.cloud.hypervisor_joined).
   - The action of the same name adds O(chassis), O(underlay), O(peers), O(compute_id), O(volume_key), O(disks),
-    O(environments) and O(configuration), from the plan, the record of what the seed serves, and the Secrets of releases nova and
-    neutron.
+    O(environments) and O(configuration), from the plan, the record of what the seed serves, and the Secrets of
+    releases nova and neutron.
 options:
   name:
     description: Name of the host, of its chassis and of its compute.

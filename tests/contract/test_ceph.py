@@ -57,11 +57,12 @@ def etc(items: list[dict[str, Any]], release: str, file: str) -> configparser.Ra
     return ini(base64.b64decode(one(items, "Secret", f"{release}-etc")["data"][file]).decode())
 
 
-@pytest.mark.parametrize(("service", "workload", "name", "keyring"), CLIENTS)
+@pytest.mark.parametrize("client_of", CLIENTS, ids=lambda one: f"{one[1]}-{one[2]}")
 def test_a_service_has_its_own_key_and_the_monitors_where_its_pod_looks(
-    site: Plan, rendered: dict[str, Any], service: str, workload: str, name: str, keyring: str
+    site: Plan, rendered: dict[str, Any], client_of: tuple[str, str, str, str]
 ) -> None:
     assert site.ceph
+    service, workload, name, keyring = client_of
     items, client = rendered[service], site.ceph.clients[name]
     conf = ini(one(items, "ConfigMap", f"{service}-ceph-etc")["data"]["ceph.conf"])["global"]
     assert (conf["fsid"], conf["mon_host"]) == (site.ceph.fsid, site.ceph.mon_host)

@@ -1,4 +1,4 @@
-"""Disks of instances in Ceph: what nova-compute reaches them with. QEMU opens them by a secret of libvirt (`volumes`)."""
+"""Disks of instances in Ceph: what nova-compute reaches them with. QEMU opens them by libvirt's secret (`volumes`)."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def refuse_another(configuration: str, *, hardware: str, host: str) -> None:
             f"be {_WHERE[after]}",
             where=f"{host}, {INSTANCES}; site file key hardware.{hardware}.compute.disks",
             why="Nova looks for all of them in one place: none could start again, move or be deleted",
-            remedy="write what it was; or drain the host to one with such disks, or shelve the instances, and run again",
+            remedy="write what it was; or shelve the instances, or drain it to a host with such disks, and run again",
         )
 
 

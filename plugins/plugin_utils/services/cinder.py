@@ -88,8 +88,11 @@ def _ceph(found: CephPlan) -> Values:
         "backup_ceph_user": ceph.user(found, "cinder-backup"),
         "backup_ceph_pool": found.pools["backups"].name,
     }
-    keys = {"ceph_backup_keyring": ceph.key(found, "cinder-backup", keyring=_BACKUP_KEYRING, entry="ceph_backup_keyring")}
-    own = {"conf": {"cinder": {"DEFAULT": backups}}, "extraObjects": keys}
+    entry = "ceph_backup_keyring"
+    own = {
+        "conf": {"cinder": {"DEFAULT": backups}},
+        "extraObjects": {entry: ceph.key(found, "cinder-backup", keyring=_BACKUP_KEYRING, entry=entry)},
+    }
     return merge(ceph.access(found, "cinder", keyring=_KEYRING), own)
 
 
@@ -178,7 +181,7 @@ SERVICE = ServiceRecord(
         "swift": "for backups",  # OpenStack-Helm's chart makes it, with a password everyone knows
     },
     api=PublicApi(type="volumev3", host="volume", path="/v3", health="/healthcheck", port=8776, node_port=30877),
-    images=dict.fromkeys(("cinder_api", "cinder_backup", "cinder_db_sync", "cinder_scheduler", "cinder_volume"), "openstack"),
+    images=dict.fromkeys(("cinder_api", "cinder_db_sync", *(f"cinder_{name}" for name in _OTHERS)), "openstack"),
     secrets={KEY: "Cinder's key of the site's Ceph", BACKUP_KEY: "key of the backups' pool in it"},
     workers=WORKERS,
     advice=(

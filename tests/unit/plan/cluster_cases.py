@@ -98,7 +98,10 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
         "warning",
         "cloud",
         {
-            **IN_CEPH, **NATIVE, "machines/storage": {"count": 3}, "machines/hypervisor/hardware": None,
+            **IN_CEPH,
+            **NATIVE,
+            "machines/storage": {"count": 3},
+            "machines/hypervisor/hardware": None,
             "machines/hypervisor/machines": {"hypervisor-1": {"hardware": "own"}},
         },
         "hardware.own.compute.disks",
