@@ -16,7 +16,8 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.guest_image import 
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.part_types import CephPlan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.platform.ceph import address_on
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import Plan
-from ansible_collections.groundup.cloud.tests.e2e.cluster import ROOT, command
+from ansible_collections.groundup.cloud.tests.e2e.cluster import command
+from ansible_collections.groundup.cloud.tests.e2e.conftest import ROOT
 from ansible_collections.groundup.cloud.tests.e2e.failover import hypervisors, root
 
 pytestmark = pytest.mark.lab

@@ -106,33 +106,29 @@ class Disks(Volumes):
     def _backed_up(self, server: Any, guest: Guest) -> dict[str, Any]:
         """Write a volume, take a snapshot, clones and backups of it, delete it; return what a restored one holds."""
         storage, written = self.tenant.block_storage, [os.urandom(SIZE), os.urandom(SIZE)]
-        with self.steps.step("volume", layer="volume"):
+        with self.steps.step("volume", layer="compute"):
             volume = self._volume(self.seconds, "empty volume", size=1)
             self._write(server, guest, volume, written[0])
             snapshot = storage.create_snapshot(volume_id=volume, name=self.name)["id"]
             self._until(lambda: storage.get_snapshot(snapshot)["status"], ("available",), "snapshot")
             of_snapshot = self._volume(self.seconds, "volume of a snapshot", size=1, snapshot_id=snapshot)
-        with self.steps.step("backups", layer="volume"):
+        with self.steps.step("backups", layer="compute"):
             first = self._backup(volume, "backup")
             self._write(server, guest, volume, written[1])
             second = self._backup(volume, "incremental backup", is_incremental=True)
             of_volume = self._volume(self.seconds, "volume of a volume", size=1, source_volume_id=volume)
         looked = {one: self._looked("volume", one) for one in (of_snapshot, of_volume)}
         try:
-            with self.steps.step("deleted", layer="volume"):
+            with self.steps.step("deleted", layer="compute"):
                 found = {"snapshot": self._content(server, guest, of_snapshot)}
                 found["volume"] = self._content(server, guest, of_volume)
                 for one in (of_snapshot, of_volume):
                     self._delete(storage.volumes, storage.delete_volume, one)
                 self._delete(storage.snapshots, storage.delete_snapshot, snapshot)
                 self._delete(storage.volumes, storage.delete_volume, volume)
-            with self.steps.step("restored", layer="volume"):
+            with self.steps.step("restored", layer="compute"):
                 for name, backup in {"full": first, "incremental": second}.items():
-                    began = time.monotonic()
-                    restored = str(storage.restore_backup(backup, name=self.name)["volume_id"])
-                    self._until(lambda one=restored: storage.get_volume(one)["status"], ("available",), "restored")
-                    self.seconds.setdefault("restored", round(time.monotonic() - began, 1))
-                    found[name] = self._content(server, guest, restored)
+                    found[name] = self._content(server, guest, self._restored(backup))
         finally:
             for one in (second, first):  # the newer one stands on the other
                 self._delete(storage.backups, storage.delete_backup, one)
@@ -159,6 +155,13 @@ class Disks(Volumes):
         self._until(lambda: storage.get_backup(backup)["status"], ("available",), what)
         self.seconds[what] = round(time.monotonic() - began, 1)
         return backup
+
+    def _restored(self, backup: str) -> str:
+        began, storage = time.monotonic(), self.tenant.block_storage
+        volume = str(storage.restore_backup(backup, name=self.name)["volume_id"])
+        self._until(lambda: storage.get_volume(volume)["status"], ("available",), "restored volume")
+        self.seconds.setdefault("restored volume", round(time.monotonic() - began, 1))
+        return volume
 
     def _delete(self, listed: Any, delete: Any, name: str) -> None:
         delete(name)

@@ -199,8 +199,8 @@ def given(tmp_path: Path) -> CephPlan:
         assert place.name in client
     (tmp_path / "cinder-backup/ceph.conf").write_text((tmp_path / "cinder/ceph.conf").read_text())
     (tmp_path / "nova").mkdir()
-    own = ceph.conf(fsid=plan.ceph.fsid, mon_host="127.0.0.1", keyring=disks.KEYRING)
-    (tmp_path / "nova" / Path(disks.CONF).name).write_text(own)
+    conf = ceph.conf(fsid=plan.ceph.fsid, mon_host="127.0.0.1", keyring=disks.KEYRING)
+    (tmp_path / "nova" / Path(disks.CONF).name).write_text(conf)
     (tmp_path / "nova" / Path(disks.KEYRING).name).write_text(f"[client.nova]\nkey = {keys['nova']}\n")
     libvirt = {**values["nova"]["conf"]["nova"]["libvirt"], "images_rbd_ceph_conf": disks.CONF}
     (tmp_path / "nova.conf").write_text(text({"libvirt": libvirt}))
