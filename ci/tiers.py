@@ -50,11 +50,12 @@ DASHBOARD = "test_dashboard.py"
 STORAGE = "test_storage.py"
 STORAGE_LIFE = "test_storage_life.py"
 VOLUMES = "test_volumes.py"
+DISKS = "test_disks.py"  # in Ceph, and its backups
 CHARTS = "GROUNDUP_OSH_CHARTS"
 MAKE_LABS = {
     "test_lab_clean.py", "test_lab_gone.py", "test_interruption.py", "test_prediction.py",
     EXISTING, HOST_NETWORK, CONFORMANCE, KERNEL, CLOUD, NETWORK_KEPT, LIFE, FAULTS, REAL_CLOUD, DASHBOARD, STORAGE,
-    STORAGE_LIFE, VOLUMES,
+    STORAGE_LIFE, VOLUMES, DISKS,
 }  # fmt: skip
 LAB_TESTS = sorted(
     str(path.relative_to(ROOT)) for path in (ROOT / "tests/e2e").glob("test_*.py") if path.name not in MAKE_LABS
@@ -246,7 +247,8 @@ TIERS = (
         VOLUMES_SITE,
         ("ci/lab", "up"),
         ("ci/lab", "unchanged"),
-        (*PYTEST, "-s", f"tests/e2e/{VOLUMES}"),  # it prints what it measures
+        (*PYTEST, "-s", f"tests/e2e/{VOLUMES}", f"tests/e2e/{DISKS}"),  # they print what they measure
+        first=(("ci/bootstrap", "long"),),  # qemu-img
     ),
     lab_tier(
         "cost",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ..module_utils._hypervisor.disks import KEYRING
 from ..plugin_utils.errors import GroundupError
 from ..plugin_utils.hosts import HostAction
 from ..plugin_utils.hypervisor import configuration
@@ -14,6 +15,7 @@ from ..plugin_utils.hypervisor.configuration import NotYetError
 from ..plugin_utils.hypervisor.peers import peers
 from ..plugin_utils.kube.access import kubeconfig_path
 from ..plugin_utils.kube.client import Api
+from ..plugin_utils.services import ceph
 from ..plugin_utils.supply.publish import digests
 
 FORESEEN = "# Known when the releases are there.\n"
@@ -36,6 +38,7 @@ class ActionModule(HostAction):
                     "peers": peers(host["name"], addresses(variables), key=str(arguments["ssh_key"])),
                     "environments": self._environments(site, variables),
                     "volume_key": volume_key(site),
+                    "disks": disks(site, host),
                     "compute_id": configuration.compute_id(site["site"], host["name"]),
                     "configuration": self._configuration(site, host, found.tunnel, variables),
                 }
@@ -83,7 +86,6 @@ class ActionModule(HostAction):
             tunnel=tunnel,
             compute=site["hypervisor"]["compute"][host["hardware"]],
             southbound=tuple(site["hypervisor"]["southbound"]),
-            volumes=site["hypervisor"]["volumes"],
         )
         return {
             "nova": {"cluster": cluster.nova, "host": configuration.nova_host(cluster, own)},
@@ -95,6 +97,15 @@ def volume_key(site: Mapping[str, Any]) -> dict[str, str]:
     """Return whose key opens volumes, and the id of libvirt's secret with it; nothing for a site without."""
     client = site["hypervisor"]["volumes"]
     return {"client": client["name"], "uuid": client["uuid"]} if client else {}
+
+
+def disks(site: Mapping[str, Any], host: Mapping[str, Any]) -> dict[str, str]:
+    """Return what disks of instances in Ceph are reached with; nothing for a host whose own files they are."""
+    client = site["hypervisor"]["disks"]
+    if not client or site["hypervisor"]["compute"][host["hardware"]]["disks"] != "ceph":
+        return {}
+    conf = ceph.conf(fsid=site["ceph"]["fsid"], mon_host=site["ceph"]["mon_host"], keyring=KEYRING)
+    return {"client": client["name"], "uuid": client["uuid"], "conf": conf}
 
 
 def addresses(variables: Mapping[str, Any]) -> dict[str, str]:

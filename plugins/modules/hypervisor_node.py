@@ -9,16 +9,17 @@ short_description: Converge what runs on a hypervisor
 version_added: 0.2.0
 description:
   - Names the chassis, installs packages, sets Open vSwitch's database and bridges, gives ovn-controller, libvirt and
-    QEMU the host's certificate and libvirt the key of volumes in Ceph, places the Python environment of OpenStack's
-    services, their configuration and an sshd for Nova's own copies of disks, and starts them. Changes only what
-    differs.
-  - First refuses a machine that lacks what its hardware profile says. Warns of one that was retired, which joins again.
+    QEMU the host's certificate and libvirt the keys of volumes and disks in Ceph, places the Python environment of
+    OpenStack's services, their configuration and an sshd for Nova's own copies of disks, and starts them. Changes only
+    what differs.
+  - First refuses a machine that lacks what its hardware profile says, and to look for disks of instances elsewhere than
+    they are. Warns of one that was retired, which joins again.
   - Then verifies that ovn-controller reaches the southbound database, libvirt answers, both services run, and a packet
     of full size reaches the next hypervisor, except in check mode. Warns of a certificate that ends within a month.
   - Whether the cloud knows the host is asked by M(groundup.cloud.hypervisor_joined).
-  - The action of the same name adds O(chassis), O(underlay), O(peers), O(compute_id), O(volume_key), O(environments)
-    and O(configuration), from the plan, the record of what the seed serves, and the Secrets of releases nova and
-    neutron.
+  - The action of the same name adds O(chassis), O(underlay), O(peers), O(compute_id), O(volume_key), O(disks),
+    O(environments) and O(configuration), from the plan, the record of what the seed serves, and the Secrets of
+    releases nova and neutron.
 options:
   name:
     description: Name of the host, of its chassis and of its compute.
@@ -96,6 +97,16 @@ options:
     description: Its value.
     type: str
     default: ""
+  disks:
+    description:
+      - For disks of instances in Ceph the C(client), the C(uuid) of libvirt's secret with its key, and text of
+        Ceph's C(conf). Default is a host whose files they are.
+    type: dict
+    default: {}
+  disk_secret:
+    description: Value of the key.
+    type: str
+    default: ""
   compute_id:
     description: Id of the compute, written once.
     type: str
@@ -155,6 +166,7 @@ from ..module_utils._host import ownership, packages
 from ..module_utils._host.units import properties
 from ..module_utils._hypervisor import (
     checks,
+    disks,
     environment,
     leave,
     libvirt,
@@ -175,6 +187,7 @@ def converge(changes: Changes, wanted: dict[str, Any]) -> str:
     """Bring the host to what ``wanted`` says; return its environment's name. Raises GroundupError."""
     ownership.refuse_other(wanted["site"])
     checks.refuse(wanted["compute"], hardware=wanted["hardware"], host=wanted["name"])
+    disks.refuse_another(wanted["configuration"]["nova"]["host"], hardware=wanted["hardware"], host=wanted["name"])
     # A host that is new has no libvirt to be asked before it is installed.
     asked = processor.refuse(wanted["compute"], hardware=wanted["hardware"], host=wanted["name"])
     leave.joins_again(changes)
@@ -183,7 +196,9 @@ def converge(changes: Changes, wanted: dict[str, Any]) -> str:
     if not asked:
         processor.refuse(wanted["compute"], hardware=wanted["hardware"], host=wanted["name"])
     compute, agent = services.place(changes, wanted["configuration"], compute_id=wanted["compute_id"])
-    disks = nova_ssh.place(changes, nova_ssh.Peers(**wanted["peers"]), key=wanted["ssh_key"])
+    in_ceph = disks.Disks(**wanted["disks"], key=wanted["disk_secret"]) if wanted["disks"] else None
+    disks.place(changes, compute, in_ceph)
+    copies = nova_ssh.place(changes, nova_ssh.Peers(**wanted["peers"]), key=wanted["ssh_key"])
     name, is_current = _environment(changes, wanted)
     controller = ovn.controller(changes)
     pair = pki.Pair(
@@ -198,6 +213,8 @@ def converge(changes: Changes, wanted: dict[str, Any]) -> str:
     libvirt.configure(changes, pair)
     if wanted["volume_key"]:
         volumes.own(changes, volumes.Key(**wanted["volume_key"], value=wanted["volume_secret"]))
+    if in_ceph:
+        volumes.own(changes, volumes.Key(uuid=in_ceph.uuid, client=in_ceph.client, value=in_ceph.key))
     if not is_current:
         for unit in (compute, agent):
             unit.replaced()
@@ -206,7 +223,7 @@ def converge(changes: Changes, wanted: dict[str, Any]) -> str:
         environment.switch(changes, name)
     agent.running()
     compute.running()
-    disks.running()
+    copies.running()
     return name
 
 
@@ -292,6 +309,8 @@ def main() -> None:
             "peers": {"type": "dict", "default": {}},
             "volume_key": {"type": "dict", "default": {}, "no_log": False},
             "volume_secret": {"type": "str", "default": "", "no_log": True},
+            "disks": {"type": "dict", "default": {}},
+            "disk_secret": {"type": "str", "default": "", "no_log": True},
             "compute_id": {"type": "str", "default": ""},
             "configuration": {"type": "dict", "default": {}, "no_log": True},
             "verify": {"type": "bool", "default": False},

@@ -9,16 +9,20 @@ from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import site_plan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.hypervisor.configuration import NOVA_FILES
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services.parts import merge
 
 from .conftest import CHARTS, SITES, Render, chart_in, objects
 
-# Service, its workload, its Secret.
+# Release, its workload, its client of Ceph, the Secret with the key.
 CLIENTS = [
-    ("glance", "glance-api", "images-rbd-keyring"),
-    ("cinder", "cinder-volume", "cinder-volume-rbd-keyring"),
+    ("glance", "glance-api", "glance", "images-rbd-keyring"),
+    ("cinder", "cinder-volume", "cinder", "cinder-volume-rbd-keyring"),
+    ("cinder", "cinder-backup", "cinder-backup", "cinder-backup-rbd-keyring"),
+    ("cinder", "cinder-backup", "cinder", "cinder-volume-rbd-keyring"),
 ]
+RELEASES = ("glance", "cinder", "nova")
 # ceph.conf and keys are mounted there.
 PLACE = "/etc/ceph"
 
@@ -31,7 +35,7 @@ def site() -> Plan:
 @pytest.fixture(scope="module", params=["builtin", "real"])
 def rendered(request: pytest.FixtureRequest, site: Plan, render: Render) -> dict[str, list[dict[str, Any]]]:
     """What the built-in charts, and the real ones, make of the releases."""
-    releases = [release for release in site.openstack.releases if release.name in ("glance", "cinder")]
+    releases = [release for release in site.openstack.releases if release.name in RELEASES]
     if request.param == "builtin":
         return {release.name: objects(render(release, CHARTS / release.chart)) for release in releases}
     directory = request.getfixturevalue("real_charts")
@@ -53,16 +57,17 @@ def etc(items: list[dict[str, Any]], release: str, file: str) -> configparser.Ra
     return ini(base64.b64decode(one(items, "Secret", f"{release}-etc")["data"][file]).decode())
 
 
-@pytest.mark.parametrize(("service", "workload", "keyring"), CLIENTS)
+@pytest.mark.parametrize("client_of", CLIENTS, ids=lambda one: f"{one[1]}-{one[2]}")
 def test_a_service_has_its_own_key_and_the_monitors_where_its_pod_looks(
-    site: Plan, rendered: dict[str, Any], service: str, workload: str, keyring: str
+    site: Plan, rendered: dict[str, Any], client_of: tuple[str, str, str, str]
 ) -> None:
     assert site.ceph
-    items, client = rendered[service], site.ceph.clients[service]
+    service, workload, name, keyring = client_of
+    items, client = rendered[service], site.ceph.clients[name]
     conf = ini(one(items, "ConfigMap", f"{service}-ceph-etc")["data"]["ceph.conf"])["global"]
     assert (conf["fsid"], conf["mon_host"]) == (site.ceph.fsid, site.ceph.mon_host)
     held = one(items, "Secret", keyring)["stringData"]
-    key = f"secretcephclient.{service}"
+    key = f"secretcephclient.{name}".replace("-", "")
     assert held["key"] == key
     assert ini(held[f"ceph.{client.name}.keyring"])[client.name]["key"] == key
     pod = one(items, "Deployment", workload)["spec"]["template"]["spec"]
@@ -95,6 +100,25 @@ def test_hypervisors_are_told_whose_key_opens_a_volume_and_where_they_have_it(
     assert (f"client.{backend['rbd_user']}", backend["rbd_secret_uuid"]) == (client.name, client.uuid)
 
 
+def test_backups_are_in_a_pool_that_the_volumes_key_does_not_reach(site: Plan, rendered: dict[str, Any]) -> None:
+    assert site.ceph
+    config = etc(rendered["cinder"], "cinder", "cinder.conf")["DEFAULT"]
+    client = site.ceph.clients[config["backup_ceph_user"]]
+    assert config["backup_driver"] == "cinder.backup.drivers.ceph.CephBackupDriver"
+    assert config["backup_ceph_pool"] in client.writes
+    assert config["backup_ceph_pool"] not in str(site.ceph.clients["cinder"].caps)
+
+
+def test_disks_of_instances_are_made_with_novas_own_key(site: Plan, rendered: dict[str, Any]) -> None:
+    """Hypervisors read the release's configuration; where their disks are they say themselves."""
+    assert site.ceph
+    client = site.ceph.clients["nova"]
+    file = next(name for name in NOVA_FILES if name in one(rendered["nova"], "Secret", "nova-etc")["data"])
+    config = etc(rendered["nova"], "nova", file)["libvirt"]
+    assert config["images_rbd_pool"] in client.writes
+    assert (f"client.{config['rbd_user']}", config["rbd_secret_uuid"]) == (client.name, client.uuid)
+
+
 def test_no_job_asks_for_the_key_of_cephs_administrator(rendered: dict[str, Any]) -> None:
     jobs = [item["metadata"]["name"] for items in rendered.values() for item in items if item["kind"] == "Job"]
     assert [name for name in jobs if "storage-init" in name or "clean" in name] == []
@@ -102,7 +126,7 @@ def test_no_job_asks_for_the_key_of_cephs_administrator(rendered: dict[str, Any]
 
 def test_a_changed_key_starts_the_pods_anew(site: Plan, render: Render) -> None:
     """A file that is mounted by itself, or read once, is never read again."""
-    for service, workload, _ in CLIENTS:
+    for service, workload, *_ in CLIENTS:
         release = next(release for release in site.openstack.releases if release.name == service)
         before = one(objects(render(release, CHARTS / service)), "Deployment", workload)
         other = merge(release.values, {"extraObjects": {"ceph_keyring": {"stringData": {"key": "another"}}}})

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
+from ...module_utils._hypervisor import disks
 from ...module_utils._hypervisor.pki import OURS as PKI
 from ...module_utils._hypervisor.services import AGENT, CURRENT, NOVA
 from ..errors import GroundupError
@@ -67,7 +68,6 @@ class Host:
     tunnel: str  # on the tunnel network
     compute: Mapping[str, Any]  # of its hardware
     southbound: tuple[str, ...]
-    volumes: Mapping[str, Any] | None = None  # the client of Ceph whose key opens them
 
 
 def secret_file(secret: Mapping[str, Any] | None, names: tuple[str, ...], *, where: str) -> str:
@@ -120,7 +120,7 @@ def for_hosts(text: str) -> str:
 def nova_host(cluster: Cluster, host: Host) -> str:
     """Return what is of this host in nova-compute's configuration. Holds a password."""
     compute = host.compute
-    q35 = compute["machine_type"] == "q35"
+    q35, in_ceph = compute["machine_type"] == "q35", compute["disks"] == "ceph"
     # A moved virtual IP leaves pooled connections in a black hole.
     client = {"auth_url": cluster.auth_url, "valid_interfaces": "public", "cafile": TRUST, "timeout": 60}
     helper = f"sudo {CURRENT}/bin/privsep-helper --config-file {NOVA[0]} --config-file {NOVA[1]}"
@@ -138,7 +138,8 @@ def nova_host(cluster: Cluster, host: Host) -> str:
                 "log_config_append": "",  # the charts' file is not here: the journal has it all
                 "reserved_host_cpus": compute["reserved_cores"],
                 "reserved_host_memory_mb": compute["reserved_memory_gb"] * 1024,
-                "reserved_host_disk_mb": compute["reserved_disk_gb"] * 1024,
+                # What Nova counts where disks are in Ceph is no disk of the host.
+                "reserved_host_disk_mb": 0 if in_ceph else compute["reserved_disk_gb"] * 1024,
                 "cpu_allocation_ratio": compute["cpu_allocation_ratio"],
                 "ram_allocation_ratio": compute["ram_allocation_ratio"],
                 "manager_shutdown_timeout": compute["stop_seconds"],
@@ -152,10 +153,10 @@ def nova_host(cluster: Cluster, host: Host) -> str:
                 "cpu_models": compute["cpu_model"],
                 "hw_machine_type": f"x86_64={compute['machine_type']}",
                 "num_pcie_ports": 16 if q35 else None,
-                "images_type": "qcow2",
-                # Cinder says so with each volume, too. They are here for what Nova opens by itself.
-                "rbd_user": host.volumes["name"].removeprefix("client.") if host.volumes else None,
-                "rbd_secret_uuid": host.volumes["uuid"] if host.volumes else None,
+                "images_type": "rbd" if in_ceph else "qcow2",
+                "images_rbd_ceph_conf": disks.CONF if in_ceph else None,  # pool, user and secret: the release's
+                "disk_cachemodes": "network=writeback" if in_ceph else None,  # a guest's flush reaches the OSDs
+                "hw_disk_discard": "unmap" if in_ceph else None,
                 "live_migration_scheme": "tls",  # without it native TLS is silently none
                 "live_migration_with_native_tls": True,
                 "live_migration_inbound_addr": host.address,

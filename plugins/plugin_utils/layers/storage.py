@@ -69,7 +69,8 @@ CLIENTS: dict[str, ClientRecord] = {
     # Volumes are clones of images.
     "cinder": ClientRecord(what="Cinder", writes=("volumes",), reads=("images",)),
     # A key of its own: whoever has Cinder's cannot take the backups along with the volumes.
-    "cinder-backup": ClientRecord(what="Cinder's backups", writes=("backups",), reads=("volumes",)),
-    # For disks of instances that have no volume. Volumes are attached with Cinder's key: it tells Nova so.
-    "nova": ClientRecord(what="hypervisors", writes=("vms", "volumes"), reads=("images",)),
+    # Volumes are read and restored with Cinder's, which cinder-backup has beside it.
+    "cinder-backup": ClientRecord(what="Cinder's backups", writes=("backups",)),
+    # Volumes are attached with Cinder's key: it tells Nova so. Disks are clones of images.
+    "nova": ClientRecord(what="Nova's disks of instances", writes=("vms",), reads=("images",)),
 }

@@ -252,6 +252,7 @@ class HypervisorPlan:
     compute: dict[str, dict[str, Any]]  # by hardware profile, those of hypervisors: fields of `Compute`
     environments: dict[DebianRelease, str]  # file with the Python environment, below files_url
     volumes: CephClient | None  # whose key opens Cinder's volumes: Cinder tells Nova so; None: there are none
+    disks: CephClient | None  # whose key opens disks of instances in Ceph; None: no hardware has them there
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

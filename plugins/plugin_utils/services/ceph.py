@@ -19,32 +19,39 @@ def user(ceph: CephPlan, client: str) -> str:
     return ceph.clients[client].name.removeprefix(_CLIENT)
 
 
+def conf(*, fsid: str, mon_host: str, **more: str) -> str:
+    """Return a client's ``ceph.conf``."""
+    options = {"fsid": fsid, "mon_host": mon_host, "log_file": "", **more}
+    return "".join(f"{line}\n" for line in ("[global]", *(f"{key} = {said}".rstrip() for key, said in options.items())))
+
+
 def access(ceph: CephPlan, client: str, *, keyring: str) -> Values:
     """Return values with ``ceph.conf`` in a ConfigMap, and the client's key in a Secret called ``keyring``.
 
-    The charts' own jobs would ask Ceph's administrator for both: here nobody in the cluster has that key. ``key`` is
-    what OpenStack-Helm's charts mount, the file beside it what the built-in ones do.
+    The charts' own jobs would ask Ceph's administrator for both: here nobody in the cluster has that key.
     """
-    found, etc = ceph.clients[client], f"{client}-ceph-etc"
-    conf = ["[global]", f"fsid = {ceph.fsid}", f"mon_host = {ceph.mon_host}", "log_file ="]
-    text = "{{ .Values.extraObjects.ceph_keyring.stringData.key }}"
+    etc = f"{client}-ceph-etc"
+    text = conf(fsid=ceph.fsid, mon_host=ceph.mon_host)
+    config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": etc}, "data": {"ceph.conf": text}}
     return {
         "ceph_client": {"configmap": etc},
-        "extraObjects": {
-            "ceph_etc": {
-                "apiVersion": "v1",
-                "kind": "ConfigMap",
-                "metadata": {"name": etc},
-                "data": {"ceph.conf": "\n".join(conf) + "\n"},
-            },
-            "ceph_keyring": {
-                "apiVersion": "v1",
-                "kind": "Secret",
-                "metadata": {"name": keyring},
-                "stringData": {
-                    "key": secret(found.secret),
-                    f"ceph.{found.name}.keyring": f"[{found.name}]\nkey = {text}\n",
-                },
-            },
+        "extraObjects": {"ceph_etc": config, "ceph_keyring": key(ceph, client, keyring=keyring, entry="ceph_keyring")},
+    }
+
+
+def key(ceph: CephPlan, client: str, *, keyring: str, entry: str) -> Values:
+    """Return a Secret called ``keyring`` with a client's key, which is ``extraObjects.<entry>`` of the values.
+
+    ``key`` is what OpenStack-Helm's charts mount, the file beside it what the built-in ones do.
+    """
+    found = ceph.clients[client]
+    text = f"{{{{ .Values.extraObjects.{entry}.stringData.key }}}}"
+    return {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": keyring},
+        "stringData": {
+            "key": secret(found.secret),
+            f"ceph.{found.name}.keyring": f"[{found.name}]\nkey = {text}\n",
         },
     }

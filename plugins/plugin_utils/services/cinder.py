@@ -19,10 +19,11 @@ if TYPE_CHECKING:
     from ..plan.types import Plan
     from ..rollout.verify.context import VerifierContext
 
-KEY = "ceph/client.cinder"  # name of the secret; hypervisors have it, too: they log in as Cinder tells them
+# Names of secrets. Hypervisors have the first, too: they log in as Cinder tells them.
+KEY, BACKUP_KEY = "ceph/client.cinder", "ceph/client.cinder-backup"
 _BACKEND = "rbd1"
-_KEYRING = "cinder-volume-rbd-keyring"  # name of the Secret
-_OTHERS = ("scheduler", "volume")  # beside the API
+_KEYRING, _BACKUP_KEYRING = "cinder-volume-rbd-keyring", "cinder-backup-rbd-keyring"  # names of Secrets
+_OTHERS = ("scheduler", "volume", "backup")  # beside the API
 _JOBS = ["cinder-db-sync", "cinder-ks-user", "cinder-rabbit-init"]
 _API = "Deployment/cinder-api"
 _VOLUME = "Deployment/cinder-volume"
@@ -31,7 +32,7 @@ _PATIENCE = 60.0  # seconds for an empty volume, which takes two
 
 
 def values(plan: Plan, sizes: Sizes) -> Values:
-    """Return the chart's values. There is one cinder-volume: two would have to agree on locks."""
+    """Return the chart's values. There is one cinder-volume and one cinder-backup: two would have to agree on locks."""
     queue = [{"endpoint": "internal", "service": name} for name in ("oslo_messaging", "oslo_db", "identity")]
     pod = resources(memory="256Mi", limit="1Gi", cpu=sizes.cpu(100))
     own = {
@@ -58,13 +59,13 @@ def values(plan: Plan, sizes: Sizes) -> Values:
             }
         },
         "pod": {
-            "replicas": {"scheduler": sizes.pods["cinder"], "volume": 1},
-            "resources": dict.fromkeys(_OTHERS, pod),
+            "replicas": {"scheduler": sizes.pods["cinder"], "volume": 1, "backup": 1},
+            "resources": dict.fromkeys(("scheduler", "volume"), pod),  # its chart knows none of the backup's
         },
         # Pools and keys are the layer storage's, and no type of volumes is made but Cinder's own.
         "manifests": {
             "cron_volume_usage_audit": False,
-            "deployment_backup": False,
+            "deployment_backup": plan.ceph is not None,
             "deployment_volume": plan.ceph is not None,
             "job_backup_storage_init": False,
             "job_bootstrap": False,
@@ -76,7 +77,23 @@ def values(plan: Plan, sizes: Sizes) -> Values:
     }
     names = ChartNames(probes=("api", "cinder-api"), labels=("api", "job", *_OTHERS))
     shared = api_values(plan, sizes, "cinder", memory="256Mi", limit="1Gi", cpu=250, names=names)
-    return merge(merge(shared, own), ceph.access(plan.ceph, "cinder", keyring=_KEYRING) if plan.ceph else {})
+    return merge(merge(shared, own), _ceph(plan.ceph) if plan.ceph else {})
+
+
+def _ceph(found: CephPlan) -> Values:
+    """Return values with Cinder's keys, and backups in their pool: whoever has the volumes' key cannot take them."""
+    backups = {
+        "backup_driver": "cinder.backup.drivers.ceph.CephBackupDriver",
+        "backup_ceph_conf": ceph.CONF,
+        "backup_ceph_user": ceph.user(found, "cinder-backup"),
+        "backup_ceph_pool": found.pools["backups"].name,
+    }
+    entry = "ceph_backup_keyring"
+    own = {
+        "conf": {"cinder": {"DEFAULT": backups}},
+        "extraObjects": {entry: ceph.key(found, "cinder-backup", keyring=_BACKUP_KEYRING, entry=entry)},
+    }
+    return merge(ceph.access(found, "cinder", keyring=_KEYRING), own)
 
 
 def _backend(found: CephPlan) -> Values:
@@ -134,12 +151,12 @@ def _status(client: Client, volume: str) -> str:
 
 
 def judge_services(services: Iterable[Mapping[str, Any]]) -> Check:
-    """Return whether a scheduler and every back end is up."""
+    """Return whether a scheduler and every back end is up. That of backups is while it reaches its pool."""
     found = {(str(one.get("binary")), str(one.get("host"))): one.get("state") == "up" for one in services}
     up = {binary for (binary, _), state in found.items() if state}
     # A scheduler's host is its pod: those of pods that are gone stay in the list.
-    down = [host for (binary, host), state in found.items() if binary == "cinder-volume" and not state]
-    missing = [binary for binary in ("cinder-scheduler", "cinder-volume") if binary not in up]
+    down = [host for (binary, host), state in found.items() if binary != "cinder-scheduler" and not state]
+    missing = [binary for binary in (f"cinder-{name}" for name in _OTHERS) if binary not in up]
     faults = [*(f"{binary} is up nowhere" for binary in missing), *(f"{host} is down" for host in down)]
     return Check(
         name="services", ok=not faults, detail="; ".join(faults) or "scheduler and back ends are up",
@@ -164,8 +181,8 @@ SERVICE = ServiceRecord(
         "swift": "for backups",  # OpenStack-Helm's chart makes it, with a password everyone knows
     },
     api=PublicApi(type="volumev3", host="volume", path="/v3", health="/healthcheck", port=8776, node_port=30877),
-    images=dict.fromkeys(("cinder_api", "cinder_db_sync", "cinder_scheduler", "cinder_volume"), "openstack"),
-    secrets={KEY: "Cinder's key of the site's Ceph"},
+    images=dict.fromkeys(("cinder_api", "cinder_db_sync", *(f"cinder_{name}" for name in _OTHERS)), "openstack"),
+    secrets={KEY: "Cinder's key of the site's Ceph", BACKUP_KEY: "key of the backups' pool in it"},
     workers=WORKERS,
     advice=(
         Advice(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from . import dialects
+from . import ceph, dialects
 from .certificates import given
 from .neutron import METADATA_PROXY
 from .parts import (
@@ -119,7 +119,21 @@ def values(plan: Plan, sizes: Sizes) -> Values:
             "service_spiceproxy": False,
         },
     }  # fmt: skip
-    return merge(api_values(plan, sizes, "nova", memory="512Mi", limit="2Gi", cpu=500, names=_NAMES), own)
+    shared = api_values(plan, sizes, "nova", memory="512Mi", limit="2Gi", cpu=500, names=_NAMES)
+    return merge(merge(shared, own), _disks(plan))
+
+
+def _disks(plan: Plan) -> Values:
+    """Return where disks of instances are in Ceph; which hypervisors have them there their hardware says."""
+    if not plan.ceph or not plan.hypervisor.disks:
+        return {}
+    client = plan.hypervisor.disks
+    libvirt = {
+        "images_rbd_pool": plan.ceph.pools["vms"].name,
+        "rbd_user": ceph.user(plan.ceph, "nova"),
+        "rbd_secret_uuid": client.uuid,
+    }
+    return {"conf": {"nova": {"libvirt": libvirt}}}
 
 
 def has_console(plan: Plan) -> bool:

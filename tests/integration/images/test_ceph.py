@@ -1,4 +1,4 @@
-"""Glance and Cinder of the image, with the configuration their charts are given, on a Ceph of storage hosts' packages.
+"""Glance, Cinder and Nova of the image, with the configuration they are given, on a Ceph of storage hosts' packages.
 
 One monitor and one OSD in memory, on loopback; pools, keys and what they may do are the plan's.
 """
@@ -11,16 +11,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ansible_collections.groundup.cloud.plugins.module_utils._hypervisor import disks
 from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import site_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.hypervisor import ini
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.part_types import CephPlan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets.names import generate
+from ansible_collections.groundup.cloud.plugins.plugin_utils.services import ceph
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.artifact import Artifact
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.unpack import unpacked
 
 from .conftest import Image
 
 SITE = Path(__file__).resolve().parents[2] / "e2e/volumes/site.yml"
+TEMPORARY = "/tmp"  # noqa: S108  # in the image's own root
+MIB, LOOPBACK = 1024**2, "127.0.0.1"
 CEPH = "/srv"  # where the root of Ceph's daemons is seen
 _DAEMONS = {
     "osd_pool_default_size": 1,
@@ -56,9 +60,10 @@ for pool in "$@"; do ceph osd pool create "$pool" 1 1; ceph osd pool application
 ' sh "$@"
 """
 _WORK = """
-as() { # SERVICE COMMAND...: as its pod does, with what its pod has
-  unshare --mount sh -euc 'mount --bind "/mnt/$1" /etc/ceph; shift; exec setpriv --reuid 42424 --regid 42424 \
-    --clear-groups --no-new-privs "$@"' sh "$@"
+place=/etc/ceph
+as() { # SERVICE COMMAND...: as its pod does, or its host, with what that has
+  unshare --mount sh -euc 'mount --bind "/mnt/$1" "$0"; shift; exec setpriv --reuid 42424 --regid 42424 \
+    --clear-groups --no-new-privs "$@"' "$place" "$@"
 }
 (sh -eu /mnt/start %(root)s %(pools)s) > /tmp/log 2>&1 || { cat /tmp/log; exit 1; }
 url=$(as glance python /mnt/image.py)
@@ -68,7 +73,16 @@ head -c 3000000 /dev/urandom > /tmp/imported; chmod 644 /tmp/imported
 as cinder rbd import --id cinder --dest-pool volumes --no-progress /tmp/imported imported
 as cinder rbd --id cinder --pool volumes --format json ls -l
 echo "== "
-as glance rbd --id glance --pool volumes ls > /tmp/log 2>&1 && echo "in another's pool" || echo refused
+for one in "glance volumes" "cinder backups" "cinder-backup volumes"; do
+  set -- $one
+  as "$1" rbd --id "$1" --pool "$2" ls > /tmp/log 2>&1 && echo "$1 is in $2" || echo refused
+done
+echo "== "
+as cinder rbd --id cinder snap create --no-progress volumes/imported@now
+as cinder-backup python -W ignore /mnt/backup.py
+as cinder-backup rbd export --id cinder-backup --no-progress backups/base - | sha256sum - /tmp/imported | cut -d' ' -f1
+echo "== "
+place=/etc/nova as nova python -W ignore /mnt/disk.py "$url"
 """
 _IMAGE = """
 import io, uuid
@@ -102,6 +116,51 @@ assert driver.clone_image(None, clone, (sys.argv[1], None), {"disk_format": "raw
 print(json.dumps(driver.initialize_connection(empty, {})["data"]))
 """
 
+_BACKUP = """
+import eventlet; eventlet.monkey_patch()
+from cinder import objects
+from cinder.common import config
+from cinder.backup.drivers import ceph
+from cinder.volume.drivers import rbd
+objects.register_all()
+config.CONF(["--config-file", "/mnt/cinder.conf"], project="cinder")
+driver = ceph.CephBackupDriver(None)
+driver.check_for_setup_error()
+with rbd.RADOSClient(driver, "backups") as client:
+    driver._create_base_image("base", 3000000, client)
+driver._rbd_diff_transfer(
+    "imported", "volumes", "base", "backups", src_user="cinder", src_conf="/etc/ceph/ceph.conf",
+    dest_user=driver._ceph_backup_user, dest_conf=driver._ceph_backup_conf, src_snap="now",
+)
+"""
+# As nova-compute makes, resizes, counts and deletes a disk; and a snapshot of it, which it may put into no other pool.
+_DISK = """
+import eventlet; eventlet.monkey_patch()
+import json, sys
+import nova.conf
+from nova import exception
+from nova.storage import rbd_utils
+nova.conf.CONF(["--config-file", "/mnt/nova.conf"], project="nova")
+driver = rbd_utils.RBDDriver()
+assert driver.is_cloneable({"url": sys.argv[1]}, {"disk_format": "raw"})
+driver.clone({"url": sys.argv[1]}, "an_disk")
+driver.resize("an_disk", 2 * 1024**2)
+driver.create_snap("an_disk", "now", protect=True)
+try:
+    driver.clone({"url": f"rbd://{driver.get_fsid()}/vms/an_disk/now"}, "image", dest_pool="images")
+    image = "made"
+except exception.Forbidden:  # Nova copies it, then
+    image = "refused"
+driver.remove_snap("an_disk", "now", force=True)
+found = {"parent": driver.parent_info("an_disk"), "size": driver.size("an_disk"), "image": image}
+driver.cleanup_volumes(lambda name: name.startswith("an_"))
+left = driver.exists("an_disk")
+try:
+    driver.get_pool_info()
+except exception.NotFound:  # it may ask; nobody counts without a manager
+    print(json.dumps({**found, "left": left, "monitors": driver.get_mon_addrs()[0]}))
+"""
+
 
 def text(sections: Mapping[str, Mapping[str, Any]]) -> str:
     return ini.text_of({name: dict(options) for name, options in sections.items()})
@@ -132,11 +191,30 @@ def given(tmp_path: Path) -> CephPlan:
         for name, content in files.items():
             written = content.replace("{{ .Values.extraObjects.ceph_keyring.stringData.key }}", keys[service])
             (tmp_path / service / name).write_text(written)
+    held = [values["cinder"]["extraObjects"][f"ceph_{name}keyring"]["stringData"] for name in ("", "backup_")]
+    (tmp_path / "cinder-backup").mkdir()
+    for name, client in {"cinder": held[0], "cinder-backup": held[1]}.items():
+        place = tmp_path / "cinder-backup" / f"ceph.client.{name}.keyring"
+        place.write_text(f"[client.{name}]\nkey = {keys[name]}\n")
+        assert place.name in client
+    (tmp_path / "cinder-backup/ceph.conf").write_text((tmp_path / "cinder/ceph.conf").read_text())
+    (tmp_path / "nova").mkdir()
+    conf = ceph.conf(fsid=plan.ceph.fsid, mon_host="127.0.0.1", keyring=disks.KEYRING)
+    (tmp_path / "nova" / Path(disks.CONF).name).write_text(conf)
+    (tmp_path / "nova" / Path(disks.KEYRING).name).write_text(f"[client.nova]\nkey = {keys['nova']}\n")
+    libvirt = {**values["nova"]["conf"]["nova"]["libvirt"], "images_rbd_ceph_conf": disks.CONF}
+    (tmp_path / "nova.conf").write_text(text({"libvirt": libvirt}))
     glance, cinder = values["glance"]["conf"]["glance"], values["cinder"]["conf"]
-    own = {"DEFAULT": {"enabled_backends": "rbd1", "state_path": "/tmp"}, "oslo_concurrency": {"lock_path": "/tmp"}}  # noqa: S108 - in the image's own root
+    backups = {name: said for name, said in cinder["cinder"]["DEFAULT"].items() if name.startswith("backup_")}
+    own = {
+        "DEFAULT": {"enabled_backends": "rbd1", "state_path": TEMPORARY, **backups},
+        "oslo_concurrency": {"lock_path": TEMPORARY},
+    }
     (tmp_path / "glance.conf").write_text(text({name: glance[name] for name in ("DEFAULT", "glance_store", "rbd")}))
     (tmp_path / "cinder.conf").write_text(text({**own, **cinder["backends"]}))
-    for name, script in {"start": _START, "image.py": _IMAGE, "volume.py": _VOLUME}.items():
+    for name, script in {
+        "start": _START, "image.py": _IMAGE, "volume.py": _VOLUME, "backup.py": _BACKUP, "disk.py": _DISK,
+    }.items():  # fmt: skip
         (tmp_path / name).write_text(script)
     tmp_path.chmod(0o755)
     return plan.ceph
@@ -147,11 +225,12 @@ def test_images_and_volumes_are_made_with_a_key_each_and_a_volume_of_an_image_is
 ) -> None:
     openstack = image("openstack")
     mounts = {"/mnt": tmp_path, CEPH: unpacked(artifact("rootfs-storage-13"))}
-    (openstack.root / "etc/ceph").mkdir(exist_ok=True)
+    for name in ("ceph", "nova"):
+        (openstack.root / "etc" / name).mkdir(exist_ok=True)
     script = _WORK % {"root": CEPH, "pools": " ".join(pool.name for pool in given.pools.values())}
     said = openstack.run("bash", "-euc", script, uid=0, mounts=mounts).stdout
-    assert said.count("== ") == 2, said
-    connection, volumes, other = said.split("== ")
+    assert said.count("== ") == 4, said
+    connection, volumes, others, backup, disk = said.split("== ")
     told = json.loads(connection.strip().splitlines()[-1])
     assert (told["name"], told["auth_username"]) == ("volumes/empty", "cinder")
     assert told["secret_uuid"] == given.clients["cinder"].uuid
@@ -159,4 +238,8 @@ def test_images_and_volumes_are_made_with_a_key_each_and_a_volume_of_an_image_is
     assert url.startswith(f"rbd://{given.fsid}/images/")
     parents = {one["image"]: one.get("parent", {}).get("image") for one in json.loads(listed)}
     assert parents == {"empty": None, "imported": None, "clone": url.split("/")[4]}
-    assert other.strip() == "refused"
+    assert others.split() == ["refused"] * 3
+    assert len(set(backup.split())) == 1, "a backup has the volume's content"
+    found = json.loads(disk.strip().splitlines()[-1])
+    assert found["parent"] == [given.pools["images"].name, url.split("/")[4], "snap"]
+    assert (found["size"], found["image"], found["left"], found["monitors"]) == (2 * MIB, "refused", False, [LOOPBACK])

@@ -24,4 +24,4 @@ def test_what_the_longest_tests_alone_need_is_asked_for_by_name(tmp_path: Path) 
     assert "skopeo" in always
     assert "openssh-clients" not in always  # of another distribution
     (tmp_path / "asked").unlink()
-    assert set(asked_for(tmp_path, "long")) - set(always) == {"chromium", "ovmf", "qemu-system-x86"}
+    assert set(asked_for(tmp_path, "long")) - set(always) == {"chromium", "ovmf", "qemu-system-x86", "qemu-utils"}

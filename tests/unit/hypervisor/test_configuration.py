@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -128,11 +127,16 @@ def test_the_queue_is_spoken_to_as_it_listens(tls: bool) -> None:
     assert ini.value(text, "oslo_messaging_rabbit", "ssl_ca_file") == trusted
 
 
-def test_volumes_are_opened_by_the_key_that_cinder_names() -> None:
-    text = configuration.nova_host(cluster(), replace(host(), volumes={"name": "client.cinder", "uuid": "its-id"}))
-    assert ini.value(text, "libvirt", "rbd_user") == "cinder"
-    assert ini.value(text, "libvirt", "rbd_secret_uuid") == "its-id"
-    assert ini.value(configuration.nova_host(cluster(), host()), "libvirt", "rbd_user") is None
+def test_disks_are_where_the_hardware_says_and_the_release_says_by_whose_key() -> None:
+    files = configuration.nova_host(cluster(), host(reserved_disk_gb=20))
+    assert ini.value(files, "libvirt", "images_type") == "qcow2"
+    assert ini.value(files, "DEFAULT", "reserved_host_disk_mb") == "20480"
+    images = configuration.nova_host(cluster(), host(disks="ceph", reserved_disk_gb=20))
+    assert ini.value(images, "libvirt", "images_type") == "rbd"
+    assert ini.value(images, "libvirt", "images_rbd_ceph_conf") == "/etc/nova/ceph.conf"
+    assert ini.value(images, "DEFAULT", "reserved_host_disk_mb") == "0", "it counts Ceph's, not the host's"
+    for text in (files, images):
+        assert ini.value(text, "libvirt", "rbd_user") is None, "Cinder names its own with each volume"
 
 
 def test_the_agent_reaches_the_southbound_database_with_the_hosts_certificate() -> None:

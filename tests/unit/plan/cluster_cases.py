@@ -15,6 +15,14 @@ FILES = {
     "machines/storage/hardware": "files",
 }  # fmt: skip
 
+IN_CEPH = {
+    "hardware/own": {
+        "cores": 1, "memory_gb": 2, "nic_gbps": 1, "nvme": False,
+        "compute": {"virt_type": "qemu", "datapath": "netdev", "reserved_cores": 0, "disks": "ceph"},
+    },
+    "machines/hypervisor/hardware": "own",
+}  # fmt: skip
+
 # name, severity, example, changes, a key the finding points at
 CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
     # quorums and failure domains
@@ -82,6 +90,21 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
         "lab",
         {**NATIVE, "machines/storage": {"count": 3}, "hosts/debian_releases": ["12"]},
         "hosts.debian_releases",
+    ),
+    # disks of instances
+    ("disks-without-ceph", "error", "cloud", IN_CEPH, "hardware.own.compute.disks"),
+    (
+        "mixed-disks",
+        "warning",
+        "cloud",
+        {
+            **IN_CEPH,
+            **NATIVE,
+            "machines/storage": {"count": 3},
+            "machines/hypervisor/hardware": None,
+            "machines/hypervisor/machines": {"hypervisor-1": {"hardware": "own"}},
+        },
+        "hardware.own.compute.disks",
     ),
     # the cluster
     ("openstack-on-tenant-cluster", "error", "lab", {"kubernetes/serves": "tenants"}, "kubernetes.serves"),

@@ -93,6 +93,8 @@ def test_a_key_reaches_what_its_service_needs_and_nothing_else() -> None:
     assert clients["glance"].caps["osd"] == "profile rbd pool=glance-images"
     assert clients["cinder"].caps["osd"] == "profile rbd pool=volumes, profile rbd-read-only pool=glance-images"
     assert "backups" not in clients["cinder"].caps["osd"]
+    # Volumes are opened with Cinder's key, whose disks they are.
+    assert clients["nova"].caps["osd"] == "profile rbd pool=vms, profile rbd-read-only pool=glance-images"
     assert {one.caps["mon"] for one in clients.values()} == {"profile rbd"}, "it may fence a dead client (blocklist)"
     assert len({one.uuid for one in clients.values()}) == len(clients)
 

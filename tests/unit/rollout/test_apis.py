@@ -250,7 +250,11 @@ class Volumes:
 
     def __init__(self, cloud: Cloud, *, becomes: str, left: list[dict[str, str]] | None = None) -> None:
         self.becomes, self.deleted = ["creating", becomes], list[str]()
-        up = [service("cinder-scheduler"), {**service("cinder-volume"), "host": "worker@rbd1"}]
+        up = [
+            service("cinder-scheduler"),
+            {**service("cinder-volume"), "host": "worker@rbd1"},
+            service("cinder-backup"),
+        ]
         cloud.on("GET volume.test/v3/os-services", lambda **_: (200, {"services": up}))
         cloud.on("GET volume.test/v3/volumes/detail", lambda **_: (200, {"volumes": left or []}))
         cloud.on("POST volume.test/v3/volumes", lambda **_: (202, {"volume": {"id": "mine"}}))
@@ -290,13 +294,17 @@ def test_no_volume_is_asked_for_while_nobody_would_make_it(cloud: Cloud) -> None
     assert (check.ok, check.object, check.detail) == (
         False,
         "Deployment/cinder-volume",
-        "cinder-volume is up nowhere",
+        "cinder-volume is up nowhere; cinder-backup is up nowhere",
     )
 
 
 def test_a_back_end_that_is_down_is_named_and_a_scheduler_whose_pod_is_gone_is_not() -> None:
-    found = [service("cinder-scheduler"), {**service("cinder-scheduler", "down"), "host": "gone"}]
+    found = [
+        service("cinder-scheduler"),
+        {**service("cinder-scheduler", "down"), "host": "gone"},
+        service("cinder-backup"),
+    ]
     found += [{**service("cinder-volume"), "host": "w@rbd1"}, {**service("cinder-volume", "down"), "host": "w@rbd2"}]
     check = cinder.judge_services(found)
     assert (check.ok, check.detail) == (False, "w@rbd2 is down")
-    assert cinder.judge_services(found[:3]).ok
+    assert cinder.judge_services(found[:4]).ok

@@ -10,6 +10,7 @@ from . import (
     availability,
     ceph,
     cluster,
+    disks,
     domains,
     links,
     machines,
@@ -27,7 +28,7 @@ from . import (
 
 SUBJECTS = (
     addresses, links, wiring, planes, machines, netboot, availability, access, packages, quorum, domains,
-    storage, ceph, cluster, services, supply, versions, unsupported,
+    storage, ceph, disks, cluster, services, supply, versions, unsupported,
 )  # fmt: skip
 _ORDER = {"error": 0, "warning": 1, "info": 2}
 

@@ -51,6 +51,11 @@ class Compute(Model):
         None, description="custom: a model of libvirt that every machine of the site has."
     )
     machine_type: Literal["q35", "pc"] = Field("q35", description="Machine that guests see.")
+    disks: Literal["host", "ceph"] = Field(
+        "host",
+        description="Where disks of instances are that have no volume: files of the hypervisor, or images in the "
+        "site's own Ceph, where a live migration copies none.",
+    )
     reserved_cores: Annotated[int, Field(ge=0, le=4096)] = Field(2, description="Cores no guest is counted on.")
     reserved_memory_gb: Annotated[int, Field(ge=0, le=65536)] = Field(8, description="Memory for the host, GiB.")
     reserved_disk_gb: Annotated[int, Field(ge=0, le=1048576)] = Field(20, description="Disk for the host, GiB.")

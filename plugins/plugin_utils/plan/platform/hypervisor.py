@@ -15,15 +15,17 @@ def hypervisor(layout: Layout, ceph: CephPlan | None) -> HypervisorPlan:
     """Return what every hypervisor is told."""
     port = PORTS["ovn-sb-chassis"].port
     kinds = dict.fromkeys(host.hardware for host in layout.with_role("hypervisor"))
+    compute = {kind: layout.hardware[kind].compute.model_dump() for kind in kinds if kind in layout.hardware}
     return HypervisorPlan(
         # On the management network: ovn-controller must not reach it through a bridge that it programs itself.
         southbound=tuple(f"ssl:{host.address}:{port}" for host in layout.with_role("control")),
-        compute={kind: layout.hardware[kind].compute.model_dump() for kind in kinds if kind in layout.hardware},
+        compute=compute,
         environments={
             release: f"hypervisor-{release}/{layout.site.openstack.release}/{ENVIRONMENT}"
             for release in layout.site.hosts.debian_releases
         },
         volumes=ceph.clients["cinder"] if ceph and "cinder" in layout.site.openstack.services else None,
+        disks=ceph.clients["nova"] if ceph and any(one["disks"] == "ceph" for one in compute.values()) else None,
     )
 
 

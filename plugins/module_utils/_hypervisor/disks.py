@@ -1,0 +1,79 @@
+"""Disks of instances in Ceph: what nova-compute reaches them with. QEMU opens them by libvirt's secret (`volumes`)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from .._base import files
+from .._base.changes import Changes
+from .._base.errors import GroundupError
+from .._base.files import HEADER
+from .._host.units import Unit
+from . import services
+from .accounts import group_id
+
+# Beside Nova's own, because /etc/ceph of a host may be a storage host's.
+CONF, KEYRING = "/etc/nova/ceph.conf", "/etc/nova/ceph.keyring"
+DROP_IN = services.UNITS / f"{services.COMPUTE}.d/ceph.conf"
+INSTANCES = Path("/var/lib/nova/instances")
+# Python's part of Ceph is Debian's, as it fits the libraries; the environment of Nova sees none of Debian's packages.
+PYTHON = Path("/opt/groundup/ceph")
+_PACKAGED = Path("/usr/lib/python3/dist-packages")
+_BINDINGS = ("rados", "rbd")
+_INSTANCE = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}(_resize)?")
+_TYPE = re.compile(r"^images_type = (\S+)$", re.MULTILINE)
+_WHERE = {"rbd": "images in Ceph", "qcow2": "files of the host"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Disks:
+    """How Nova logs in to Ceph."""
+
+    client: str  # "client.nova"
+    uuid: str  # of libvirt's secret
+    conf: str  # text of ceph.conf
+    key: str = field(repr=False)
+
+
+def refuse_another(configuration: str, *, hardware: str, host: str) -> None:
+    """Raise GroundupError when instances of the host have their disks elsewhere than Nova would look for them."""
+    before, after = _type(files.read(services.NOVA[1]) or ""), _type(configuration)
+    if not before or not after or before == after:
+        return
+    if found := instances():
+        raise GroundupError(
+            f"{len(found)} of its instances have disks that are {_WHERE[before]}, {found[0]} first, and new ones would "
+            f"be {_WHERE[after]}",
+            where=f"{host}, {INSTANCES}; site file key hardware.{hardware}.compute.disks",
+            why="Nova looks for all of them in one place: none could start again, move or be deleted",
+            remedy="write what it was; or shelve the instances, or drain it to a host with such disks, and run again",
+        )
+
+
+def instances() -> list[str]:
+    """Return the instances that have a directory on the host, running or not."""
+    found = INSTANCES.iterdir() if INSTANCES.is_dir() else ()
+    return sorted(one.name for one in found if _INSTANCE.fullmatch(one.name))
+
+
+def place(changes: Changes, compute: Unit, wanted: Disks | None) -> None:
+    """Give nova-compute what it logs in to Ceph with, or take it away. Raises OSError."""
+    if not wanted:
+        for path in (DROP_IN, Path(CONF), Path(KEYRING)):
+            files.remove(changes, path, before=compute.mark)
+        return
+    group = group_id("nova")
+    compute.place(Path(CONF), HEADER + wanted.conf)
+    text = f"[{wanted.client}]\nkey = {wanted.key}\n"
+    compute.place(Path(KEYRING), text, mode=0o640, group=group, secret=True)
+    for name in _BINDINGS:
+        for library in sorted(_PACKAGED.glob(f"{name}.cpython-*.so")):
+            files.link(changes, PYTHON / library.name, str(library))
+    compute.place(DROP_IN, f"{HEADER}[Service]\nEnvironment=PYTHONPATH={PYTHON}\n")
+
+
+def _type(text: str) -> str:
+    found = _TYPE.search(text)
+    return found[1] if found else ""
