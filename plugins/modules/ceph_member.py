@@ -92,19 +92,40 @@ changes:
 
 from typing import Any
 
-from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
-from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.module_utils._base.module import finish
-from ansible_collections.groundup.cloud.plugins.module_utils._ceph import drain, replace, retire
-from ansible_collections.groundup.cloud.plugins.module_utils._ceph.cluster import connected
-from ansible_collections.groundup.cloud.plugins.module_utils._ceph.model import ADMIN, entities, node
+from ..module_utils._base.changes import Changes
+from ..module_utils._base.errors import GroundupError
+from ..module_utils._base.module import run_module
+from ..module_utils._ceph import drain, replace, retire
+from ..module_utils._ceph.cluster import connected
+from ..module_utils._ceph.model import ADMIN, entities, node
+
+
+def work(changes: Changes, given: dict[str, Any]) -> None:
+    """Do the verb. Raises GroundupError."""
+    name, ceph, force, timeout = given["name"], given["ceph"], given["force"], given["timeout"]
+    if not name:
+        raise GroundupError(
+            "no machine is named",
+            where=f"the variable {given['verb']}_machine",
+            why=f"one storage host is {given['verb']}ed at a time".replace("eed", "ed"),
+            remedy=f"-e {given['verb']}_machine=NAME",
+        )
+    monitors = {one["name"]: one["address"] for one in ceph["monitors"]}
+    with connected(ADMIN, entities(given["keys"])[ADMIN], monitors) as cluster:
+        if given["verb"] == "drain":
+            drain.drain(cluster, changes, name, ceph=ceph, force=force, timeout=timeout)
+        elif given["verb"] == "undrain":
+            drain.undrain(cluster, changes, name, timeout=timeout)
+        elif given["verb"] == "retire":
+            retire.retire(cluster, changes, name, fsid=ceph["fsid"], here=given["here"], force=force)
+        else:
+            replace.give_up(cluster, changes, node({**given, "packages": []}), given["osd"], force=force)
 
 
 def main() -> None:
     """Read the options, do the verb, report."""
-    module = AnsibleModule(
-        argument_spec={
+    run_module(
+        {
             "verb": {"type": "str", "choices": ["drain", "undrain", "retire", "replace"], "required": True},
             "name": {"type": "str", "required": True},
             "osd": {"type": "int"},
@@ -115,33 +136,9 @@ def main() -> None:
             "keys": {"type": "dict", "required": True, "no_log": True},
             "timeout": {"type": "int", "default": 3600},
         },
+        work,
         required_if=[("verb", "replace", ("osd", "hardware"))],
-        supports_check_mode=True,
     )
-    given, changes = module.params, Changes(check=module.check_mode)
-    name, ceph, force, timeout = given["name"], given["ceph"], given["force"], given["timeout"]
-    monitors = {one["name"]: one["address"] for one in ceph["monitors"]}
-
-    def work() -> dict[str, Any]:
-        if not name:
-            raise GroundupError(
-                "no machine is named",
-                where=f"the variable {given['verb']}_machine",
-                why=f"one storage host is {given['verb']}ed at a time".replace("eed", "ed"),
-                remedy=f"-e {given['verb']}_machine=NAME",
-            )
-        with connected(ADMIN, entities(given["keys"])[ADMIN], monitors) as cluster:
-            if given["verb"] == "drain":
-                drain.drain(cluster, changes, name, ceph=ceph, force=force, timeout=timeout)
-            elif given["verb"] == "undrain":
-                drain.undrain(cluster, changes, name, timeout=timeout)
-            elif given["verb"] == "retire":
-                retire.retire(cluster, changes, name, fsid=ceph["fsid"], here=given["here"], force=force)
-            else:
-                replace.give_up(cluster, changes, node({**given, "packages": []}), given["osd"], force=force)
-        return changes.result()
-
-    finish(module, work, host=f"host {name}", changes=changes)
 
 
 if __name__ == "__main__":

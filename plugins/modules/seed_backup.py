@@ -93,10 +93,9 @@ changes:
 
 from typing import Any
 
-from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
-from ansible_collections.groundup.cloud.plugins.module_utils._base.module import finish
-from ansible_collections.groundup.cloud.plugins.module_utils._ironic import backup
+from ..module_utils._base.changes import Changes
+from ..module_utils._base.module import run_module
+from ..module_utils._ironic import backup
 
 
 def work(changes: Changes, given: dict[str, Any]) -> dict[str, Any]:
@@ -110,8 +109,8 @@ def work(changes: Changes, given: dict[str, Any]) -> dict[str, Any]:
 
 def main() -> None:
     """Read the options, do the step, report."""
-    module = AnsibleModule(
-        argument_spec={
+    run_module(
+        {
             "site_file": {"type": "path", "required": True},
             "step": {"type": "str", "required": True, "choices": ["take", "verify", "check", "restore"]},
             "keep": {"type": "int", "default": 14},
@@ -121,10 +120,8 @@ def main() -> None:
             "port": {"type": "int", "default": 0},
             "content": {"type": "str", "default": "", "no_log": True},
         },
-        supports_check_mode=True,
+        work,
     )
-    changes = Changes(check=module.check_mode)
-    finish(module, lambda: work(changes, module.params), host="the seed", changes=changes)
 
 
 if __name__ == "__main__":

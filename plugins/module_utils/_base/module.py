@@ -12,9 +12,14 @@ from .changes import Changes
 from .errors import GroundupError, OptionError, file_error
 
 
-def run_module(options: dict[str, Any], work: Callable[[Changes, dict[str, Any]], dict[str, Any] | None]) -> None:
-    """Read the ``options``, exit with what ``work`` returns, else with its changes; or fail with its error and them."""
-    module = AnsibleModule(argument_spec=options, supports_check_mode=True)
+def run_module(
+    options: dict[str, Any], work: Callable[[Changes, dict[str, Any]], dict[str, Any] | None], **rules: Any
+) -> None:
+    """Read the ``options``, exit with what ``work`` returns, else with its changes; or fail with its error and them.
+
+    ``rules``: which options go together, as AnsibleModule takes it.
+    """
+    module = AnsibleModule(argument_spec=options, supports_check_mode=True, **rules)
     changes = Changes(check=module.check_mode)
     os.umask(0o022)  # services read what is written here, whatever umask the login has
     try:

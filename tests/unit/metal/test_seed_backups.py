@@ -16,12 +16,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.action.seed_backup import CODES, ActionModule
+from ansible_collections.groundup.cloud.plugins.action.seed_backup import ActionModule
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.module_utils._ironic import backup as on_seed
 from ansible_collections.groundup.cloud.plugins.module_utils._ironic import configuration, netboot, service, snapshot
 from ansible_collections.groundup.cloud.plugins.module_utils._ironic.snapshot import Node
+from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import documented
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal import backups
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import Journal, file_of, home_of
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import State, Step
@@ -208,7 +209,7 @@ def test_no_consent_is_enough_for_another_site_or_release(
 
 
 def test_codes_are_those_of_the_option() -> None:
-    assert tuple(CODES) == backups.CODES
+    assert tuple(documented("seed_backup")["force"]["choices"]) == backups.CODES
 
 
 def test_machines_installed_since_and_other_images_are_named(plan: Plan, packed: bytes) -> None:
@@ -294,7 +295,7 @@ def stepped(monkeypatch: pytest.MonkeyPatch, given: dict[str, Any], nodes: dict[
     """Return the steps that the seed is asked for, also when the action refuses."""
     asked: list[str] = []
 
-    def on_host(_self: Any, _given: Any, _variables: Any, *, step: str, **own: Any) -> dict[str, Any]:
+    def on_host(_self: Any, _given: Any, *, step: str, **own: Any) -> dict[str, Any]:
         asked.append(f"{step} {len(own.get('content', '')) > 0}")
         content = {"content": base64.b64encode(packed).decode()} if step == "take" else {}
         return {"nodes": nodes, "schema": "r1", "changed": False, "changes": [], **content}
@@ -302,7 +303,7 @@ def stepped(monkeypatch: pytest.MonkeyPatch, given: dict[str, Any], nodes: dict[
     monkeypatch.setattr(ActionModule, "_on_seed", on_host)
     whole = {"site_file": str(SITE), "source": "newest", "force": [], "keep": 14, **given}
     try:
-        ActionModule._step(object.__new__(ActionModule), whole, {})
+        ActionModule.work(object.__new__(ActionModule), whole)
     except GroundupError as error:
         asked.append(error.what)
     return asked
