@@ -7,7 +7,7 @@ import io
 import shutil
 import socket
 import tarfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from .._host.units import Unit, off, properties
 from .._hypervisor import accounts
 from .._seed.configuration import nginx_takes
 from . import configuration as own
-from . import netboot
+from . import netboot, rogue
 
 START = 30.0  # seconds until both answer
 NTP_PORT, SERVES, UNSYNCHRONISED = 123, 4, 16  # mode of an answer; the stratum of a server that has no time
@@ -65,26 +65,19 @@ def converge(changes: Changes, wanted: Mapping[str, Any]) -> None:
 
 
 def answers(network: Mapping[str, Any], *, domain: str) -> None:
-    """Raise GroundupError when machines on the network get no address, no name or no time."""
+    """Raise GroundupError when machines on the network get no address, name or time, or somebody else's."""
     address = network["address"]
-    for unit, conf, silent, lacks in (
-        (
-            netboot.UNIT,
-            netboot.CONF,
-            lambda: unanswering([address], domain=domain),
-            "no machine boots from the network",
-        ),
-        (
-            netboot.CLOCK_UNIT,
-            netboot.CLOCK,
-            lambda: _timeless(address),
-            "machines there have another time than the seed",
-        ),
-    ):
-        state = properties(unit.name, "ActiveState").get("ActiveState")
-        said = [f"{unit.name} is {state}"] if state != "active" else wait_until(silent, timeout=START)
-        if said:
-            raise GroundupError("; ".join(said), where=str(conf), why=lacks, remedy=f"journalctl -n 50 -u {unit.name}")
+    names, time = partial(unanswering, [address], domain=domain), partial(_timeless, address)
+    _answers(netboot.UNIT, netboot.CONF, names, lacks="no machine boots from the network")
+    _answers(netboot.CLOCK_UNIT, netboot.CLOCK, time, lacks="machines there have another time than the seed")
+    rogue.refuse(netboot.interface_of(address), address)
+
+
+def _answers(unit: Path, conf: Path, silent: Callable[[], list[str]], *, lacks: str) -> None:
+    state = properties(unit.name, "ActiveState").get("ActiveState")
+    said = [f"{unit.name} is {state}"] if state != "active" else wait_until(silent, timeout=START)
+    if said:
+        raise GroundupError("; ".join(said), where=str(conf), why=lacks, remedy=f"journalctl -n 50 -u {unit.name}")
 
 
 def _timeless(address: str) -> list[str]:

@@ -5,6 +5,7 @@ The seed has a cable to each of two networks; a machine at the end of each asks.
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -13,7 +14,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.wait import wait_until
-from ansible_collections.groundup.cloud.plugins.module_utils._ironic import netboot
+from ansible_collections.groundup.cloud.plugins.module_utils._ironic import netboot, rogue
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
 from ansible_collections.groundup.cloud.tests.integration.host_root import HostRoot, host_root
@@ -33,6 +34,7 @@ ANSWERS = (
 import sys
 from ansible_collections.groundup.cloud.plugins.module_utils._ironic import boot_service
 boot_service.START = float(sys.argv[1])
+boot_service.rogue.WAIT = float(sys.argv[2])
 boot_service.answers({"address": "%s"}, domain="lab.test")
 """
     % PLANE
@@ -40,7 +42,7 @@ boot_service.answers({"address": "%s"}, domain="lab.test")
 ASK = """
 import socket, struct, sys
 asking = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-asking.settimeout(3)
+asking.settimeout(1.5)
 if sys.argv[2] == "time":
     asking.sendto(b"\\x23" + bytes(47), (sys.argv[1], 123))
     answer = asking.recv(512)
@@ -67,6 +69,8 @@ def seed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HostRoot]:
         for name, address, peer in (("prov0", PLANE, "10.77.2.72"), ("mgmt0", OTHER, "10.77.0.72")):
             wire(host, name, address, peer)
         serve(host)
+        done = verified(host)
+        assert done.returncode == 0, done.stdout
         yield host
 
 
@@ -113,17 +117,21 @@ def ask(seed: HostRoot, machine: str, server: str, what: str) -> str:
     return done.stdout.strip() if done.returncode == 0 else ""
 
 
-def verified(seed: HostRoot, seconds: int = 30) -> subprocess.CompletedProcess[str]:
-    return seed.run("env", "PYTHONPATH=/tmp", "python3", "-c", ANSWERS, str(seconds))
+def verified(seed: HostRoot, *, seconds: float = 30, listens: float = 0.1) -> subprocess.CompletedProcess[str]:
+    """Have the seed verify what it serves, and listen for other servers so long."""
+    return seed.run("env", "PYTHONPATH=/tmp", "python3", "-c", ANSWERS, str(seconds), str(listens))
 
 
-def test_the_seed_s_verification_asks_both(seed: HostRoot) -> None:
-    done = verified(seed)
-    assert done.returncode == 0, done.stdout
+def test_a_machine_that_asks_for_an_address_is_told_of_both(seed: HostRoot) -> None:
+    wanted = '{o[0]: o[1] for o in answer[DHCP].options if o[0] in ("name_server", "NTP_server")}'
+    asked = rogue._ASK.replace("[answer[IP].src, answer[Ether].src]", wanted)
+    place = f"PYTHONPATH={netboot.PROGRAMS}/python"
+    argv = ("ip", "netns", "exec", "prov0", "env", place, "python3", "-c", asked, "far", "52:54:00:00:00:77", "3")
+    (told,) = json.loads(seed.run(*argv).stdout.splitlines()[-1])
+    assert (told["name_server"], told["NTP_server"]) == (PLANE, PLANE)
 
 
 def test_a_machine_on_the_network_is_told_names_of_the_site_and_the_time(seed: HostRoot) -> None:
-    verified(seed)
     assert ask(seed, "prov0", PLANE, "registry.lab.test") == f"0 {OTHER}"
     assert ask(seed, "prov0", PLANE, "nobody.lab.test") == "3", "no other is asked about the site's domain"
     assert ask(seed, "prov0", PLANE, "example.org") == "5", "refused: the site names no resolver"
@@ -135,13 +143,31 @@ def test_a_machine_on_the_network_is_told_names_of_the_site_and_the_time(seed: H
 @pytest.mark.parametrize("server", [PLANE, OTHER])
 @pytest.mark.parametrize("what", ["registry.lab.test", "time"])
 def test_a_machine_on_another_network_is_answered_by_neither_address(seed: HostRoot, server: str, what: str) -> None:
-    verified(seed)
     assert ask(seed, "mgmt0", server, what) == ""
+
+
+def test_another_dhcp_server_is_named_by_address_and_mac(seed: HostRoot) -> None:
+    """It is at the other end of the cable, beside the machine that asks."""
+    conf = "interface=far\nbind-dynamic\nno-ping\nport=0\ndhcp-range=10.77.2.80,10.77.2.90,2m\n"
+    seed.at("/tmp/rogue.conf").write_text(conf)  # noqa: S108  # of the host
+    mac = seed.run("ip", "-n", "prov0", "-o", "link", "show", "far").stdout.split("link/ether ")[1].split()[0]
+    dnsmasq = (str(netboot.PROGRAMS / "dnsmasq"), "--keep-in-foreground", "--conf-file=/tmp/rogue.conf", "--user=root")
+    argv = ("--dhcp-leasefile=/tmp/rogue.leases", "--pid-file=/tmp/rogue.pid")
+    libraries = f"LD_LIBRARY_PATH={netboot.PROGRAMS}/lib"
+    seed.start("ip", "netns", "exec", "prov0", "env", libraries, *dnsmasq, *argv)
+    pid = seed.at("/tmp/rogue.pid")  # noqa: S108  # of the host
+    assert not wait_until(lambda: not pid.exists(), timeout=20)
+    done = verified(seed, listens=4)
+    assert f"another DHCP server answers: 10.77.2.72 ({mac})" in done.stdout
+    seed.run("kill", pid.read_text().strip())
+    assert not wait_until(lambda: pid.exists(), timeout=20)
+    done = verified(seed)
+    assert done.returncode == 0, done.stdout
 
 
 def test_a_service_that_has_ended_is_named(seed: HostRoot) -> None:
     pid = seed.run("pgrep", "-f", "chronyd -d").stdout.split()
     seed.run("kill", *pid)
     assert not wait_until(lambda: seed.run("pgrep", "-f", "chronyd -d").stdout, timeout=20)
-    done = verified(seed, 1)
+    done = verified(seed, seconds=1)
     assert f"nobody tells the time at {PLANE}" in done.stdout
