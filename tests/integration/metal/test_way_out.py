@@ -18,6 +18,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import Groun
 from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.enough import Enough
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal import documents, erase, install
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import Journal, file_of, home_of
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.page import page_of
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.provision import Wanted, provision
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
@@ -46,18 +47,19 @@ def site(silent: Path) -> Iterator[tuple[Plan, Inside]]:
     patch.setattr(install, "_judged", install._judged)
     for name in ("GROUNDUP_STATE", "ANSIBLE_VAULT_PASSWORD_FILE"):
         patch.setenv(name, "")
-    with fake_site(silent.parent, 3) as (host, plan), ThreadPoolExecutor(1) as thread:
+    with fake_site(silent.parent, 4) as (host, plan), ThreadPoolExecutor(1) as thread:
         (pid,) = [word for word in host.argv("true") if word.isdigit()]
         thread.submit(_enter, int(pid)).result()
         yield without_machines(plan), lambda work: thread.submit(work).result()
     patch.undo()
 
 
-def installed(site: tuple[Plan, Inside], *names: str) -> dict[str, str]:
+def installed(site: tuple[Plan, Inside], *names: str, say: Callable[[str], None] = print) -> dict[str, str]:
     """Install ``names``; return who failed and why."""
     plan, inside = site
     options = install.Options(timeout=600, pause=1.0)
-    failed = inside(lambda: install.install(Changes(check=False), plan, names, print, options))
+    page = inside(lambda: page_of(plan))
+    failed = inside(lambda: install.install(Changes(check=False), plan, names, say, options, page=page))
     return {name: error.what for name, error in failed.items()}
 
 
@@ -67,7 +69,7 @@ def test_a_run_goes_on_once_enough_serve_and_the_next_one_goes_on_with_the_machi
     plan, inside = site
     names = ["worker-1", "worker-2", "worker-3"]
     silent.write_text(documents.node_id(plan.site, "worker-3"))
-    some = (replace(plan, enough={"worker": Enough(size=3, machines=2, racks={}, critical=("worker-1",))}), inside)
+    some = (replace(plan, enough={"worker": Enough(size=4, machines=2, racks={}, critical=("worker-1",))}), inside)
     left = installed(some, *names)
     assert left == {"worker-3": "pending: provisioning, its ramdisk boots, or writes the system"}
     known = (state_dir(plan.site) / "ssh/known_hosts").read_text()
@@ -77,6 +79,31 @@ def test_a_run_goes_on_once_enough_serve_and_the_next_one_goes_on_with_the_machi
     lines = Journal(file_of(home_of(plan.site), "worker-3")).lines()
     begun = [line["doing"] for line in lines].count("installation begins")
     assert (lines[-1]["state"], begun) == ("installed", 1), "it went on where it was"
+
+
+def test_a_machine_that_failed_begins_again_once_somebody_says_so_on_the_page(
+    site: tuple[Plan, Inside], silent: Path
+) -> None:
+    plan, inside = site
+    ironic, page = inside(lambda: erase._ironic(plan, "worker-4")), inside(lambda: page_of(plan))
+
+    def say(line: str) -> None:
+        if "its ramdisk boots" in line:
+            raise InterruptedError(line)
+
+    silent.write_text(documents.node_id(plan.site, "worker-4"))
+    assert "InterruptedError" in installed(site, "worker-4", say=say)["worker-4"]
+    inside(lambda: ironic.hold("worker-4", on=True, why="somebody works on it"))
+    assert installed(site, "worker-4") == {"worker-4": "somebody works on it"}
+    silent.unlink()
+    assert installed(site, "worker-4") == {"worker-4": "somebody works on it"}, "nobody said that it is mended"
+    assert inside(lambda: page.decide("worker-4", "retry", "this test")) == ""
+    assert inside(lambda: page.decide("worker-1", "retry", "this test")) == ""
+    assert installed(site, "worker-1", "worker-4") == {}
+    assert inside(page.decisions) == [], "both were answered"
+    doing = [line["doing"] for line in Journal(file_of(home_of(plan.site), "worker-4")).lines()]
+    assert "tried again by this test" in doing
+    assert "tried again by this test" not in file_of(home_of(plan.site), "worker-1").read_text(), "it is installed"
 
 
 def test_a_machine_is_installed_erased_with_a_record_and_installed_anew(site: tuple[Plan, Inside]) -> None:

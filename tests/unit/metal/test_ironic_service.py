@@ -15,6 +15,7 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.module_utils._ironic import configuration, page, service
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.install import Options
 
 WANTED: dict[str, Any] = {
     "api_url": "https://10.0.0.8:6385", "media_url": "https://10.0.0.8:6386", "api_port": 6385, "media_port": 6386,
@@ -38,6 +39,12 @@ def test_ironic_listens_to_its_host_alone_and_wants_a_password() -> None:
     assert found["database"]["connection"] == "sqlite:////var/lib/ironic/ironic.sqlite"
     assert found["conductor"]["automated_clean"] == "false", "nobody has looked at the disks yet"
     assert found["deploy"]["erase_devices_priority"] == "0"
+
+
+def test_an_ironic_that_was_killed_ends_all_that_a_run_may_have_under_way_and_has_threads_for_it() -> None:
+    most = int(ini(configuration.conf(FOUND))["conductor"]["periodic_max_workers"])
+    assert most >= 2 * Options().at_once, "machines of another run count, too"
+    assert 8 + 2 * most + 2 < 285, "it does not start with more than its pool of 300 holds, less a share for its API"
 
 
 def test_ramdisks_are_given_addresses_that_they_reach_and_the_site_s_ca() -> None:
