@@ -247,3 +247,43 @@ def test_a_host_without_monitor_has_no_key_of_the_administrator() -> None:
     admin = model.ETC / "ceph.client.admin.keyring"
     assert admin.stat().st_mode & 0o777 == 0o600
     assert "mon." not in admin.read_text()
+
+
+@pytest.mark.usefixtures("host")
+def test_a_host_that_is_forgotten_stops_the_run_before_the_others_configuration_is_written(
+    cluster: Monitors, tmp_path: Path
+) -> None:
+    made()
+    written = (tmp_path / "etc/ceph.conf").read_text()
+    cluster.answers |= {"osd df": {"nodes": []}, "mon dump": {"mons": [{"name": name} for name in MONITORS]}}
+    fewer = {name: address for name, address in MONITORS.items() if name != "storage-3"}
+    with pytest.raises(GroundupError, match="storage-3 left the site file"):
+        step(of=node(monitors=fewer, hosts=list(fewer)))
+    assert (tmp_path / "etc/ceph.conf").read_text() == written
+    cluster.answers["mon dump"] = {"mons": [{"name": name} for name in fewer]}
+    assert step(of=node(monitors=fewer, hosts=list(fewer)))["due"], "it was retired: daemons take up who is left"
+
+
+def test_a_manager_that_is_not_the_first_waits_until_the_cluster_knows_its_key(host: Host, cluster: Monitors) -> None:
+    later = node(managers=("storage-2", "storage-3"))
+    for name in ("maintain", "monitor", "daemons"):
+        step(name, of=later)
+    host.verbs.clear()
+    cluster.answers["auth ls"] = {"auth_dump": []}
+    said = step()
+    assert said["waits"] == ["manager"]
+    assert host.verbs == []
+    assert "import the key of mgr.storage-1" in step("daemons")["changes"]
+    assert cluster.told[-1][0] == "auth import"
+    assert host.verbs == ["start ceph-mgr@storage-1.service"]
+
+
+@pytest.mark.usefixtures("host")
+def test_an_osd_restarts_under_a_flag_of_its_host_that_is_gone_afterwards(cluster: Monitors) -> None:
+    made()
+    cluster.answers |= {"osd dump": {"osds": [], "crush_node_flags": {}}, "osd tree": {"nodes": []}}
+    changed = node(settings={"osd_max_backfills": "2"})
+    assert "ceph-osd@5" in step(of=changed)["due"]
+    cluster.told.clear()
+    step("restart", of=changed)
+    assert [prefix for prefix, _ in cluster.told] == ["config-key set", "osd set-group", "config-key rm"]

@@ -45,6 +45,7 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
     ("replicas-do-not-fit", "error", "region", {"storage/replicas": 4}, "storage.replicas"),
     ("replicas-do-not-fit", "error", "region", {"storage/pools": {"images": {"replicas": 5}}}, "storage.pools.images"),
     ("replicas-do-not-fit", "error", "region", {"storage/failure_domain": "room", "racks/c2/room": "east"}, "machines"),
+    ("copies-on-one-host", "error", "region", {"storage/failure_domain": "osd"}, "storage.failure_domain"),
     ("quorum-in-one-failure-domain", "error", "region", {"machines/control/racks": ["c1"]}, "machines.control"),
     ("quorum-in-one-failure-domain", "warning", "region", {"machines/control/racks": ["c1", "c2"]}, "machines.control"),
     # storage
