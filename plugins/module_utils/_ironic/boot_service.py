@@ -15,6 +15,7 @@ from .._base import files
 from .._base.changes import Changes
 from .._base.errors import GroundupError
 from .._base.run import run
+from .._host.interfaces import interface_of
 from .._host.units import Unit, off, properties
 from .._hypervisor import accounts
 from .._seed.configuration import nginx_takes
@@ -35,7 +36,7 @@ def converge(changes: Changes, wanted: Mapping[str, Any]) -> None:
     unit = Unit(changes, netboot.UNIT.name)
     _programs(changes, unit, Path(wanted["files_root"]) / network["programs"])
     try:
-        interface = netboot.interface_of(network["address"])
+        interface = interface_of(network["address"])
     except GroundupError:
         if not changes.check:
             raise
