@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -96,8 +97,11 @@ def prefer(plan: Plan, connect: Connect, port: str, ranks: list[str]) -> None:
 
     ``ranks``: every hypervisor, as Neutron gave the port all of them.
     """
+    said = nbctl(plan, connect, "--format=csv --no-headings --columns=_uuid,chassis_name,name list gateway_chassis")
+    rows = {chassis: row for row, chassis, name in csv.reader(said.splitlines()) if name.startswith(port)}
+    assert rows.keys() >= set(ranks), said
     for rank, name in enumerate(ranks, start=1):
-        nbctl(plan, connect, f"set gateway_chassis {port}_{name} priority={rank}")  # the row's name is Neutron's
+        nbctl(plan, connect, f"set gateway_chassis {rows[name]} priority={rank}")
 
 
 def lose_gateway(plan: Plan, connect: Connect, measure: Measure) -> tuple[Pings, Pings]:
