@@ -155,10 +155,9 @@ environment:
   returned: success
 """
 
-from pathlib import Path
+import platform
 from typing import Any
 
-from ..module_utils._base import files
 from ..module_utils._base.changes import Changes
 from ..module_utils._base.errors import GroundupError
 from ..module_utils._base.module import run_module
@@ -179,8 +178,6 @@ from ..module_utils._hypervisor import (
     services,
     volumes,
 )
-
-OS_RELEASE = Path("/etc/os-release")
 
 
 def converge(changes: Changes, wanted: dict[str, Any]) -> str:
@@ -228,12 +225,12 @@ def converge(changes: Changes, wanted: dict[str, Any]) -> str:
 
 
 def _environment(changes: Changes, wanted: dict[str, Any]) -> tuple[str, bool]:
-    release = debian_release(files.read(OS_RELEASE) or "")
+    release = platform.freedesktop_os_release().get("VERSION_ID", "")
     found = wanted["environments"].get(release)
     if not found:
         raise GroundupError(
             f"there is no Python environment for Debian {release or 'of this host'}",
-            where=f"{wanted['name']}, {OS_RELEASE}",
+            where=f"{wanted['name']}, /etc/os-release",
             why="nova-compute runs by the host's own Python and libvirt",
             remedy=f"install Debian {' or '.join(sorted(wanted['environments']))}",
         )
@@ -244,12 +241,6 @@ def _environment(changes: Changes, wanted: dict[str, Any]) -> tuple[str, bool]:
         sha256=found.get("sha256"),
         ca=wanted["files_ca"],
     )
-
-
-def debian_release(text: str) -> str:
-    """Return VERSION_ID of a file os-release."""
-    lines = dict(line.split("=", 1) for line in text.splitlines() if "=" in line)
-    return lines.get("VERSION_ID", "").strip('"')
 
 
 def verify(name: str, *, release: str) -> None:

@@ -25,12 +25,8 @@ options:
     description: The plan's C(kubernetes).
     type: dict
     required: true
-attributes:
-  diff_mode:
-    description: Nothing is changed.
-    support: none
 extends_documentation_fragment:
-  - groundup.cloud.attributes
+  - groundup.cloud.attributes.info
   - groundup.cloud.host
 """
 

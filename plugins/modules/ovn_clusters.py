@@ -21,12 +21,8 @@ options:
     type: list
     elements: str
     required: true
-attributes:
-  diff_mode:
-    description: Nothing is changed.
-    support: none
 extends_documentation_fragment:
-  - groundup.cloud.attributes
+  - groundup.cloud.attributes.info
   - groundup.cloud.site
 """
 

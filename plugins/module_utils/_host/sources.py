@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +21,6 @@ KEY = "keyrings/groundup.asc"
 CA = "groundup-ca.crt"
 TRUST = "apt.conf.d/90groundup-ca"
 ASIDE = ".before-groundup"
-OS_RELEASE = Path("/etc/os-release")
 LISTS = Path("/var/lib/groundup/apt/lists")
 SEED_FILES = ("seed.asc", "seed-ca.crt", "seed.list", apt.OURS.name)  # apt looks at the last
 DEBIANS_KEYS = "/usr/share/keyrings/debian-archive-keyring.gpg"
@@ -83,11 +83,13 @@ class Seed:
 
     def files(self) -> dict[Path, str]:
         """Return what apt is given, by path. Raises GroundupError on a release that the seed does not serve."""
-        release, codename = (_os_release().get(name, "") for name in ("VERSION_ID", "VERSION_CODENAME"))
+        release, codename = (
+            platform.freedesktop_os_release().get(name, "") for name in ("VERSION_ID", "VERSION_CODENAME")
+        )
         if release not in self.places:
             raise GroundupError(
                 f"the seed serves no packages of Debian {release or 'without a release number'}",
-                where=f"{OS_RELEASE}; site file key hosts.debian_releases",
+                where="/etc/os-release; site file key hosts.debian_releases",
                 why=f"the host can install nothing: the seed has Debian {', '.join(self.places)}",
                 remedy=f'add "{release}" to hosts.debian_releases and run the playbook groundup.cloud.seed; or write '
                 "hosts.packages: host",
@@ -162,7 +164,9 @@ def _only(changes: Changes, mirror: Mirror | None) -> bool:
     files.generate(changes, APT / TRUST, mirror.trust())
     if not mirror.ca:
         files.remove(changes, APT / CA)
-    placed = files.generate(changes, ours, mirror.text(_os_release().get("VERSION_CODENAME", "stable")))
+    placed = files.generate(
+        changes, ours, mirror.text(platform.freedesktop_os_release().get("VERSION_CODENAME", "stable"))
+    )
     others = [APT / "sources.list", *ours.parent.glob("*.list"), *ours.parent.glob("*.sources")]
     for other in sorted(others):
         if other != ours and other.exists():
@@ -184,8 +188,3 @@ def _listed() -> bool:
 def _rename(changes: Changes, old: Path, new: Path) -> None:
     if changes.add(f"rename {old} to {new.name}"):
         old.replace(new)
-
-
-def _os_release() -> dict[str, str]:
-    lines = (line.partition("=") for line in (files.read(OS_RELEASE) or "").splitlines())
-    return {name: value.strip('"') for name, _, value in lines}

@@ -17,6 +17,7 @@ from .._base.changes import Changes
 from .._base.errors import GroundupError
 from .._base.run import run
 from .._base.wait import wait_until
+from .._host.interfaces import interface_of
 from .._host.naming import unanswering
 from .._host.units import Unit, off, properties
 from .._hypervisor import accounts
@@ -41,7 +42,7 @@ def converge(changes: Changes, wanted: Mapping[str, Any]) -> None:
     unit, clock = Unit(changes, netboot.UNIT.name), Unit(changes, netboot.CLOCK_UNIT.name)
     _programs(changes, (unit, clock), Path(wanted["files_root"]) / network["programs"])
     try:
-        interface = netboot.interface_of(network["address"])
+        interface = interface_of(network["address"])
     except GroundupError:
         if not changes.check:
             raise

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from ipaddress import IPv4Network
 from pathlib import Path
 from typing import Any
 
 from .._base import files
-from .._base.errors import GroundupError
-from .._base.run import run
 from . import configuration as own
 
 ACCOUNT = "groundup-netboot"  # it speaks with strangers, and is not Ironic's account, which has passwords
@@ -223,16 +220,3 @@ def scripts(found: Mapping[str, Any]) -> dict[Path, str]:
 def web(found: Mapping[str, Any]) -> str:
     """Return the web server's part."""
     return files.HEADER + WEB_TEXT % found
-
-
-def interface_of(address: str) -> str:
-    """Return the interface that has ``address``. Raises GroundupError."""
-    for link in json.loads(run(["ip", "-json", "-4", "address", "show"])):
-        if any(one.get("local") == address for one in link.get("addr_info", ())):
-            return str(link["ifname"])
-    raise GroundupError(
-        f"no interface has the address {address}",
-        where="network provisioning",
-        why="machines that boot from the network ask on that network alone",
-        remedy="give the seed its planned address there, or correct machines.seed in the site file",
-    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.server
+import platform
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -171,8 +172,8 @@ def test_services_that_do_not_serve_after_a_restart_are_an_error(
 def test_nothing_is_installed_before_the_repositories_of_packages_are_there_whole(
     services: Services, ports: Ports, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "os-release").write_text('VERSION_ID="13"\nVERSION_CODENAME=trixie\n')
-    monkeypatch.setattr(sources, "OS_RELEASE", tmp_path / "os-release")
+    debian = {"VERSION_ID": "13", "VERSION_CODENAME": "trixie"}
+    monkeypatch.setattr(platform, "freedesktop_os_release", lambda: debian)
     place, root = "packages-13/13", tmp_path / "srv"
     installs: list[str] = []
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import subprocess
 from pathlib import Path
 from types import SimpleNamespace
@@ -229,9 +230,8 @@ def test_the_sites_mirror_is_the_only_source_and_the_hosts_own_come_back(
     (tmp_path / "sources.list.d").mkdir()
     (tmp_path / "sources.list").write_text("deb somewhere\n")
     (tmp_path / "sources.list.d/debian.sources").write_text("Types: deb\n")
-    (tmp_path / "os-release").write_text("ID=debian\nVERSION_CODENAME=trixie\n")
     monkeypatch.setattr(sources, "APT", tmp_path)
-    monkeypatch.setattr(sources, "OS_RELEASE", tmp_path / "os-release")
+    monkeypatch.setattr(platform, "freedesktop_os_release", lambda: {"VERSION_CODENAME": "trixie"})
     lists = ["/var/lib/apt/lists/registry.lab.test_Packages\n"]
     monkeypatch.setattr(sources, "attempt", lambda argv: subprocess.CompletedProcess(argv, 0, "".join(lists), ""))
 
@@ -266,10 +266,10 @@ def test_the_sites_mirror_is_the_only_source_and_the_hosts_own_come_back(
 @pytest.fixture
 def debian(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The files of a Debian 12 that apt reads."""
-    (tmp_path / "os-release").write_text('ID=debian\nVERSION_ID="12"\nVERSION_CODENAME=bookworm\n')
     (tmp_path / "sources.list").write_text("deb somewhere\n")
     monkeypatch.setattr(sources, "APT", tmp_path)
-    monkeypatch.setattr(sources, "OS_RELEASE", tmp_path / "os-release")
+    own = {"ID": "debian", "VERSION_ID": "12", "VERSION_CODENAME": "bookworm"}
+    monkeypatch.setattr(platform, "freedesktop_os_release", lambda: own)
     monkeypatch.setattr(apt, "OURS", tmp_path / "ours/apt.conf")
     return tmp_path
 

@@ -15,7 +15,6 @@ from ansible_collections.groundup.cloud.plugins.module_utils._hypervisor import 
     environment,
     openvswitch,
 )
-from ansible_collections.groundup.cloud.plugins.modules.hypervisor_node import debian_release
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.model.machines import Compute
 
 NEW, OLD = "a" * 64, "b" * 64
@@ -131,8 +130,3 @@ def test_the_name_of_the_chassis_is_written_before_anything_starts(
     openvswitch.named(changes, "hypervisor-1")
     assert (tmp_path / "system-id.conf").read_text() == "hypervisor-1\n"
     assert changes.warnings == []
-
-
-def test_the_release_of_debian_is_read_from_os_release() -> None:
-    assert debian_release('PRETTY_NAME="Debian"\nVERSION_ID="13"\n') == "13"
-    assert debian_release("") == ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from ...layers.provisioners import Provisioner
@@ -74,6 +74,20 @@ _FORWARDING = {
 }
 _MODULES = ("br_netfilter", "overlay")
 
+_EDGE = Profile(
+    provisioner="existing",
+    cni="flannel",
+    kubelet=_KUBELET,
+    ignore_preflight=(),
+    sysctl=_FORWARDING,
+    kernel_modules=_MODULES,
+    ntp_servers=("pool.ntp.org",),
+    ceph={},
+    failure_domain="host",
+    production=False,
+    control_taint=False,
+)
+
 PROFILES: dict[ProfileName, Profile] = {
     # One machine stands for a site: hosts are system containers. They share the machine's kernel, so that no module is
     # loaded and only parameters of a network namespace are set; that kernel may still account by cgroup v1, and swap.
@@ -90,30 +104,6 @@ PROFILES: dict[ProfileName, Profile] = {
         production=False,
         control_taint=False,
     ),
-    "edge": Profile(
-        provisioner="existing",
-        cni="flannel",
-        kubelet=_KUBELET,
-        ignore_preflight=(),
-        sysctl=_FORWARDING,
-        kernel_modules=_MODULES,
-        ntp_servers=("pool.ntp.org",),
-        ceph={},
-        failure_domain="host",
-        production=False,
-        control_taint=False,
-    ),
-    "region": Profile(
-        provisioner="existing",
-        cni="cilium",
-        kubelet=_KUBELET,
-        ignore_preflight=(),
-        sysctl=_FORWARDING,
-        kernel_modules=_MODULES,
-        ntp_servers=("pool.ntp.org",),
-        ceph={},
-        failure_domain="rack",
-        production=True,
-        control_taint=True,
-    ),
+    "edge": _EDGE,
+    "region": replace(_EDGE, cni="cilium", failure_domain="rack", production=True, control_taint=True),
 }
