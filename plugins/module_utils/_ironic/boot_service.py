@@ -71,7 +71,7 @@ def answers(network: Mapping[str, Any], *, domain: str) -> None:
     names, time = partial(unanswering, [address], domain=domain), partial(_timeless, address)
     _answers(netboot.UNIT, netboot.CONF, names, lacks="no machine boots from the network")
     _answers(netboot.CLOCK_UNIT, netboot.CLOCK, time, lacks="machines there have another time than the seed")
-    rogue.refuse(netboot.interface_of(address), address)
+    rogue.refuse(interface_of(address), address)
 
 
 def _answers(unit: Path, conf: Path, silent: Callable[[], list[str]], *, lacks: str) -> None:
