@@ -49,7 +49,7 @@ def ask(method: str, url: str, body: Any = None, *, login: str = "") -> Any:
     headers = VERSION | ({"Authorization": "Basic " + base64.b64encode(login.encode()).decode()} if login else {})
     data = json.dumps(body).encode() if body else None
     request = urllib.request.Request(url, method=method, headers=headers, data=data)  # noqa: S310  # the seed's
-    with _opener.open(request, timeout=30) as answer:
+    with _opener.open(request, timeout=300) as answer:  # a token is given once
         said = answer.read()
     return json.loads(said) if said else {}
 

@@ -62,8 +62,7 @@ class Ironic:
         if known is None:
             self._request("POST", f"{self._api}/v1/nodes", body=dict(node))
         identity = (known or node)["uuid"]
-        found = self._request("GET", f"{self._api}/v1/ports?node_uuid={identity}") or {}
-        if mac not in {port["address"] for port in found.get("ports", ())}:
+        if mac not in self.macs(identity):
             body = {"node_uuid": identity, "address": mac, "pxe_enabled": True}
             try:
                 self._request("POST", f"{self._api}/v1/ports", body=body)
@@ -74,6 +73,11 @@ class Ironic:
                     why="the seed would take one for the other; neither is written to",
                     remedy="compare the MAC addresses of both with the site file; change one of them",
                 ) from error
+
+    def macs(self, identity: str) -> set[str]:
+        """Return the MAC addresses of a node's ports. Raises GroundupError."""
+        found = self._request("GET", f"{self._api}/v1/ports?node_uuid={identity}") or {}
+        return {str(port["address"]) for port in found.get("ports", ())}
 
     def discovered(self) -> list[dict[str, Any]]:
         """Return the nodes of machines that told the seed of themselves and are nobody's yet. Raises GroundupError."""

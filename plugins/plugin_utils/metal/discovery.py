@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -59,6 +60,8 @@ class Discovery:
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _verdicts: dict[str, tuple[Sighting, Verdict]] = field(default_factory=dict)  # by name of the host
     _looked: float = 0.0
+    _told: dict[str, dict[str, Any]] = field(default_factory=dict)  # by node
+    _echoes: set[str] = field(default_factory=set)  # nodes of machines that have another
     _controllers: dict[str, Controller] = field(default_factory=dict)
 
     def identified(self, host: HostPlan) -> HostPlan:
@@ -74,7 +77,9 @@ class Discovery:
         """Return the verdict on each discovered machine that is nobody's yet, by its node; journal it."""
         taken = identities(self.home, self.plan)
         nodes = [node for node in self.ironic.discovered() if node["uuid"] not in {one.node for one in taken.values()}]
-        told = {node["uuid"]: self.ironic.inventory(node["uuid"]) for node in nodes}
+        told = {node["uuid"]: self._told_of(node["uuid"]) for node in nodes}
+        self._find_echoes(told)
+        nodes = [node for node in nodes if node["uuid"] not in self._echoes]
         seen = {}
         for node in nodes:
             try:
@@ -92,6 +97,25 @@ class Discovery:
         for key, verdict in verdicts.items():
             self._note(seen[key], verdict, told[key] or {})
         return {key: (seen[key], verdict) for key, verdict in verdicts.items()}
+
+    def _told_of(self, node: str) -> dict[str, Any] | None:
+        if node not in self._told and (found := self.ironic.inventory(node)) is not None:
+            self._told[node] = found  # Ironic hears none a second time
+        return self._told.get(node)
+
+    def _find_echoes(self, told: Mapping[str, dict[str, Any] | None]) -> None:
+        """Note the nodes of machines that told of themselves twice at one moment: it is one machine, not two.
+
+        Ironic makes a node each, and gives ports to one: a MAC address is there once.
+        """
+        same: dict[str, list[str]] = {}
+        for node, found in told.items():
+            if found is not None and node not in self._echoes:
+                same.setdefault(json.dumps(found.get("inventory"), sort_keys=True), []).append(node)
+        for nodes in same.values():
+            bare = [node for node in nodes if len(nodes) > 1 and not self.ironic.macs(node)]
+            if len(bare) == len(nodes) - 1:
+                self._echoes.update(bare)
 
     def _asked(self, hosts: Sequence[HostPlan]) -> dict[str, Controller]:
         """Return what the controllers of ``hosts`` say of their machines; one that fails says nothing."""
@@ -154,6 +178,10 @@ class Discovery:
                     self._verdicts = {
                         verdict.host: (sighting, verdict) for sighting, verdict in self.look().values() if verdict.host
                     }
+                    for node in self._echoes & set(self._told):
+                        with suppress(GroundupError):  # at the next look
+                            self.ironic.delete(node)
+                            del self._told[node]
                     self._looked = time.monotonic()
                 sighting, verdict = self._verdicts.get(host.name, (None, None))
             if sighting and verdict:

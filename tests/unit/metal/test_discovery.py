@@ -40,6 +40,7 @@ class Seed:
         self.late = late
         self.asked: list[dict[str, str]] = []
         self.controllers: dict[str, Any] | None = None
+        self.ports = {key: {"a port"} for key in self.nodes}
 
     def discovered(self) -> list[dict[str, Any]]:
         self.late -= 1
@@ -47,6 +48,12 @@ class Seed:
 
     def inventory(self, key: str) -> dict[str, Any] | None:
         return self.told[key]
+
+    def macs(self, key: str) -> set[str]:
+        return self.ports[key]
+
+    def delete(self, key: str) -> None:
+        del self.nodes[key]
 
     def node(self, key: str) -> dict[str, Any] | None:
         return next((node for node in self.nodes.values() if key in (node["uuid"], node["name"])), None)
@@ -144,3 +151,29 @@ def test_a_machine_whose_port_is_written_is_not_waited_for(plan: Plan, tmp_path:
     host = plan.hosts["worker-1"]
     assert discovery(Seed(), plan, tmp_path).identified(host) == host
     assert not identity_file(tmp_path, host.name).exists()
+
+
+def test_a_machine_that_tells_of_itself_twice_at_one_moment_is_one_machine(plan: Plan, tmp_path: Path) -> None:
+    seed = Seed(told(1), told(1), told(1))
+    seed.ports |= {"node-1": set(), "node-3": set()}
+    assert list(discovery(seed, plan, tmp_path).look()) == ["node-2"], "the one that Ironic gave its ports"
+    discovery(seed, plan, tmp_path).identified(plan.hosts["found-1"])
+    assert list(seed.nodes) == ["node-2"], "nobody's nodes are forgotten"
+
+
+def test_two_that_say_the_same_and_differ_are_two_machines(plan: Plan, tmp_path: Path) -> None:
+    seed = Seed(told(1), told(1, cores=4))
+    seed.ports["node-2"] = set()
+    assert {verdict.state for _, verdict in discovery(seed, plan, tmp_path).look().values()} == {"quarantined"}
+    both = Seed(told(1), told(1))
+    assert {verdict.state for _, verdict in discovery(both, plan, tmp_path / "2").look().values()} == {"quarantined"}
+
+
+def test_what_a_machine_told_is_fetched_once(plan: Plan, tmp_path: Path) -> None:
+    seed, asked = Seed(told(1, cores=1), None), list[str]()
+    inventory = seed.inventory
+    seed.inventory = lambda key: asked.append(key) or inventory(key)  # type: ignore[method-assign,func-returns-value]
+    found = discovery(seed, plan, tmp_path)
+    for _ in range(3):
+        found.look()
+    assert sorted(asked) == ["node-1", "node-2", "node-2", "node-2"]
