@@ -21,8 +21,8 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import site
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.access import kubeconfig_path
 from ansible_collections.groundup.cloud.plugins.plugin_utils.kube.client import Api
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import Plan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import Options
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.session import session
+from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import Options
 
 SITE_FILE = str(ROOT / SITE)
 GONE = 300.0  # seconds until a namespace and its volumes are gone
