@@ -116,7 +116,6 @@ CapabilityBoundingSet=CAP_NET_BIND_SERVICE
 NoNewPrivileges=true
 ProtectSystem=strict
 ProtectHome=true
-ProtectClock=true
 PrivateTmp=true
 PrivateDevices=true
 ProtectKernelModules=true

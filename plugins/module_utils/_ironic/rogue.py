@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import tempfile
 from pathlib import Path
 
@@ -51,7 +52,7 @@ def others(interface: str, address: str) -> list[str]:
             "PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
         }
         said = run(
-            ["/usr/bin/python3", "-c", _ASK, interface, own, f"{WAIT:g}"],
+            [sys.executable, "-c", _ASK, interface, own, f"{WAIT:g}"],
             environment=environment,
             why="nobody knows whether another DHCP server is on the network provisioning",
             remedy=f"ip -details link show {interface}",

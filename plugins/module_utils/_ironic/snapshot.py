@@ -63,10 +63,12 @@ class Snapshot:
 
 def copy(database: Path) -> bytes:
     """Return a consistent copy of a database that others write to. Raises sqlite3.Error."""
-    with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True, timeout=_TIMEOUT)) as source:
-        with closing(sqlite3.connect(":memory:")) as target:
-            source.backup(target)  # in one step: writers go on beside it, by the write-ahead log
-            return _logged(target.serialize(), ahead=False)
+    with (
+        closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True, timeout=_TIMEOUT)) as source,
+        closing(sqlite3.connect(":memory:")) as target,
+    ):
+        source.backup(target)  # in one step: writers go on beside it, by the write-ahead log
+        return _logged(target.serialize(), ahead=False)
 
 
 def ask(database: Path) -> tuple[dict[str, Node], str]:
@@ -94,17 +96,21 @@ def parse(data: bytes, *, where: str) -> Snapshot:
         database, leases = found.pop(_DATABASE), found.pop(_LEASES)
         with _opened(database) as opened:
             whole = opened.execute("PRAGMA quick_check").fetchone()[0]
-            if whole != "ok":
-                raise ValueError(whole)
             nodes, schema = _read(opened)
     except (OSError, EOFError, LookupError, ValueError, tarfile.TarError, sqlite3.Error) as error:
-        raise GroundupError(
-            f"it is no whole state of a seed: {str(error) or type(error).__name__}",
-            where=where,
-            why="machines that it lacks would be installed anew",
-            remedy="name another backup",
-        ) from error
+        raise _torn(str(error) or type(error).__name__, where) from error
+    if whole != "ok":
+        raise _torn(whole, where)
     return Snapshot(database=database, calls=found, leases=leases, nodes=nodes, schema=schema)
+
+
+def _torn(what: str, where: str) -> GroundupError:
+    return GroundupError(
+        f"it is no whole state of a seed: {what}",
+        where=where,
+        why="machines that it lacks would be installed anew",
+        remedy="name another backup",
+    )
 
 
 def held(snapshot: Snapshot, *, backup: str) -> tuple[bytes, list[str]]:

@@ -29,16 +29,13 @@ NETWORK: dict[str, Any] = {
     "dns_servers": [], "ntp_servers": [],
 }  # fmt: skip
 # What the seed's own verification does; and a client of NTP and DNS, on a machine with nothing but Python.
-ANSWERS = (
-    """
+ANSWERS = """
 import sys
 from ansible_collections.groundup.cloud.plugins.module_utils._ironic import boot_service
 boot_service.START = float(sys.argv[1])
 boot_service.rogue.WAIT = float(sys.argv[2])
-boot_service.answers({"address": "%s"}, domain="lab.test")
-"""
-    % PLANE
-)
+boot_service.answers({"address": "ADDRESS"}, domain="lab.test")
+""".replace("ADDRESS", PLANE)
 ASK = """
 import socket, struct, sys
 asking = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -160,7 +157,7 @@ def test_another_dhcp_server_is_named_by_address_and_mac(seed: HostRoot) -> None
     done = verified(seed, listens=4)
     assert f"another DHCP server answers: 10.77.2.72 ({mac})" in done.stdout
     seed.run("kill", pid.read_text().strip())
-    assert not wait_until(lambda: pid.exists(), timeout=20)
+    assert not wait_until(pid.exists, timeout=20)
     done = verified(seed)
     assert done.returncode == 0, done.stdout
 

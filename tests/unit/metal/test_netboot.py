@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.module_utils._ironic import configuration, netboot, ramdisk
+from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.module_utils._ironic import configuration, netboot, ramdisk, rogue
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import load_site, make_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.part_types import NetbootPlan
@@ -120,3 +122,17 @@ def entries(data: bytes) -> dict[str, bytes]:
             return found
         found[name] = data[start : start + fields[6]]
         at = start + (fields[6] + 3) // 4 * 4
+
+
+def test_the_seed_s_own_answer_is_no_other_server_s_but_its_address_with_another_port_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    own = Path("/sys/class/net/lo/address").read_text().strip()
+    said = [["10.77.2.8", own], ["10.77.2.8", "52:54:00:00:00:66"], ["10.77.2.9", "52:54:00:00:00:67"]] * 2
+    monkeypatch.setattr(rogue, "run", lambda *_, **__: f"a warning\n{json.dumps(said[:2])}\n")
+    with pytest.raises(GroundupError, match=r"answers: 10\.77\.2\.8 \(52:54:00:00:00:66\)"):
+        rogue.refuse("lo", "10.77.2.8")
+    monkeypatch.setattr(rogue, "run", lambda *_, **__: json.dumps(said))
+    assert rogue.others("lo", "10.77.2.8") == ["10.77.2.8 (52:54:00:00:00:66)", "10.77.2.9 (52:54:00:00:00:67)"]
+    monkeypatch.setattr(rogue, "run", lambda *_, **__: json.dumps(said[:1]))
+    rogue.refuse("lo", "10.77.2.8")
