@@ -34,8 +34,8 @@ def ceph(plan: Plan) -> CephPlan:
 
 
 @pytest.fixture(scope="module")
-def seen(plan: Plan, ceph: CephPlan, outside: Callable[..., Any], ssh_config: Path) -> Any:
-    """What a tenant saw, and what Ceph and the hypervisors said meanwhile."""
+def see(plan: Plan, ceph: CephPlan, outside: Callable[..., Any], ssh_config: Path) -> Callable[[str], Any]:
+    """Return a function that says what a tenant saw, and what Ceph and the hypervisors said meanwhile."""
     ssh = f"ssh -F {ssh_config}"
     asked = f"{ssh} {plan.hosts[ceph.monitors[0].name].address}"
     rbd = "sudo rbd --format json"
@@ -49,44 +49,57 @@ def seen(plan: Plan, ceph: CephPlan, outside: Callable[..., Any], ssh_config: Pa
     volume = f"{asked} '{rbd} info {volumes}/volume-'$2"
     script = f'case "$1" in disk) {disk} ;; volume) {volume} ;; esac | jq -s .'
     image = guest_image(None, progress=lambda _: None)
-    return outside("disks.py", *hypervisors(plan)[:2], str(image), "sh", "-euc", script, "sh")
+
+    def run(what: str) -> Any:
+        found = outside("disks.py", what, *hypervisors(plan)[:2], str(image), "sh", "-euc", script, "sh")
+        print(f"\n{json.dumps({'case': f'{what}: seconds until', **found['seconds']})}", flush=True)
+        return found
+
+    return run
 
 
-def test_a_disk_is_a_clone_of_the_image_and_the_hypervisor_has_none_of_it(
-    seen: Any, ceph: CephPlan, capfd: pytest.CaptureFixture[str]
-) -> None:
-    with capfd.disabled():
-        print(f"\n{json.dumps({'case': 'seconds until', **seen['seconds']})}", flush=True)
-    info, _, *files = seen["moved"]["before"]
-    assert (info["parent"]["pool"], info["parent"]["image"]) == (ceph.pools["images"].name, seen["image"])
+@pytest.fixture(scope="module")
+def moved(see: Callable[[str], Any]) -> Any:
+    """An instance that was moved while it wrote."""
+    return see("moved")
+
+
+@pytest.fixture(scope="module")
+def backup(see: Callable[[str], Any]) -> Any:
+    """A volume that was deleted and restored."""
+    return see("backup")
+
+
+def test_a_disk_is_a_clone_of_the_image_and_the_hypervisor_has_none_of_it(moved: Any, ceph: CephPlan) -> None:
+    info, _, *files = moved["before"]
+    assert (info["parent"]["pool"], info["parent"]["image"]) == (ceph.pools["images"].name, moved["image"])
     assert info["size"] == 1024**3, "the flavor's"
     assert files == [0, True, 0, False], "a console's log, and no disk"
 
 
-def test_a_live_migration_copies_no_disk_and_loses_no_block(seen: Any, plan: Plan, ceph: CephPlan) -> None:
-    (before, opened, *_), (after, reopened, *files) = (seen["moved"][when] for when in ("before", "after"))
+def test_a_live_migration_copies_no_disk_and_loses_no_block(moved: Any, plan: Plan, ceph: CephPlan) -> None:
+    (before, opened, *_), (after, reopened, *files) = (moved[when] for when in ("before", "after"))
     assert after["block_name_prefix"] == before["block_name_prefix"], "it is the same image"
     network = next(one.name for one in plan.networks.values() if one.cidr == ceph.public_network)
     by = [[one["address"].partition(":")[0] for one in status["watchers"]] for status in (opened, reopened)]
     assert by == [[address_on(plan.hosts[name], network)] for name in hypervisors(plan)[:2]]
     assert files == [0, False, 0, True]
-    assert set(seen["moved"]["copied"]) <= {0}
-    assert len(seen["moved"]["blocks"]) > 1
-    assert set(seen["moved"]["blocks"]) == {"same"}
+    assert set(moved["copied"]) <= {0}
+    assert len(moved["blocks"]) > 1
+    assert set(moved["blocks"]) == {"same"}
 
 
-def test_clones_are_of_what_they_were_made_of(seen: Any) -> None:
-    backup = seen["backup"]
+def test_clones_are_of_what_they_were_made_of(backup: Any) -> None:
     assert [one["parent"]["image"] for (one,) in backup["looked"].values()] == [f"volume-{backup['source']}"] * 2
     first, second = backup["sent"]
     assert (backup["found"]["snapshot"], backup["found"]["volume"]) == (first, second)
 
 
-def test_a_backup_of_a_volume_that_is_gone_restores_it(seen: Any) -> None:
-    assert [seen["backup"]["found"][name] for name in ("full", "incremental")] == seen["backup"]["sent"]
+def test_a_backup_of_a_volume_that_is_gone_restores_it(backup: Any) -> None:
+    assert [backup["found"][name] for name in ("full", "incremental")] == backup["sent"]
 
 
-@pytest.mark.usefixtures("seen")
+@pytest.mark.usefixtures("moved", "backup")
 def test_nothing_stays_in_the_pools(ceph: CephPlan, connect: Callable[[str], Any]) -> None:
     host = connect(ceph.monitors[0].name)
     for pool in ceph.pools.values():

@@ -1,7 +1,7 @@
 """What a tenant does whose disks and backups are in Ceph: moves an instance that writes, restores a lost volume.
 
-Usage: disks.py HOST HOST GUEST LOOK... Prints, as JSON: what was written and read, by SHA-256 or by count; seconds;
-ids; what the command LOOK says of instance or volume before and after.
+Usage: disks.py moved|backup HOST HOST GUEST LOOK... Prints, as JSON: what was written and read, by SHA-256 or block by
+block; seconds; ids; what the command LOOK says of instance or volume before and after.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ class Disks(Volumes):
     look: list[str]
     seconds: dict[str, float]
 
-    def walk(self, hosts: list[str], look: list[str]) -> dict[str, Any]:
-        """Return what was seen."""
+    def see(self, what: str, hosts: list[str], look: list[str]) -> dict[str, Any]:
+        """Return what was seen of a move, or of backups."""
         self.look, self.seconds = look, {}
         self.options = self._as_raw()
         ground = self.prepare(chooses=True)
@@ -53,11 +53,8 @@ class Disks(Volumes):
         server = self.create(ground, name=self.name, host=hosts[0])
         guest = self._guest(ground, server)
         self.seconds["instance answers"] = round(time.monotonic() - began, 1)
-        moved = self._moved(server, guest, hosts[1])
-        return {
-            "image": ground.image["id"], "server": server["id"], "moved": moved,
-            "backup": self._backed_up(server, guest), "seconds": self.seconds,
-        }  # fmt: skip
+        found = self._moved(server, guest, hosts[1]) if what == "moved" else self._backed_up(server, guest)
+        return {"image": ground.image["id"], "seconds": self.seconds, **found}
 
     def _as_raw(self) -> Options:
         """Return the options with the image as the guide of volumes has it: Ceph clones no other."""
@@ -171,10 +168,12 @@ class Disks(Volumes):
 
 def main() -> None:
     """Do it all, and delete it all."""
-    first, second, image, *look = sys.argv[1:]
+    what, first, second, image, *look = sys.argv[1:]
     options = Options(image=Path(image), user="guest", timeout=WAIT)
     steps = Steps(lambda line: print(line, file=sys.stderr, flush=True))
-    print(json.dumps(within(Disks, openstack.connect(), options, steps, lambda it: it.walk([first, second], look))))
+    print(
+        json.dumps(within(Disks, openstack.connect(), options, steps, lambda it: it.see(what, [first, second], look)))
+    )
 
 
 if __name__ == "__main__":
