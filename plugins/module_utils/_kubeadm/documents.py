@@ -1,6 +1,6 @@
-"""The text of every file the module writes, from the node's specification alone.
+"""The text of every file of kubeadm, the kubelet and the API server, from the node's specification alone.
 
-kubeadm, the kubelet and the API server read YAML, of which JSON is a part: a host then needs no YAML library.
+They read YAML, of which JSON is a part: a host then needs no YAML library.
 """
 
 from __future__ import annotations
@@ -204,58 +204,6 @@ def kubelet_settings(node: Node) -> str:
             **node.cluster.kubelet,
         }
     )
-
-
-def containerd_config(node: Node) -> str:
-    """Return containerd's configuration (version 2, what containerd 1.7 and 2 both read)."""
-    cri = 'plugins."io.containerd.grpc.v1.cri"'
-    return f"""\
-# Written by groundup.cloud.kubeadm_node.
-version = 2
-
-[{cri}]
-  sandbox_image = {json.dumps(node.sandbox_image)}
-  # A host that may not lower its own score may not lower a container's either; elsewhere this changes nothing.
-  restrict_oom_score_adj = true
-
-  [{cri}.cni]
-    bin_dir = "/opt/cni/bin"
-    conf_dir = "/etc/cni/net.d"
-
-  [{cri}.containerd]
-    default_runtime_name = "runc"
-
-  [{cri}.containerd.runtimes.runc]
-    runtime_type = "io.containerd.runc.v2"
-
-    [{cri}.containerd.runtimes.runc.options]
-      SystemdCgroup = true
-
-  [{cri}.registry]
-    config_path = "/etc/containerd/certs.d"
-"""
-
-
-def registry_hosts(registry: str, *, tls: bool, ca: str | None) -> str:
-    """Return containerd's ``hosts.toml`` of the site's registry; ``ca`` is the file of the CA it has its own from.
-
-    containerd reads it at each pull.
-    """
-    url = f"{'https' if tls else 'http'}://{registry}"
-    trusted = f"ca = {json.dumps(ca)}\n" if ca else ""
-    return f"""\
-# Written by groundup.cloud.kubeadm_node.
-server = "{url}"
-{trusted}
-[host."{url}"]
-  capabilities = ["pull", "resolve"]
-{trusted and "  " + trusted}"""
-
-
-def crictl_config() -> str:
-    """Return crictl's configuration, so that an operator on the host need not name the socket."""
-    # Its own two seconds are too few for a busy host.
-    return f"runtime-endpoint: {CRI_SOCKET}\nimage-endpoint: {CRI_SOCKET}\ntimeout: 60\n"
 
 
 def _patches(node: Node) -> dict[str, Any]:

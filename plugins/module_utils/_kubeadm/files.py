@@ -11,7 +11,7 @@ from .._base.errors import GroundupError
 from .._base.files import link, place, read, write_file
 from .._base.wait import wait_until
 from .._host import units
-from . import data, documents, downloads, name_service
+from . import containerd, data, documents, downloads, name_service
 from .host import NodeHost
 from .spec import Node
 
@@ -41,9 +41,9 @@ class File:
 def wanted(node: Node) -> tuple[File, ...]:
     """Return every file of the node, configuration first."""
     files = [
-        File(path="/etc/containerd/config.toml", text=documents.containerd_config(node), restarts=CONTAINERD),
+        File(path="/etc/containerd/config.toml", text=containerd.config(node), restarts=CONTAINERD),
         *_registry(node),
-        File(path="/etc/crictl.yaml", text=documents.crictl_config()),
+        File(path="/etc/crictl.yaml", text=containerd.crictl_config()),
         File(path=data.SCRIPT, text=data.SCRIPT_TEXT, mode=0o755),
         File(path="/etc/systemd/system/kubelet.service", text=documents.KUBELET_UNIT, restarts=KUBELET),
         File(path=KUBELET_SETTINGS, text=documents.kubelet_settings(node), mode=0o600, restarts=KUBELET),
@@ -66,7 +66,7 @@ def _registry(node: Node) -> Iterator[File]:
     ca = f"{place}/ca.crt" if node.ca_certificate and node.registry_tls else None
     if ca:
         yield File(path=ca, text=f"{str(node.ca_certificate).strip()}\n")
-    text = documents.registry_hosts(node.registry, tls=node.registry_tls, ca=ca)
+    text = containerd.registry_hosts(node.registry, tls=node.registry_tls, ca=ca)
     yield File(path=f"{place}/hosts.toml", text=text)
 
 

@@ -62,7 +62,7 @@ json.dump(told, open("/opt/told.json", "w"))
 
 
 def test_a_plain_host_becomes_a_hypervisor_of_its_release(host: Host) -> None:
-    (packages,) = LAYERS["hypervisor"].installs
+    packages, *_ = LAYERS["hypervisor"].installs
     assert host.install(*packages.packages)["lacking"] == []
     name = f"hypervisor-{host.release}"
     if supply.missing((name,)):

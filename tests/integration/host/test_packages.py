@@ -11,7 +11,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import documents
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import containerd
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
 
 from .plain import MIRROR, Host
@@ -103,7 +103,7 @@ def test_its_containerd_reads_our_configuration(host: Host) -> None:
         "dpkg-deb", "-x", f"/srv/groundup/packages-{host.release}/{host.release}/pool/{deb.name}", "/opt/containerd"
     )
     node: Any = SimpleNamespace(sandbox_image="registry.lab.test:5000/kubernetes/pause:3.10")
-    (host.root.upper / "opt/config.toml").write_text(documents.containerd_config(node))
+    (host.root.upper / "opt/config.toml").write_text(containerd.config(node))
     said = host.run("/opt/containerd/usr/bin/containerd", "--config", "/opt/config.toml", "config", "dump")
     assert "level=" not in said, "it warns of nothing"
     read = tomllib.loads(said.partition("config dump\n")[2])

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import yaml
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import documents
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import containerd, documents
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.files import wanted
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Join, taint
 
@@ -79,7 +79,7 @@ def test_new_secrets_are_written_encrypted_and_old_ones_can_be_read() -> None:
 
 
 def test_containerd_reads_what_a_node_needs() -> None:
-    cri = tomllib.loads(documents.containerd_config(make_node()))["plugins"]["io.containerd.grpc.v1.cri"]
+    cri = tomllib.loads(containerd.config(make_node()))["plugins"]["io.containerd.grpc.v1.cri"]
     assert cri["restrict_oom_score_adj"] is True
     assert cri["containerd"]["runtimes"]["runc"]["options"]["SystemdCgroup"] is True
     assert cri["sandbox_image"].endswith("pause:3.10.2")
@@ -87,7 +87,7 @@ def test_containerd_reads_what_a_node_needs() -> None:
 
 
 def test_a_registry_with_tls_is_spoken_to_by_https_alone() -> None:
-    hosts = tomllib.loads(documents.registry_hosts("images.test:443", tls=True, ca=None))
+    hosts = tomllib.loads(containerd.registry_hosts("images.test:443", tls=True, ca=None))
     assert (hosts["server"], list(hosts["host"])) == ("https://images.test:443", ["https://images.test:443"])
     assert "ca" not in str(hosts).replace("capabilities", "")
 
@@ -104,7 +104,7 @@ def test_the_registrys_ca_is_trusted_for_it_alone() -> None:
 
 
 def test_a_registry_of_the_sites_own_may_speak_plain_http() -> None:
-    hosts = tomllib.loads(documents.registry_hosts("registry.test:5000", tls=False, ca=None))
+    hosts = tomllib.loads(containerd.registry_hosts("registry.test:5000", tls=False, ca=None))
     assert hosts["server"] == "http://registry.test:5000"
     assert list(hosts["host"]) == ["http://registry.test:5000"]
     assert "/etc/containerd/certs.d/registry.test:5000/hosts.toml" in [file.path for file in wanted(make_node())]
