@@ -16,8 +16,12 @@ from .._base.errors import GroundupError
 
 _DATABASE, _LEASES = "ironic.sqlite", "leases"
 _CALL = re.compile(r"machines/([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.json)")
-# Waits that Ironic ends in a failure by itself, and what they become: nobody answers a seed that was made anew.
-_WAITS = {"wait call-back": "deploy failed", "clean wait": "clean failed", "inspect wait": "inspect failed"}
+# What went on, and what it becomes, as Ironic itself ends it: nobody answers a seed that was made anew.
+_ENDS = {
+    "deploying": "deploy failed", "wait call-back": "deploy failed", "cleaning": "clean failed",
+    "clean wait": "clean failed", "inspecting": "inspect failed", "inspect wait": "inspect failed",
+    "deleting": "error",
+}  # fmt: skip
 _STEADY = ("enroll", "manageable", "available", "active", "error")
 _TIMEOUT = 60.0  # seconds that a writer is waited for
 
@@ -123,12 +127,15 @@ def held(snapshot: Snapshot, *, backup: str) -> tuple[bytes, list[str]]:
         for identity, node in snapshot.nodes.items():
             if node.steady:
                 continue
+            if node.state == "verifying":  # its controller was asked, the machine was not touched
+                opened.execute("UPDATE nodes SET provision_state = 'enroll' WHERE uuid = ?", (identity,))
+                continue
             names.append(node.name or identity)
             said = f"the backup {backup} was taken while it was {node.state}: see what it is now, then begin again"
             opened.execute(
                 "UPDATE nodes SET maintenance = 1, maintenance_reason = ?, last_error = ?, provision_state = ? "
                 "WHERE uuid = ?",
-                (said, said, _WAITS.get(node.state, node.state), identity),
+                (said, said, _ENDS.get(node.state, node.state), identity),
             )
         opened.execute("UPDATE nodes SET reservation = NULL, target_power_state = NULL")
         opened.commit()

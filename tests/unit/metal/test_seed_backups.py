@@ -33,7 +33,13 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish impo
 
 NOW = datetime(2026, 11, 23, 5, 0, tzinfo=UTC)
 COLUMNS = "uuid, name, provision_state, maintenance, maintenance_reason, last_error, reservation, target_power_state"
-NODES = {"worker-1": "active", "worker-2": "wait call-back", "worker-3": "deploying", "": "enroll"}
+NODES = {
+    "worker-1": "active",
+    "worker-2": "wait call-back",
+    "worker-3": "deploying",
+    "worker-4": "verifying",
+    "": "enroll",
+}
 CALL = {"worker-1.json": b'{"called": 1}'}
 SITE = COLLECTION / "inventories/lab-metal/site.yml"
 
@@ -78,7 +84,7 @@ def test_a_copy_is_whole_while_somebody_writes(tmp_path: Path) -> None:
         found = snapshot.parse(snapshot.pack(snapshot.copy(path), CALL, b""), where="here")
     assert found.nodes == {f"id-{name}": Node(name=name, state=state) for name, state in NODES.items()}
     assert (found.schema, found.calls) == ("r1", CALL)
-    assert found.counts == {"machines": 4, "active": 1, "calls": 1, "leases": 0}
+    assert found.counts == {"machines": 5, "active": 1, "calls": 1, "leases": 0}
 
 
 def test_machines_that_something_went_on_with_are_on_hold_and_nothing_locks_or_switches(
@@ -92,7 +98,8 @@ def test_machines_that_something_went_on_with_are_on_hold_and_nothing_locks_or_s
         rows = {row[1]: row for row in found.execute("SELECT * FROM nodes")}
     assert rows["worker-1"][2:] == ("active", 0, None, None, None, None)
     assert rows["worker-2"][2:4] == ("deploy failed", 1)
-    assert rows["worker-3"][2:4] == ("deploying", 1), "Ironic fails it by itself when it starts"
+    assert rows["worker-3"][2:4] == ("deploy failed", 1)
+    assert rows["worker-4"][2:5] == ("enroll", 0, None), "its controller was asked, the machine was not touched"
     assert rows["worker-2"][4].startswith("the backup T was taken while it was wait call-back")
     assert {row[6:] for row in rows.values()} == {(None, None)}
 
