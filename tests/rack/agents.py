@@ -132,8 +132,7 @@ class Agents:
             result["command_result"] = {f"{kind}_result": None, f"{kind}_step": step}
         self._said.setdefault(node, []).append(result)
         if name == "standby.sync" and node in self._pending:
-            self._homes[node] = self._pending.pop(node)
-            self._tokens.pop(node, None)
+            self._homes[node] = self._pending.pop(node)  # it runs on, with its token, until it is switched off
         return result
 
     def _homes_of(self, node: str, drive: str) -> None:
