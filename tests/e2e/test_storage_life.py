@@ -115,6 +115,7 @@ def test_a_lost_disk_is_replaced_under_its_number_while_a_client_writes(
 
 
 def test_a_host_that_left_the_site_file_with_data_is_named_with_its_verb(without: Path, connect: Connect) -> None:
+    play("secrets", site=without)  # another host is to have a manager
     before = root(connect(OLD[0]), "cat /etc/ceph/ceph.conf")
     for tags in (("--tags", "check"), ()):
         said = play("storage", *tags, site=without, code=2)
