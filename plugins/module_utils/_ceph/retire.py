@@ -26,6 +26,8 @@ def retire(cluster: Cluster, changes: Changes, name: str, *, fsid: str, here: bo
     found = members.member(cluster, name)
     members.refuse("retire", name, _against(cluster, found, here=here), force)
     if here:
+        if not changes.check and cluster.ask("mgr stat")["active_name"] == name:
+            cluster.send("mgr fail", who=name)  # the other takes over at once, not when this one is missed
         units.off(changes, _units(fsid))
     if found.osds and not changes.check:
         health.wait(lambda: _up(cluster, name), f"OSDs of {name} do not stop", timeout=DOWN)

@@ -51,6 +51,7 @@ class Cluster(Monitors):
         super().__init__(
             {
                 "pg stat": CLEAN,
+                "mgr stat": {"active_name": "storage-2"},
                 "mon dump": {"mons": [{"name": name} for name in names[:3]]},
                 "auth ls": {"auth_dump": [{"entity": "mgr.storage-2"}]},
                 "osd dump": {"nearfull_ratio": 0.85, "osds": [], "crush_node_flags": {}},
@@ -187,6 +188,7 @@ def test_an_empty_host_leaves_with_all_that_the_cluster_has_of_it() -> None:
         "remove the place of storage-2 from the CRUSH map", "remove the key of mgr.storage-2",
     ]  # fmt: skip
     assert retired(cluster, here=True) == said
+    assert ("mgr fail", {"who": "storage-2"}) in cluster.told, "the other manager need not miss it first"
     assert cluster.records == {}, "no record of a host that is gone"
 
 
