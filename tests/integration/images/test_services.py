@@ -9,16 +9,25 @@ import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import site_plan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
+
 from .conftest import Image
 
 CHARTS = Path(__file__).resolve().parents[3] / "charts"
 
 _MARIADB = """
 mariadb-install-db --user=mysql --skip-test-db >/dev/null 2>&1
-mariadbd --skip-networking >/run/mysqld/log 2>&1 &
+mariadbd --defaults-extra-file=/run/mysqld/options --skip-networking >/run/mysqld/log 2>&1 &
 for _ in $(seq 120); do
   mariadb -N -e 'select version()' 2>/dev/null && break; sleep 0.5
 done
+mariadb -e 'create database d; create table d.t (id int primary key, n int); insert into d.t values (1, 0)'
+# Two transactions that read the same row; the second writes it after the first has.
+mariadb d -e 'start transaction; select n from t; do sleep(3); update t set n = 2 where id = 1; commit' 2>&1 &
+until mariadb -N -e 'show processlist' | grep -q 'do sleep(3)'; do sleep 0.1; done
+mariadb d -e 'update t set n = 1 where id = 1'; wait $!
+mariadb -N d -e 'select concat("n ", n) from t'
 """
 # What start.py does when it forms a cluster, with the server's power cut afterwards; the ConfigMap is a file.
 _GALERA = """
@@ -110,7 +119,12 @@ def _run(
 def test_mariadb_makes_its_data_and_answers(image: Callable[[str], Image], tmp_path: Path) -> None:
     tmp_path.chmod(0o755)
     mounts = {"/var/lib/mysql": _owned(tmp_path / "data", 999), "/run/mysqld": _owned(tmp_path / "run", 999)}
-    assert _run(image("mariadb"), _MARIADB, uid=999, mounts=mounts).startswith("11.8")
+    plan = site_plan(COLLECTION / "inventories/lab/site.yml")
+    options = next(one for one in plan.openstack.releases if one.name == "mariadb").values["conf"]["database"]
+    (tmp_path / "run/options").write_text(options["config_override"])
+    said = _run(image("mariadb"), _MARIADB, uid=999, mounts=mounts)
+    assert said.startswith("11.8")
+    assert said.endswith("n 2\n"), said
 
 
 def test_a_cluster_formed_under_an_id_of_ours_has_it_keeps_it_through_crashes_and_changes_it_by_consent(

@@ -103,6 +103,11 @@ def test_what_the_database_answers_is_on_disk(site: str) -> None:
     assert "innodb_flush_log_at_trx_commit=1\n" in options
 
 
+def test_the_database_takes_two_writers_of_a_row_as_openstack_s_services_expect() -> None:
+    mariadb = next(release for release in plan_of("lab").openstack.releases if release.name == "mariadb")
+    assert "\nloose_innodb_snapshot_isolation=OFF\n" in mariadb.values["conf"]["database"]["config_override"]
+
+
 @pytest.mark.parametrize(("members", "stay"), [(1, 0), (3, 2), (5, 3)])
 def test_a_quorum_is_a_majority(members: int, stay: int) -> None:
     assert majority(members) == stay
