@@ -174,7 +174,9 @@ def _signed(
         .not_valid_before(now - BACKDATE)
         .not_valid_after(now + spec.life)
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-        .add_extension(key_usage(sign_certificates=False), critical=True)
+        # Not critical: libvirt 9.0 and QEMU 7.2, of Debian 12, refuse a critical one without key encipherment, which an
+        # elliptic-curve key cannot have (RFC 5280, 4.2.1.3: it should be critical).
+        .add_extension(key_usage(sign_certificates=False), critical=False)
         .add_extension(x509.ExtendedKeyUsage(_EXTENDED[spec.usage]), critical=False)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(public), critical=False)
         .add_extension(x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(identifier), critical=False)

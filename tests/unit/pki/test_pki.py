@@ -166,6 +166,13 @@ def test_openssl_accepts_a_certificate_for_its_usage_and_no_other(
     leaf.certificate.verify_directly_issued_by(authority.certificate)
 
 
+def test_what_a_leaf_s_key_is_for_is_no_reason_for_libvirt_9_to_refuse_it(store: Store) -> None:
+    """It ends at a critical key usage without key encipherment, which an elliptic-curve key cannot have."""
+    usage = issue(store)[1].certificate.extensions.get_extension_for_class(x509.KeyUsage)
+    assert usage.value.digital_signature
+    assert not usage.critical
+
+
 def test_a_client_needs_no_name_beside_its_own(store: Store) -> None:
     _, leaf = issue(store, LeafSpec(user="ovn-controller", usage="client"))
     assert leaf.certificate.subject.rfc4514_string() == "CN=ovn-controller"
