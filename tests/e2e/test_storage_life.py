@@ -85,7 +85,7 @@ def test_a_host_joins_and_nothing_is_changed_on_the_others(
     assert (changed["storage-2"], changed["storage-3"]) == (0, 0), changed
     assert changed["storage-1"] <= 1, "pools may have more placement groups"
     assert started(connect, OLD) == before
-    assert healthy(ask, OLD[0])
+    until(lambda: healthy(ask, OLD[0]), seconds=120)  # placement groups are split, and move
     assert len(ask("osd ls-tree " + NEW)) == 1
 
 
@@ -189,22 +189,6 @@ def test_an_empty_host_leaves_with_its_monitor_and_another_host_gets_one(
     assert ask("config-key dump groundup/") == {}, "no flag and no record is left"
     again = recap(play("storage", site=without))
     assert set(again.values()) == {0}, again
-
-
-def test_a_monitor_whose_clock_differs_has_a_card(without: Path, connect: Connect) -> None:
-    """All hosts of a lab share a clock, so less than no difference is allowed: Ceph's own check, not its measure."""
-    first = connect(OLD[0])
-    # They compare clocks after an election, later every five minutes.
-    elect = "systemctl restart ceph-mon@storage-1"
-    root(first, f"ceph config set mon mon_clock_drift_allowed -1; {elect}")
-    try:
-        until(lambda: "MON_CLOCK_SKEW" in root(first, "ceph health"), seconds=90)
-        said = play("storage", "--tags", "verify", site=without, code=2, storage_timeout=5)
-        assert re.search(r"MON_CLOCK_SKEW: .*\n +where: +layer storage: mon\.storage-\d", said)
-        assert "lose their leases" in said
-    finally:
-        root(first, f"ceph config rm mon mon_clock_drift_allowed; {elect}")
-    until(lambda: "MON_CLOCK_SKEW" not in root(first, "ceph health"), seconds=90)
 
 
 def test_without_a_quorum_the_card_says_which_monitors_answer(without: Path, connect: Connect, ask: Ask) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import errno
 import json
 import socket
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -74,9 +74,11 @@ def connected(name: str, key: str, monitors: Mapping[str, str], *, timeout: int 
         handle.connect(timeout=min(timeout, QUORUM))
     except rados.Error as error:
         handle.shutdown()
-        if getattr(error, "errno", None) in (errno.EACCES, errno.EPERM):
+        answers = [host for host, address in monitors.items() if _listens(address)]
+        # A monitor without a quorum refuses every key, too.
+        if getattr(error, "errno", None) in (errno.EACCES, errno.EPERM) and len(answers) > len(monitors) // 2:
             raise _refused(name) from None
-        raise _silent(name, monitors, str(error)) from None
+        raise _silent(name, monitors, answers, str(error)) from None
     try:
         yield Cluster(handle, name)
     finally:
@@ -93,8 +95,7 @@ def _refused(name: str) -> GroundupError:
     )
 
 
-def _silent(name: str, monitors: Mapping[str, str], error: str) -> GroundupError:
-    answers = [host for host, address in monitors.items() if _listens(address)]
+def _silent(name: str, monitors: Mapping[str, str], answers: Sequence[str], error: str) -> GroundupError:
     needed = len(monitors) // 2 + 1
     told = (f"{host} ({at}) {'answers' if host in answers else 'does not'}" for host, at in monitors.items())
     away = " ".join(f"ceph-mon@{host}" for host in monitors if host not in answers)

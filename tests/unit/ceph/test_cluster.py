@@ -65,8 +65,10 @@ def test_monitors_that_answer_and_do_not_agree_are_not_to_be_started(
     assert "do not agree" in refused(errno.ETIMEDOUT, {"one": answers}, monkeypatch)
 
 
-def test_a_key_that_is_refused_is_no_lost_quorum(monkeypatch: pytest.MonkeyPatch) -> None:
-    said = refused(errno.EACCES, {"one": "127.0.0.2"}, monkeypatch)
+def test_a_key_that_is_refused_is_no_lost_quorum(answers: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    without = refused(errno.EACCES, {"one": answers, "two": "127.0.0.2", "three": "127.0.0.3"}, monkeypatch)
+    assert "no quorum" in without, "a monitor that is alone refuses every key"
+    said = refused(errno.EACCES, {"one": answers}, monkeypatch)
     assert "the monitors refuse the key of client.glance" in said
     assert "clients see:" in said
 
