@@ -29,7 +29,7 @@ def judged(directory: Path, *arguments: str, wrong: str, new: str = "") -> tuple
             "vars": {
                 "ansible_connection": "local",
                 "groundup_dry_run": "{{ ansible_check_mode }}",
-                "groundup_site": {"site": "judged", "max_unavailable": {"control": 0, "worker": 1}},
+                "groundup_site": {"site": "judged", "max_unavailable": {"control": 0, "worker": 1}, "enough": {}},
             },
         }
     }

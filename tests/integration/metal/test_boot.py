@@ -27,7 +27,7 @@ def ready(directory: Path, *arguments: str, options: dict[str, object]) -> subpr
         "all": {
             "hosts": {"worker-1": host | {"groundup_host": {"group": "worker"}}},
             "children": {"absent": {}},
-            "vars": {"groundup_dry_run": False, "groundup_site": {"max_unavailable": {"worker": 0}}},
+            "vars": {"groundup_dry_run": False, "groundup_site": {"max_unavailable": {"worker": 0}, "enough": {}}},
         }
     }
     play = {
