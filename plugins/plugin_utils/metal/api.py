@@ -48,9 +48,13 @@ class Ironic:
         self._session.mount("https://", requests.adapters.HTTPAdapter(pool_maxsize=64))
         self._session.headers["X-OpenStack-Ironic-API-Version"] = VERSION
 
-    def node(self, identity: str) -> dict[str, Any] | None:
-        """Return a node, None when there is none. Raises GroundupError."""
+    def now(self, identity: str) -> dict[str, Any] | None:
+        """Return a node as it is now, by its id or name; None when there is none. Raises GroundupError."""
         return self._request("GET", f"{self._api}/v1/nodes/{identity}", missing=True)
+
+    def node(self, identity: str) -> dict[str, Any] | None:
+        """Return a node, by its id or name; None when there is none. Raises GroundupError."""
+        return self.now(identity)
 
     def nodes(self) -> dict[str, dict[str, Any]]:
         """Return what a way looks at of every node, by id. Raises GroundupError."""
@@ -58,7 +62,7 @@ class Ironic:
 
     def create(self, node: Mapping[str, Any], *, mac: str) -> None:
         """Make a node and its port; what a killed run made of the two stays. Raises GroundupError."""
-        known = Ironic.node(self, node["name"])  # as it is now, whatever was listed before
+        known = self.now(node["name"])
         if known is None:
             self._request("POST", f"{self._api}/v1/nodes", body=dict(node))
         identity = (known or node)["uuid"]
@@ -187,6 +191,14 @@ class Watched(Ironic):
         """Return a node of the listing, by its id or name."""
         known = self.nodes()
         return known.get(identity) or self._named.get(identity)
+
+    def now(self, identity: str) -> dict[str, Any] | None:
+        """Return a node as it is now; the listing has it from then on."""
+        if node := super().now(identity):
+            with self._lock:
+                self._seen = {**self._seen, str(node["uuid"]): node}
+                self._named = {**self._named, **({str(node["name"]): node} if node.get("name") else {})}
+        return node
 
     def call_of(self, name: str) -> dict[str, Any] | None:
         """Return what was known of a machine's call when the nodes were listed."""

@@ -7,7 +7,6 @@ import secrets
 import threading
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -81,9 +80,15 @@ def provision(
         if step.card:
             raise as_error(wanted.name, step.card)
         if step.verb != "wait":
-            with suppress(BusyError):  # looked at again after a pause
+            try:
                 _carry_out(ironic, wanted, step.verb, node or {})
                 asked |= step.verb in ("manage", "inspect")
+            except BusyError:
+                pass  # looked at again after a pause
+            except GroundupError as error:
+                card = Card(what=error.what, why=error.why, remedy=error.remedy)
+                journal.note(Step(state="failed", verb="fail", card=card))
+                raise
         elif left.is_set() or time.monotonic() > deadline:
             raise _ends_waiting(wanted.name, step, None if left.is_set() else timeout)
         left.wait(pause)
