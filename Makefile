@@ -39,7 +39,7 @@ test: bootstrap ## every test tier that fits this machine
 	@env -u SITE ci/run python ci/tiers.py
 
 test-long: bootstrap ## the tests that take too long for CI: ten kills, emulated machines, three control hosts, benchmarks, conformance
-	@env -u SITE ci/run python ci/tiers.py long kernel metal machines join ha life kept volumes real cost dashboard conformance
+	@env -u SITE ci/run python ci/tiers.py long kernel metal machines join ha life kept real cost conformance
 
 lint: bootstrap ## every static check
 	@ci/lint

@@ -76,9 +76,7 @@ WHOLE_CLOUD = f"SITE={CLOUD_SITE}"
 MACHINE_SITE = "tests/e2e/metal/site.yml"
 MACHINE_PLAYBOOKS = ("groundup.cloud.ironic", "groundup.cloud.metal", "groundup.cloud.seed")  # the first runs last
 STORAGE_SITE = "tests/e2e/storage/site.yml"
-VOLUMES_SITE = "SITE=tests/e2e/volumes/site.yml"  # the cloud, and the Ceph that its images and volumes are in
 LARGE_CLOUD = "SITE=tests/e2e/network/site.yml"  # three control hosts, three hypervisors
-CLOUD_WITH_DASHBOARD = "SITE=tests/e2e/dashboard/site.yml"
 CLOUD_OF_REAL_CHARTS = "SITE=tests/e2e/real/site.yml"
 # What only three control hosts can show: quorum, a member lost, a total outage.
 THREE_CONTROL_HOSTS = "SITE=inventories/lab-ha/site.yml"
@@ -187,7 +185,9 @@ TIERS = (
         ("ci/lab", "up"),  # ends with an instance that answered
         ("ci/lab", "unchanged"),
         ("ci/run", "python", "ci/bench/cloud.py"),  # reads what the two runs recorded
-        (*PYTEST, f"tests/e2e/{CLOUD}"),
+        # -s: what the loss of an OSD costs is printed; -x: each test goes on where the one before it ended.
+        (*PYTEST, "-s", "-x", "-m", "not long", *(f"tests/e2e/{name}" for name in (CLOUD, VOLUMES, DASHBOARD))),
+        first=(("ci/bootstrap", "browser"),),
         by_default=True,
     ),
     Tier(
@@ -251,19 +251,15 @@ TIERS = (
         ("ci/lab", "up"),
         (*PYTEST, "-s", f"tests/e2e/{LIFE}"),
         (*PYTEST, "-s", f"tests/e2e/{FAULTS}"),
+        (*PYTEST, "-s", f"tests/e2e/{DISKS}"),
+        (*PYTEST, "-x", f"tests/e2e/{DASHBOARD}"),
+        first=(("ci/bootstrap", "long"), ("ci/bootstrap", "browser")),  # qemu-img, Chromium
     ),
     lab_tier(
         "kept",
         LARGE_CLOUD,
         ("ci/lab", "up"),
         (*PYTEST, "-s", f"tests/e2e/{NETWORK_KEPT}"),  # it prints what it measures
-    ),
-    lab_tier(
-        "dashboard",
-        CLOUD_WITH_DASHBOARD,
-        ("ci/lab", "up"),
-        (*PYTEST, "-x", f"tests/e2e/{DASHBOARD}"),  # each test goes on where the one before it ended
-        first=(("ci/bootstrap", "browser"),),
     ),
     lab_tier(
         "storage",
@@ -278,14 +274,6 @@ TIERS = (
         unchanged(STORAGE_SITE, "groundup.cloud.storage"),
         (*PYTEST, "-s", f"tests/e2e/{STORAGE}"),  # it prints what it measures
         (*PYTEST, "-s", "-x", f"tests/e2e/{STORAGE_LIFE}"),  # each test goes on where the one before it ended
-    ),
-    lab_tier(
-        "volumes",
-        VOLUMES_SITE,
-        ("ci/lab", "up"),
-        ("ci/lab", "unchanged"),
-        (*PYTEST, "-s", f"tests/e2e/{VOLUMES}", f"tests/e2e/{DISKS}"),  # they print what they measure
-        first=(("ci/bootstrap", "machine"),),  # qemu-img
     ),
     lab_tier(
         "cost",

@@ -21,9 +21,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.services.parts impo
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = Path(__file__).parent / "data"
-# The example sites, and one with what they do not have.
 SITES = {path.parent.name: path for path in sorted((ROOT / "inventories").glob("*/site.yml"))}
-SITES["volumes"] = ROOT / "tests/e2e/volumes/site.yml"
 Render = Callable[[ReleasePlan, Path], str]
 
 
