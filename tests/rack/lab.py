@@ -11,8 +11,8 @@ from pathlib import Path
 
 from ansible_collections.groundup.cloud.plugins.module_utils._base.run import attempt, run
 from ansible_collections.groundup.cloud.plugins.module_utils._container.names import link_alias, link_name
-from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.discovery import identity, identity_file
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.documents import boot_port, node_id
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.identity import identity, identity_file
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import file_of, home_of
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, load_site, make_plan

@@ -12,6 +12,7 @@ from .storage import Backend
 
 ABSENT = "absent"  # group of hosts that a dry run cannot reach: later layers skip them
 MANAGED_NETWORK = "managed_network"  # group of hosts whose links the plan has
+NETWORK_IN_TURN = "network_in_turn"  # those of them that a quorum is made of: one at a time
 FIRST_CONTACT = "first_contact"  # group of hosts that this run reaches by the operator's own login
 REFUSED = "refused"  # group of all hosts of a plan with errors: no layer starts
 

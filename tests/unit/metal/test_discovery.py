@@ -8,12 +8,8 @@ from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.discovery import (
-    Discovery,
-    identity,
-    identity_file,
-    known_macs,
-)
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.discovery import Discovery, known_macs
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.identity import identity, identity_file
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import Journal, file_of
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import DISCOVERED
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
