@@ -117,7 +117,7 @@ def judge_endpoints(urls: Iterable[str], routes: Iterable[EndpointPlan]) -> Chec
 
 def judge_services(routes: Iterable[EndpointPlan], served: Mapping[int, str]) -> Check:
     """Return whether every route leads to a Service and every Service with a node port has a route."""
-    by_port = {route.node_port: route for route in routes}
+    by_port = {route.node_port: route for route in routes if not route.servers}
     wrong = [f"no Service behind {route.name} (port {port})" for port, route in by_port.items() if port not in served]
     wrong += [f"Service without a route: {name} (port {port})" for port, name in served.items() if port not in by_port]
     return Check(
