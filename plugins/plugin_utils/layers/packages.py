@@ -34,7 +34,7 @@ class PackageSet:
     volumes: tuple[str, ...] = ()  # hold overlays or much data: a lab host keeps them beside its root file system
 
     def fits(
-        self, roles: tuple[Role, ...], *, node: bool, services: Collection[str], backend: Backend = "none"
+        self, roles: tuple[Role, ...], *, node: bool, services: Collection[str] = (), backend: Backend = "none"
     ) -> bool:
         """Say whether a machine with ``roles`` gets this; ``node``: it is a node of the cluster."""
         ours = self.backend in (None, backend) and self.service in (None, *services)

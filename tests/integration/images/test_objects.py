@@ -32,7 +32,7 @@ _WORK = """
 sh -eu /mnt/start %(root)s > /tmp/log 2>&1 || { cat /tmp/log; exit 1; }
 mount --bind /mnt/ca.crt %(root)s/etc/ssl/certs/ca-certificates.crt
 chroot %(root)s sh -euc '
-for pool in "$@"; do ceph osd pool create "$pool" 1 1; ceph osd pool application enable "$pool" rgw; done
+for pool in "$@"; do ceph osd pool create "$pool" 1 1 --yes-i-really-mean-it; ceph osd pool application enable "$pool" rgw; done
 mkdir -p /var/lib/ceph/radosgw
 cp -r /tmp/given/gateway /var/lib/ceph/radosgw/ceph-rgw
 cp /tmp/given/rgw.conf /etc/ceph/
@@ -48,8 +48,9 @@ python3 -c 'import sqlite3; sqlite3.connect("/tmp/db").execute("pragma journal_m
 manage db_sync; manage fernet_setup --keystone-user root --keystone-group root
 manage bootstrap --bootstrap-password admin-word --bootstrap-region-id one --bootstrap-public-url %(keystone)s/v3 \\
   --bootstrap-internal-url %(keystone)s/v3 --bootstrap-admin-url %(keystone)s/v3
-uwsgi --https-socket 127.0.0.1:5000,/mnt/gateway/tls.crt,/mnt/gateway/tls.key --need-app --master --buffer-size 65535 \\
-  --add-header "Connection: close" --module keystone.wsgi.api:application > uwsgi.log 2>&1 &
+uwsgi --http-socket 127.0.0.1:5001 --need-app --master --buffer-size 65535 --add-header "Connection: close" \\
+  --module keystone.wsgi.api:application > uwsgi.log 2>&1 &
+python3 /mnt/edge.py > edge.log 2>&1 &
 export OS_AUTH_URL=%(keystone)s/v3 OS_USERNAME=admin OS_PASSWORD=admin-word OS_PROJECT_NAME=admin OS_REGION_NAME=one \\
   OS_INTERFACE=internal OS_USER_DOMAIN_NAME=Default OS_PROJECT_DOMAIN_NAME=Default OS_DEFAULT_DOMAIN=default \\
   OS_CACERT=/mnt/ca.crt
@@ -58,6 +59,23 @@ python -W ignore /mnt/objects.py use || { cat uwsgi.log | tail -30; tail -60 %(r
 rm -r /etc/keystone/fernet-keys; mkdir -m 700 /etc/keystone/fernet-keys
 manage fernet_setup --keystone-user root --keystone-group root
 python -W ignore /mnt/objects.py again || { cat uwsgi.log | tail -30; tail -60 %(root)s/var/log/ceph/*rgw*; exit 1; }
+"""
+# In place of HAProxy: TLS ends here.
+_EDGE = """
+import asyncio, ssl
+async def copy(read, write):
+    while data := await read.read(65536):
+        write.write(data)
+        await write.drain()
+    write.close()
+async def serve(*client):
+    keystone = await asyncio.open_connection("127.0.0.1", 5001)
+    await asyncio.gather(copy(client[0], keystone[1]), copy(keystone[0], client[1]), return_exceptions=True)
+async def main():
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain("/mnt/gateway/tls.crt", "/mnt/gateway/tls.key")
+    await (await asyncio.start_server(serve, "127.0.0.1", 5000, ssl=context)).serve_forever()
+asyncio.run(main())
 """
 _OBJECTS = """
 import datetime, hashlib, hmac, json, os, sys, time, urllib.parse
@@ -199,6 +217,7 @@ def given(tmp_path: Path) -> Mapping[str, str]:
     shutil.copy(CHARTS / "groundup-lib/files/identity.py", tmp_path)
     (tmp_path / "start").write_text(_START)
     (tmp_path / "objects.py").write_text(_OBJECTS)
+    (tmp_path / "edge.py").write_text(_EDGE)
     (tmp_path / "keystone").mkdir()
     tmp_path.chmod(0o755)
     pools = [pool.name for pool in plan.ceph.pools.values() if pool.application == "rgw"]
