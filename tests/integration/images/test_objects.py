@@ -32,7 +32,10 @@ _WORK = """
 sh -eu /mnt/start %(root)s > /tmp/log 2>&1 || { cat /tmp/log; exit 1; }
 mount --bind /mnt/ca.crt %(root)s/etc/ssl/certs/ca-certificates.crt
 chroot %(root)s sh -euc '
-for pool in "$@"; do ceph osd pool create "$pool" 1 1 --yes-i-really-mean-it; ceph osd pool application enable "$pool" rgw; done
+for pool in "$@"; do
+  ceph osd pool create "$pool" 1 1 --yes-i-really-mean-it
+  ceph osd pool application enable "$pool" rgw
+done
 mkdir -p /var/lib/ceph/radosgw
 cp -r /tmp/given/gateway /var/lib/ceph/radosgw/ceph-rgw
 cp /tmp/given/rgw.conf /etc/ceph/
