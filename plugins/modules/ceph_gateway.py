@@ -20,6 +20,10 @@ options:
     description: Password of its account in Keystone.
     type: str
     required: true
+  ca_certificate:
+    description: The site's CA in PEM, which O(certificate) is from.
+    type: str
+    required: true
   certificate:
     description: Its certificate in PEM, for O(address).
     type: str
@@ -57,6 +61,7 @@ EXAMPLES = r"""
     ceph: "{{ groundup_site.ceph }}"
     keys: "{{ dict(names | zip(query('groundup.cloud.secret', *names))) }}"
     password: "{{ lookup('groundup.cloud.secret', groundup_site.ceph.gateway.password) }}"
+    ca_certificate: "{{ lookup('groundup.cloud.state_file', 'ca.crt') }}"
     certificate: "{{ lookup('groundup.cloud.state_file', 'pki/rgw-storage-1.crt') }}"
     private_key: "{{ lookup('groundup.cloud.secret', 'pki/rgw-storage-1-key') }}"
   vars:
@@ -85,7 +90,7 @@ from ..module_utils._ceph.model import entities
 
 def work(changes: Changes, given: dict[str, Any]) -> dict[str, Any]:
     """Converge or verify. Raises GroundupError, OSError."""
-    own = ("name", "address", "ceph", "password", "certificate", "private_key")
+    own = ("name", "address", "ceph", "password", "ca_certificate", "certificate", "private_key")
     key = entities(given["keys"])[given["ceph"]["gateway"]["client"]]
     gateway = Gateway(key=key, **{name: given[name] for name in own})
     if given["verify"]:
@@ -103,6 +108,7 @@ def main() -> None:
             "ceph": {"type": "dict", "required": True},
             "keys": {"type": "dict", "required": True, "no_log": True},
             "password": {"type": "str", "required": True, "no_log": True},
+            "ca_certificate": {"type": "str", "required": True},
             "certificate": {"type": "str", "required": True},
             "private_key": {"type": "str", "required": True, "no_log": True},
             "restart": {"type": "bool", "default": False},

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import grp
 import http.client
-import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any
 
 from .._base.changes import Changes
 from .._base.errors import GroundupError
-from .._base.tls import check_pair
+from .._base.tls import check_pair, client_context
 from .._base.wait import wait_until
 from .._host.units import Unit
 from . import configuration
@@ -36,6 +35,7 @@ class Gateway:
     ceph: Mapping[str, Any]  # the plan's
     key: str = field(repr=False)
     password: str = field(repr=False)
+    ca_certificate: str
     certificate: str
     private_key: str = field(repr=False)
 
@@ -88,7 +88,7 @@ def converge(gateway: Gateway, changes: Changes, *, restart: bool) -> dict[str, 
 
 
 def answers(gateway: Gateway) -> None:
-    """Return when the gateway of this host answers, with a certificate that the host trusts. Raises GroundupError."""
+    """Return when the gateway of this host answers, with a certificate of the site's CA. Raises GroundupError."""
     if reason := wait_until(lambda: _silent(gateway), timeout=_PATIENCE):
         raise GroundupError(
             f"the object gateway does not answer: {reason}",
@@ -100,7 +100,7 @@ def answers(gateway: Gateway) -> None:
 
 def _silent(gateway: Gateway) -> str:
     """Return why it does not answer, "" when it does."""
-    context = ssl.create_default_context()
+    context = client_context(ca=gateway.ca_certificate)
     connection = http.client.HTTPSConnection(gateway.address, gateway.plan["port"], timeout=_ANSWER, context=context)
     try:
         connection.request("GET", gateway.plan["health_path"])

@@ -198,7 +198,7 @@ def given(tmp_path: Path) -> Mapping[str, str]:
     told["monitors"] = [{"name": "a", "address": LOOPBACK}]
     told["gateway"]["settings"]["rgw_keystone_url"] = KEYSTONE
     own = gateway.Gateway(
-        name="here", address=LOOPBACK, ceph=told, key=key, password=PASSWORD, certificate=files["tls.crt"],
+        name="here", address=LOOPBACK, ceph=told, key=key, password=PASSWORD, certificate=files["tls.crt"], ca_certificate=authority.pem,
         private_key=files["tls.key"],
     )  # fmt: skip
     (tmp_path / "rgw.conf").write_text(gateway.conf(own))

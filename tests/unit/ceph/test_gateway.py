@@ -39,7 +39,8 @@ def own(**settings: str) -> Gateway:
     monitors = [{"name": name, "address": address} for name, address in MONITORS.items()]
     return Gateway(
         name="storage-1", address="10.0.0.1", ceph={"fsid": FSID, "monitors": monitors, "gateway": plan},
-        key=SECRETS[0], password=SECRETS[1], certificate="public", private_key=SECRETS[2],
+        key=SECRETS[0], password=SECRETS[1], ca_certificate="the site's", certificate="public",
+        private_key=SECRETS[2],
     )  # fmt: skip
 
 
