@@ -198,7 +198,8 @@ def given(tmp_path: Path) -> Mapping[str, str]:
     told["monitors"] = [{"name": "a", "address": LOOPBACK}]
     told["gateway"]["settings"]["rgw_keystone_url"] = KEYSTONE
     own = gateway.Gateway(
-        name="here", address=LOOPBACK, ceph=told, key=key, password=PASSWORD, certificate=files["tls.crt"], ca_certificate=authority.pem,
+        name="here", address=LOOPBACK, ceph=told, key=key, password=PASSWORD, certificate=files["tls.crt"],
+        ca_certificate=authority.pem,
         private_key=files["tls.key"],
     )  # fmt: skip
     (tmp_path / "rgw.conf").write_text(gateway.conf(own))
@@ -235,4 +236,16 @@ def test_objects_are_put_and_read_with_a_token_or_a_key_pair_and_refused_to_all_
         "/mnt": tmp_path, "/etc/keystone": tmp_path / "keystone", CEPH: unpacked(artifact("rootfs-storage-13")),
     }  # fmt: skip
     said = openstack.run("bash", "-euc", _WORK % given, uid=0, mounts=mounts).stdout
-    print(said)
+    lines = said.splitlines()
+    assert lines[0] == "started 200", said  # no Keystone was there yet
+    found = json.loads(lines[1])
+    assert (found["made"], found["read"]) == ([201, 201], True)
+    assert (found["without"], found["wrong"]) == (401, 401)
+    assert found["other"] == [403, 403], "another project's member"
+    assert (found["reader"], found["guest"]) == ([401, 401], 401), "roles that may not write have no access"
+    assert found["s3"], "what Swift put S3 reads, with a pair of keys of Keystone's"
+    assert (found["s3-made"], found["same"]) == ([200, 200], True)
+    assert (found["s3-wrong"], found["s3-unknown"]) == (403, 403)
+    assert found["deleted"] == [204, 404]
+    assert (found["admin-api"], found["v1"]) == (404, 404), "neither administration nor users of its own"
+    assert lines[2] == "again 200", "with all of Keystone's keys exchanged it asks for another token of its own"

@@ -11,7 +11,8 @@ from ..part_types import CephGateway
 CLIENT = "client.rgw"
 ACCOUNT, PASSWORD = f"{GATEWAY}_swift", f"{GATEWAY}/keystone-swift"  # as its release makes it in Keystone
 HEALTH = "/swift/healthcheck"
-MEMBERS, READERS = ("admin", "member"), ("reader",)  # roles in a project: who may write there, who may only read
+# Roles in a project: each may read and write. This release of Ceph has no role that only reads; `reader` is refused.
+ROLES = ("admin", "member")
 
 
 def gateway(layout: Layout) -> CephGateway | None:
@@ -34,8 +35,7 @@ def gateway(layout: Layout) -> CephGateway | None:
             "rgw_keystone_admin_user": ACCOUNT,
             "rgw_keystone_admin_project": "service",
             "rgw_keystone_admin_domain": "service",
-            "rgw_keystone_accepted_roles": ", ".join((*MEMBERS, *READERS)),
-            "rgw_keystone_accepted_reader_roles": ", ".join(READERS),
+            "rgw_keystone_accepted_roles": ", ".join(ROLES),
             # A project's containers have a name space of their own, the same by Swift and by S3.
             "rgw_keystone_implicit_tenants": "true",
             "rgw_s3_auth_use_keystone": "true",
