@@ -11,7 +11,9 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import site_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.hypervisor.configuration import NOVA_FILES
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.services.parts import merge
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import ReleasePlan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets.names import references
+from ansible_collections.groundup.cloud.plugins.plugin_utils.services.parts import merge, public_endpoint
 
 from .conftest import CHARTS, SITES, Render, chart_in, objects
 
@@ -133,3 +135,30 @@ def test_a_changed_key_starts_the_pods_anew(site: Plan, render: Render) -> None:
         after = one(objects(render(replace(release, values=other), CHARTS / service)), "Deployment", workload)
         notes = [item["spec"]["template"]["metadata"]["annotations"] for item in (before, after)]
         assert notes[0] != notes[1], service
+
+
+def test_the_object_store_is_its_entry_in_keystone_alone(plan: Plan, rendered_store: list[dict[str, Any]]) -> None:
+    """Gateways are on storage hosts: in the cluster there is nothing of them, and no key."""
+    kinds = {item["kind"] for item in rendered_store}
+    assert not kinds & {"Deployment", "DaemonSet", "StatefulSet", "Service", "Ingress"}, kinds
+    assert "ceph/client.rgw" not in references(release_of(plan, "ceph-rgw").values)
+    text = str([item for item in rendered_store if item["kind"] == "Job"]) + "".join(
+        base64.b64decode(held).decode() for item in rendered_store if item["kind"] == "Secret"
+        for held in (item.get("data") or {}).values()
+    )  # fmt: skip
+    url = public_endpoint(plan, "ceph-rgw").url
+    assert text.count(url) == 3, "public, internal and admin"
+    assert "ceph-rgw_swift" in text
+
+
+def release_of(plan: Plan, name: str) -> ReleasePlan:
+    return next(one for one in plan.openstack.releases if one.name == name)
+
+
+@pytest.fixture(params=["builtin", "real"])
+def rendered_store(request: pytest.FixtureRequest, plan: Plan, render: Render) -> list[dict[str, Any]]:
+    """What the built-in chart, and the real one, make of the object store."""
+    directory = CHARTS / "ceph-rgw"
+    if request.param == "real":
+        directory = chart_in(request.getfixturevalue("real_charts"), "ceph-rgw")
+    return objects(render(release_of(plan, "ceph-rgw"), directory))

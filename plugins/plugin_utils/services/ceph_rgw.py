@@ -31,11 +31,12 @@ _OFF = (
 )  # fmt: skip
 
 
-def values(_plan: Plan, _sizes: Sizes) -> Values:
+def values(_plan: Plan, sizes: Sizes) -> Values:
     """Return the chart's values: an account in Keystone and an entry in the catalog."""
     return {
         "labels": node_labels(("job",)),
         "conf": {"rgw_ks": {"enabled": True}},
+        "pod": {"resources": {"enabled": sizes.resources}},
         "manifests": dict.fromkeys(_OFF, False),
     }
 

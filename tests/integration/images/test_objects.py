@@ -1,6 +1,6 @@
-"""Swift and S3: radosgw of storage hosts, with the configuration and rights it is given, and the image's Keystone.
+"""Swift and S3 through the edge: radosgw and HAProxy as the roles configure them, and the image's Keystone.
 
-One monitor and one OSD in memory, on loopback, and TLS from the site's CA on both sides.
+One monitor and one OSD in memory, on loopback. Of three storage hosts one serves, one does not, one is not who it says.
 """
 
 from __future__ import annotations
@@ -8,17 +8,25 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
+import jinja2
 import pytest
 import yaml
+from ansible_collections.groundup.cloud.plugins.module_utils._base import tls
 from ansible_collections.groundup.cloud.plugins.module_utils._ceph import configuration, gateway
 from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import with_values
-from ansible_collections.groundup.cloud.plugins.plugin_utils.pki import LeafSpec, ensure_authority, ensure_leaf
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import build_site, make_plan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.pki import (
+    Authority,
+    LeafSpec,
+    ensure_authority,
+    ensure_leaf,
+)
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, build_site, make_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import PasswordSource, Store
 from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets.names import generate
+from ansible_collections.groundup.cloud.plugins.plugin_utils.services.parts import public_endpoint
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.artifact import Artifact
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.unpack import unpacked
 
@@ -27,10 +35,13 @@ from .test_ceph import _DAEMONS, _START, CEPH, LOOPBACK, SITE, text
 from .test_services import CHARTS
 
 PASSWORD = "a-word"  # of the gateways' account
-KEYSTONE = f"https://{LOOPBACK}:5000"
+TEMPLATES = Path(__file__).resolve().parents[3] / "roles/edge/templates"
+GIVEN = "/tmp/given"  # noqa: S108  # in the root of Ceph's daemons
+SERVES, DEAD, OTHER = "storage-1", "storage-2", "storage-3"
 _WORK = """
 sh -eu /mnt/start %(root)s > /tmp/log 2>&1 || { cat /tmp/log; exit 1; }
 mount --bind /mnt/ca.crt %(root)s/etc/ssl/certs/ca-certificates.crt
+for root in "" %(root)s; do mount --bind /mnt/hosts $root/etc/hosts; done
 chroot %(root)s sh -euc '
 for pool in "$@"; do
   ceph osd pool create "$pool" 1 1 --yes-i-really-mean-it
@@ -40,9 +51,11 @@ mkdir -p /var/lib/ceph/radosgw
 cp -r /tmp/given/gateway /var/lib/ceph/radosgw/ceph-rgw
 cp /tmp/given/rgw.conf /etc/ceph/
 chown -R ceph: /var/lib/ceph/radosgw /var/log/ceph
+mkdir /run/haproxy
 ' sh %(pools)s > /tmp/log 2>&1 || { cat /tmp/log; exit 1; }
 chroot %(root)s %(start)s >> /tmp/rgw.log 2>&1 &
-python -W ignore /mnt/objects.py begin || { tail -40 /tmp/rgw.log %(root)s/var/log/ceph/*rgw*; exit 1; }
+chroot %(root)s haproxy -f /tmp/given/haproxy.cfg > /tmp/haproxy.log 2>&1 &
+python -W ignore /mnt/objects.py begin || { tail -40 /tmp/*.log %(root)s/var/log/ceph/*rgw*; exit 1; }
 cd /tmp
 printf '[database]\\nconnection = sqlite:////tmp/db\\n' > /etc/keystone/keystone.conf
 manage() { keystone-manage "$@" > log 2>&1 || { cat log; exit 1; }; }
@@ -51,9 +64,8 @@ python3 -c 'import sqlite3; sqlite3.connect("/tmp/db").execute("pragma journal_m
 manage db_sync; manage fernet_setup --keystone-user root --keystone-group root
 manage bootstrap --bootstrap-password admin-word --bootstrap-region-id one --bootstrap-public-url %(keystone)s/v3 \\
   --bootstrap-internal-url %(keystone)s/v3 --bootstrap-admin-url %(keystone)s/v3
-uwsgi --http-socket 127.0.0.1:5001 --need-app --master --buffer-size 65535 --add-header "Connection: close" \\
+uwsgi --http-socket 127.0.0.1:%(port)s --need-app --master --buffer-size 65535 --add-header "Connection: close" \\
   --module keystone.wsgi.api:application > uwsgi.log 2>&1 &
-python3 /mnt/edge.py > edge.log 2>&1 &
 export OS_AUTH_URL=%(keystone)s/v3 OS_USERNAME=admin OS_PASSWORD=admin-word OS_PROJECT_NAME=admin OS_REGION_NAME=one \\
   OS_INTERFACE=internal OS_USER_DOMAIN_NAME=Default OS_PROJECT_DOMAIN_NAME=Default OS_DEFAULT_DOMAIN=default \\
   OS_CACERT=/mnt/ca.crt
@@ -63,27 +75,10 @@ rm -r /etc/keystone/fernet-keys; mkdir -m 700 /etc/keystone/fernet-keys
 manage fernet_setup --keystone-user root --keystone-group root
 python -W ignore /mnt/objects.py again || { cat uwsgi.log | tail -30; tail -60 %(root)s/var/log/ceph/*rgw*; exit 1; }
 """
-# In place of HAProxy: TLS ends here.
-_EDGE = """
-import asyncio, ssl
-async def copy(read, write):
-    while data := await read.read(65536):
-        write.write(data)
-        await write.drain()
-    write.close()
-async def serve(*client):
-    keystone = await asyncio.open_connection("127.0.0.1", 5001)
-    await asyncio.gather(copy(client[0], keystone[1]), copy(keystone[0], client[1]), return_exceptions=True)
-async def main():
-    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    context.load_cert_chain("/mnt/gateway/tls.crt", "/mnt/gateway/tls.key")
-    await (await asyncio.start_server(serve, "127.0.0.1", 5000, ssl=context)).serve_forever()
-asyncio.run(main())
-"""
 _OBJECTS = """
-import datetime, hashlib, hmac, json, os, sys, time, urllib.parse
+import csv, datetime, hashlib, hmac, json, os, socket, sys, time, urllib.parse
 import requests
-KEYSTONE, GATEWAY = "https://127.0.0.1:5000/v3", "https://127.0.0.1:8088"
+KEYSTONE, SWIFT, S3 = "https://identity.volumes.test/v3", "https://object-store.volumes.test", "s3.volumes.test"
 web = requests.Session()
 web.verify = "/mnt/ca.crt"
 
@@ -96,12 +91,12 @@ def token(user, project, word="user-word", domain="Default"):
     return said.headers["X-Subject-Token"], said.json()["token"]
 
 def swift(method, path, token=None, **more):
-    return web.request(method, GATEWAY + path, headers={"X-Auth-Token": token} if token else {}, **more)
+    return web.request(method, SWIFT + path, headers={"X-Auth-Token": token} if token else {}, **more)
 
 def s3(method, path, access, secret, body=b""):
     now = datetime.datetime.now(datetime.UTC)
     day, moment, digest = now.strftime("%Y%m%d"), now.strftime("%Y%m%dT%H%M%SZ"), hashlib.sha256(body).hexdigest()
-    headers = {"host": "127.0.0.1:8088", "x-amz-content-sha256": digest, "x-amz-date": moment}
+    headers = {"host": S3, "x-amz-content-sha256": digest, "x-amz-date": moment}
     names = ";".join(headers)
     asked = "\\n".join([method, path, "", *(f"{k}:{v}" for k, v in headers.items()), "", names, digest])
     scope = f"{day}/default/s3/aws4_request"
@@ -113,15 +108,28 @@ def s3(method, path, access, secret, body=b""):
     headers["Authorization"] = (
         f"AWS4-HMAC-SHA256 Credential={access}/{scope}, SignedHeaders={names}, Signature={signature}"
     )
-    return web.request(method, GATEWAY + path, headers=headers, data=body)
+    return web.request(method, f"https://{S3}{path}", headers=headers, data=body)
+
+def servers():
+    found = {}
+    with socket.socket(socket.AF_UNIX) as admin:
+        admin.connect("/srv/run/haproxy/admin.sock")
+        admin.sendall(b"show stat\\n")
+        for row in csv.DictReader("".join(iter(lambda: admin.recv(65536).decode(), ""))[2:].splitlines()):
+            if row["pxname"] in ("object-store", "s3") and row["svname"].startswith("storage"):
+                found.setdefault(row["svname"], set()).add(row["status"])
+    return {name: sorted(said) for name, said in found.items()}
 
 def begin():
     for _ in range(240):
         try:
-            return print("started", web.get(f"{GATEWAY}/swift/healthcheck").status_code)
-        except requests.ConnectionError:
-            time.sleep(0.5)
-    sys.exit("the gateway does not answer")
+            said = servers()
+        except OSError:
+            said = {}
+        if said == {"storage-1": ["UP"], "storage-2": ["DOWN"], "storage-3": ["DOWN"]}:
+            return print("started", swift("GET", "/swift/healthcheck").status_code)
+        time.sleep(0.5)
+    sys.exit(f"the edge knows of {said}")
 
 def use():
     found, admin = {}, token("admin", "admin", "admin-word")[0]
@@ -139,7 +147,7 @@ def use():
         api("PUT", f"/projects/{there}/users/{made['user']['id']}/roles/{roles[role]}")
     writer, told = token("writer", "one")
     url = next(e["url"] for s in told["catalog"] if s["type"] == "object-store" for e in s["endpoints"])
-    account = urllib.parse.urlsplit(url).path
+    account = url.removeprefix(SWIFT)
     project, user = told["project"]["id"], told["user"]["id"]
     content = os.urandom(3_000_000)
     found["made"] = [swift("PUT", f"{account}/box", writer).status_code,
@@ -164,8 +172,8 @@ def use():
     found["s3-unknown"] = s3("GET", "/box/thing", "0" * 32, pair["secret"]).status_code
     found["deleted"] = [swift("DELETE", f"{account}/box/thing", writer).status_code,
                         swift("GET", f"{account}/box/thing", writer).status_code]
-    found["admin-api"] = web.get(f"{GATEWAY}/admin/usage").status_code
-    found["v1"] = web.get(f"{GATEWAY}/auth/v1.0", headers={"X-Auth-User": "a:b", "X-Auth-Key": "c"}).status_code
+    found["admin-api"] = web.get(f"{SWIFT}/admin/usage").status_code
+    found["v1"] = web.get(f"{SWIFT}/auth/v1.0", headers={"X-Auth-User": "a:b", "X-Auth-Key": "c"}).status_code
     print(json.dumps(found))
 
 def again():
@@ -191,14 +199,14 @@ def given(tmp_path: Path) -> Mapping[str, str]:
     (tmp_path / "daemons.conf").write_text(text({"global": options}))
     (tmp_path / "keys").write_text(configuration.keyring({client.name: key}, {client.name: client.caps}))
     store = Store.open(tmp_path, PasswordSource(path=tmp_path / "password", ours=True))
-    spec = LeafSpec(user="rgw-here", names=(LOOPBACK,))
+    host = plan.hosts[SERVES]
+    spec = LeafSpec(user=f"rgw-{SERVES}", names=(host.fqdn, LOOPBACK))
     authority = ensure_authority(store, tmp_path, site="objects")
     files = {"tls.crt": ensure_leaf(authority, store, tmp_path, spec).pem, "tls.key": store.get(spec.key_name)}
     told = json.loads(json.dumps(asdict(plan.ceph)))
     told["monitors"] = [{"name": "a", "address": LOOPBACK}]
-    told["gateway"]["settings"]["rgw_keystone_url"] = KEYSTONE
     own = gateway.Gateway(
-        name="here", address=LOOPBACK, ceph=told, key=key, password=PASSWORD, certificate=files["tls.crt"],
+        name=SERVES, address=LOOPBACK, ceph=told, key=key, password=PASSWORD, certificate=files["tls.crt"],
         ca_certificate=authority.pem,
         private_key=files["tls.key"],
     )  # fmt: skip
@@ -214,18 +222,49 @@ def given(tmp_path: Path) -> Mapping[str, str]:
         "project": account["project_name"], "project_domain": account["project_domain_name"],
         "roles": account["role"].split(","),
     }  # fmt: skip
-    url = f"https://{LOOPBACK}:{plan.ceph.gateway.port}/swift/v1/AUTH_%(project_id)s"
+    url = public_endpoint(plan, "ceph-rgw").url
     entry = {"type": "object-store", "name": "ceph-rgw", "endpoints": {"public": url}}
     identity = {"region": "one", "roles": [], "users": [user], "services": [entry]}
     (tmp_path / "identity.json").write_text(json.dumps(identity))
     shutil.copy(CHARTS / "groundup-lib/files/identity.py", tmp_path)
     (tmp_path / "start").write_text(_START)
     (tmp_path / "objects.py").write_text(_OBJECTS)
-    (tmp_path / "edge.py").write_text(_EDGE)
+    configured = _edge(plan, tmp_path, authority, store).replace("/etc/haproxy/tls", GIVEN)
+    (tmp_path / "haproxy.cfg").write_text(configured)
+    (tmp_path / "hosts").write_text("".join(f"{LOOPBACK} {one.name}\n" for one in plan.edge.endpoints))
     (tmp_path / "keystone").mkdir()
     tmp_path.chmod(0o755)
+    keystone = public_endpoint(plan, "keystone").url.removesuffix("/v3")
     pools = [pool.name for pool in plan.ceph.pools.values() if pool.application == "rgw"]
-    return {"root": CEPH, "pools": " ".join(pools), "start": gateway.start(client.name), "keystone": KEYSTONE}
+    return {
+        "root": CEPH, "pools": " ".join(pools), "start": gateway.start(client.name), "keystone": keystone,
+        "port": str(public_endpoint(plan, "keystone").node_port),
+    }  # fmt: skip
+
+
+def _edge(plan: Plan, place: Path, authority: Authority, store: Store) -> str:
+    """Return HAProxy's configuration as its role makes it, with everything on loopback."""
+    spec = LeafSpec(user="edge", names=tuple(one.name for one in plan.edge.endpoints))
+    pair = tls.with_key(ensure_leaf(authority, store, place, spec).pem, store.get(spec.key_name))
+    (place / "edge.pem").write_text(pair)
+    moved = {name: f"{LOOPBACK}:{port}" for name, port in {SERVES: 8088, DEAD: 8089, OTHER: 8088}.items()}
+    endpoints = [asdict(replace(one, servers=moved if one.servers else {})) for one in plan.edge.endpoints]
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES),
+        trim_blocks=True,
+        lstrip_blocks=True,
+        autoescape=False,  # noqa: S701  # no HTML
+    )
+    return environment.get_template("haproxy.cfg.j2").render(
+        edge_address=LOOPBACK,
+        edge_public=True,
+        edge_control=[],
+        edge_nodes=["worker-1"],
+        edge_plan={"endpoints": endpoints},
+        edge_trust=f"{GIVEN}/ca.crt",
+        edge_kubernetes=asdict(plan.kubernetes),
+        hostvars={name: {"groundup_host": {"address": LOOPBACK, "fqdn": one.fqdn}} for name, one in plan.hosts.items()},
+    )
 
 
 def test_objects_are_put_and_read_with_a_token_or_a_key_pair_and_refused_to_all_others(
