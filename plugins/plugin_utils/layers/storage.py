@@ -10,6 +10,7 @@ from .roles import Role
 
 Backend = Literal["none", "native", "cephadm", "rook", "external"]
 Volumes = Literal["local", "ceph-rbd", "external"]
+Backups = Literal["pool", "objects"]
 DeviceClass = Literal["hdd", "ssd", "nvme"]
 
 

@@ -31,7 +31,8 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.artifa
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.unpack import unpacked
 
 from .conftest import Image
-from .test_ceph import _DAEMONS, _START, CEPH, LOOPBACK, SITE, text
+from .objects import BACKUP, OBJECTS
+from .test_ceph import _DAEMONS, _START, CEPH, LOOPBACK, SITE, TEMPORARY, text
 from .test_services import CHARTS
 
 PASSWORD = "a-word"  # of the gateways' account
@@ -71,118 +72,10 @@ export OS_AUTH_URL=%(keystone)s/v3 OS_USERNAME=admin OS_PASSWORD=admin-word OS_P
   OS_CACERT=/mnt/ca.crt
 python3 /mnt/identity.py /mnt/identity.json > identity.log 2>&1 || { cat identity.log uwsgi.log; exit 1; }
 python -W ignore /mnt/objects.py use || { cat uwsgi.log | tail -30; tail -60 %(root)s/var/log/ceph/*rgw*; exit 1; }
+python -W ignore /mnt/backup.py 2> backup.log || { cat backup.log; exit 1; }
 rm -r /etc/keystone/fernet-keys; mkdir -m 700 /etc/keystone/fernet-keys
 manage fernet_setup --keystone-user root --keystone-group root
 python -W ignore /mnt/objects.py again || { cat uwsgi.log | tail -30; tail -60 %(root)s/var/log/ceph/*rgw*; exit 1; }
-"""
-_OBJECTS = """
-import csv, datetime, hashlib, hmac, json, os, socket, sys, time, urllib.parse
-import requests
-KEYSTONE, SWIFT, S3 = "https://identity.volumes.test/v3", "https://object-store.volumes.test", "s3.volumes.test"
-web = requests.Session()
-web.verify = "/mnt/ca.crt"
-
-def token(user, project, word="user-word", domain="Default"):
-    who = {"name": user, "password": word, "domain": {"name": domain}}
-    identity = {"methods": ["password"], "password": {"user": who}}
-    scope = {"project": {"name": project, "domain": {"name": domain}}}
-    said = web.post(f"{KEYSTONE}/auth/tokens", json={"auth": {"identity": identity, "scope": scope}})
-    said.raise_for_status()
-    return said.headers["X-Subject-Token"], said.json()["token"]
-
-def swift(method, path, token=None, **more):
-    return web.request(method, SWIFT + path, headers={"X-Auth-Token": token} if token else {}, **more)
-
-def s3(method, path, access, secret, body=b""):
-    now = datetime.datetime.now(datetime.UTC)
-    day, moment, digest = now.strftime("%Y%m%d"), now.strftime("%Y%m%dT%H%M%SZ"), hashlib.sha256(body).hexdigest()
-    headers = {"host": S3, "x-amz-content-sha256": digest, "x-amz-date": moment}
-    names = ";".join(headers)
-    asked = "\\n".join([method, path, "", *(f"{k}:{v}" for k, v in headers.items()), "", names, digest])
-    scope = f"{day}/default/s3/aws4_request"
-    told = "\\n".join(["AWS4-HMAC-SHA256", moment, scope, hashlib.sha256(asked.encode()).hexdigest()])
-    key = f"AWS4{secret}".encode()
-    for word in scope.split("/"):
-        key = hmac.new(key, word.encode(), "sha256").digest()
-    signature = hmac.new(key, told.encode(), "sha256").hexdigest()
-    headers["Authorization"] = (
-        f"AWS4-HMAC-SHA256 Credential={access}/{scope}, SignedHeaders={names}, Signature={signature}"
-    )
-    return web.request(method, f"https://{S3}{path}", headers=headers, data=body)
-
-def servers():
-    found = {}
-    with socket.socket(socket.AF_UNIX) as admin:
-        admin.connect("/srv/run/haproxy/admin.sock")
-        admin.sendall(b"show stat\\n")
-        for row in csv.DictReader("".join(iter(lambda: admin.recv(65536).decode(), ""))[2:].splitlines()):
-            if row["pxname"] in ("object-store", "s3") and row["svname"].startswith("storage"):
-                found.setdefault(row["svname"], set()).add(row["status"])
-    return {name: sorted(said) for name, said in found.items()}
-
-def begin():
-    for _ in range(240):
-        try:
-            said = servers()
-        except OSError:
-            said = {}
-        if said == {"storage-1": ["UP"], "storage-2": ["DOWN"], "storage-3": ["DOWN"]}:
-            return print("started", swift("GET", "/swift/healthcheck").status_code)
-        time.sleep(0.5)
-    sys.exit(f"the edge knows of {said}")
-
-def use():
-    found, admin = {}, token("admin", "admin", "admin-word")[0]
-    api = lambda method, path, body=None: web.request(
-        method, KEYSTONE + path, json=body, headers={"X-Auth-Token": admin}
-    )
-    roles = {one["name"]: one["id"] for one in api("GET", "/roles").json()["roles"]}
-    for project, user, role in (("one", "writer", "member"), ("one", "watcher", "reader"), ("two", "other", "member"),
-                                ("one", "guest", "load-balancer_observer")):
-        if role not in roles:
-            roles[role] = api("POST", "/roles", {"role": {"name": role}}).json()["role"]["id"]
-        api("POST", "/projects", {"project": {"name": project, "domain_id": "default"}})
-        there = api("GET", f"/projects?name={project}").json()["projects"][0]["id"]
-        made = api("POST", "/users", {"user": {"name": user, "password": "user-word", "domain_id": "default"}}).json()
-        api("PUT", f"/projects/{there}/users/{made['user']['id']}/roles/{roles[role]}")
-    writer, told = token("writer", "one")
-    url = next(e["url"] for s in told["catalog"] if s["type"] == "object-store" for e in s["endpoints"])
-    account = url.removeprefix(SWIFT)
-    project, user = told["project"]["id"], told["user"]["id"]
-    content = os.urandom(3_000_000)
-    found["made"] = [swift("PUT", f"{account}/box", writer).status_code,
-                     swift("PUT", f"{account}/box/thing", writer, data=content).status_code]
-    found["read"] = swift("GET", f"{account}/box/thing", writer).content == content
-    found["without"] = swift("GET", f"{account}/box/thing").status_code
-    found["wrong"] = swift("GET", f"{account}/box/thing", "gAAAAA" + "b" * 180).status_code
-    other = token("other", "two")[0]
-    found["other"] = [swift("GET", f"{account}/box/thing", other).status_code,
-                      swift("PUT", f"{account}/box/its", other, data=b"x").status_code]
-    watcher = token("watcher", "one")[0]
-    found["reader"] = [swift("GET", f"{account}/box/thing", watcher).status_code,
-                       swift("PUT", f"{account}/box/its", watcher, data=b"x").status_code]
-    found["guest"] = swift("GET", f"{account}/box/thing", token("guest", "one")[0]).status_code
-    pair = web.post(f"{KEYSTONE}/users/{user}/credentials/OS-EC2", json={"tenant_id": project},
-                    headers={"X-Auth-Token": writer}).json()["credential"]
-    found["s3"] = s3("GET", "/box/thing", pair["access"], pair["secret"]).content == content
-    found["s3-made"] = [s3("PUT", "/bucket", pair["access"], pair["secret"]).status_code,
-                        s3("PUT", "/bucket/thing", pair["access"], pair["secret"], content).status_code]
-    found["same"] = swift("GET", f"{account}/bucket/thing", writer).content == content
-    found["s3-wrong"] = s3("GET", "/box/thing", pair["access"], "0" * 32).status_code
-    found["s3-unknown"] = s3("GET", "/box/thing", "0" * 32, pair["secret"]).status_code
-    found["deleted"] = [swift("DELETE", f"{account}/box/thing", writer).status_code,
-                        swift("GET", f"{account}/box/thing", writer).status_code]
-    found["admin-api"] = web.get(f"{SWIFT}/admin/usage").status_code
-    found["v1"] = web.get(f"{SWIFT}/auth/v1.0", headers={"X-Auth-User": "a:b", "X-Auth-Key": "c"}).status_code
-    print(json.dumps(found))
-
-def again():
-    # Every token of before is dead, the gateway's own, too.
-    writer, told = token("writer", "one")
-    account = f"/swift/v1/AUTH_{told['project']['id']}"
-    print("again", swift("GET", f"{account}/bucket/thing", writer).status_code)
-
-globals()[sys.argv[1]]()
 """
 
 
@@ -191,6 +84,7 @@ def given(tmp_path: Path) -> Mapping[str, str]:
     """Write what the daemons are given below ``tmp_path``; return the words of the script that runs them."""
     data = yaml.safe_load(SITE.read_text())
     data["openstack"]["services"].append("ceph-rgw")
+    data["storage"]["backups"] = "objects"
     plan = with_values(make_plan(build_site(data)))
     assert plan.ceph
     assert plan.ceph.gateway
@@ -224,11 +118,21 @@ def given(tmp_path: Path) -> Mapping[str, str]:
     }  # fmt: skip
     url = public_endpoint(plan, "ceph-rgw").url
     entry = {"type": "object-store", "name": "ceph-rgw", "endpoints": {"public": url}}
-    identity = {"region": "one", "roles": [], "users": [user], "services": [entry]}
+    cinder = next(one for one in plan.openstack.releases if one.name == "cinder").values
+    options = {**cinder["conf"]["cinder"]["DEFAULT"], "backup_swift_key": PASSWORD}
+    assert options["backup_swift_user"] == cinder["endpoints"]["identity"]["auth"]["swift"]["username"]
+    (mount,) = cinder["pod"]["mounts"]["cinder_backup"]["cinder_backup"]["volumeMounts"]
+    trusted = str(options["backup_swift_ca_cert_file"])
+    options["backup_swift_ca_cert_file"] = trusted.replace(mount["mountPath"], "/mnt")
+    backups = {name: said for name, said in options.items() if name.startswith("backup_")}
+    (tmp_path / "cinder.conf").write_text(text({"DEFAULT": {**backups, "state_path": TEMPORARY}}))
+    (tmp_path / "backup.py").write_text(BACKUP)
+    users = [user, {**user, "name": options["backup_swift_user"]}]
+    identity = {"region": "one", "roles": [], "users": users, "services": [entry]}
     (tmp_path / "identity.json").write_text(json.dumps(identity))
     shutil.copy(CHARTS / "groundup-lib/files/identity.py", tmp_path)
     (tmp_path / "start").write_text(_START)
-    (tmp_path / "objects.py").write_text(_OBJECTS)
+    (tmp_path / "objects.py").write_text(OBJECTS)
     configured = _edge(plan, tmp_path, authority, store).replace("/etc/haproxy/tls", GIVEN)
     (tmp_path / "haproxy.cfg").write_text(configured)
     (tmp_path / "hosts").write_text("".join(f"{LOOPBACK} {one.name}\n" for one in plan.edge.endpoints))
@@ -287,4 +191,5 @@ def test_objects_are_put_and_read_with_a_token_or_a_key_pair_and_refused_to_all_
     assert (found["s3-wrong"], found["s3-unknown"]) == (403, 403)
     assert found["deleted"] == [204, 404]
     assert (found["admin-api"], found["v1"]) == (404, 404), "neither administration nor users of its own"
-    assert lines[2] == "again 200", "with all of Keystone's keys exchanged it asks for another token of its own"
+    assert lines[2] == "backup: True, gone: True", "what cinder-backup writes it reads, and deletes"
+    assert lines[3] == "again 200", "with all of Keystone's keys exchanged it asks for another token of its own"

@@ -92,3 +92,20 @@ def test_its_pools_keep_their_names_and_may_be_on_other_devices() -> None:
     assert ceph(found).pools["objects"].name == "default.rgw.buckets.data"
     assert ceph(found).pools["objects-index"].replicas == 2
     assert "pool-name-fixed" in {one.name for one in found.findings if one.severity == "error"}
+
+
+def test_backups_go_to_the_object_store_by_choice_and_only_where_there_is_one() -> None:
+    others = ("placement", "glance", "neutron", "nova", "cinder")
+    pool, objects = plan(*others, "ceph-rgw"), plan(*others, "ceph-rgw", backups="objects")
+    told = [release_values(found, "cinder")["conf"]["cinder"]["DEFAULT"] for found in (pool, objects)]
+    assert [one["backup_driver"].split(".")[-2] for one in told] == ["ceph", "swift"]
+    assert "cinder-backup" not in {one.user for one in users(pool)}
+    assert "cinder-backup" in {one.user for one in users(objects)}, "who gives its pods the site's CA"
+    assert "backups-without-objects" not in {one.name for one in objects.findings}
+    without = plan(*others, backups="objects")
+    assert "backups-without-objects" in {one.name for one in without.findings if one.severity == "error"}
+
+
+def release_values(found: Plan, name: str) -> dict[str, Any]:
+    """Return the values of a release."""
+    return next(one.values for one in found.openstack.releases if one.name == name)

@@ -60,6 +60,7 @@ def ceph(layout: Layout) -> CephPlan | None:
         osds={kind: osds_of(layout, kind) for kind in dict.fromkeys(host.hardware for host in hosts)},
         locations={host.name: location(layout, host) for host in hosts},
         settings={**layout.profile.ceph, **layout.site.storage.settings},
+        backups=layout.site.storage.backups,
         gateway=gateway(layout),
         secrets=(
             "ceph/mon",
