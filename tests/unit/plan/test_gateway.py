@@ -11,17 +11,16 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.part_types imp
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import Plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets.names import required
 
-GROUPS = {"seed": {"count": 1}, "control": {"count": 1}, "worker": {"count": 1}}
+GROUPS = {"seed": {"count": 1}, "control": {"count": 1}, "worker": {"count": 1}, "storage": {"count": 3}}
 
 
-def plan(*services: str, storage: int = 3, **written: Any) -> Plan:
+def plan(*services: str, **written: Any) -> Plan:
     """Return the plan of a lab with storage hosts, and ``services`` beside Keystone."""
-    groups = {**GROUPS, **({"storage": {"count": storage}} if storage else {})}
     content = {"plugin": "groundup.cloud.site", "site": "unit", "domain": "unit.test", "profile": "lab"}
     openstack = {"services": ["keystone", *services]}
-    backend = {"backend": "native" if storage else "none", **written}
+    storage = {"backend": "native", **written}
     return with_values(
-        make_plan(build_site({**content, "machines": groups, "storage": backend, "openstack": openstack}))
+        make_plan(build_site({**content, "machines": GROUPS, "storage": storage, "openstack": openstack}))
     )
 
 
@@ -82,28 +81,19 @@ def test_gateways_ask_keystone_by_the_account_that_the_release_makes() -> None:
     assert public == f"{told.settings['rgw_keystone_url']}/v3"
 
 
-def test_without_storage_hosts_it_is_refused() -> None:
-    found = plan("ceph-rgw", storage=0)
-    assert "objects-without-ceph" in {one.name for one in found.findings if one.severity == "error"}
-
-
 def test_its_pools_keep_their_names_and_may_be_on_other_devices() -> None:
-    found = plan("ceph-rgw", pools={"objects": {"name": "mine"}, "objects-index": {"replicas": 2}})
-    assert ceph(found).pools["objects"].name == "default.rgw.buckets.data"
-    assert ceph(found).pools["objects-index"].replicas == 2
-    assert "pool-name-fixed" in {one.name for one in found.findings if one.severity == "error"}
+    found = ceph(plan("ceph-rgw", pools={"objects": {"name": "mine"}, "objects-index": {"replicas": 2}})).pools
+    assert (found["objects"].name, found["objects-index"].replicas) == ("default.rgw.buckets.data", 2)
 
 
-def test_backups_go_to_the_object_store_by_choice_and_only_where_there_is_one() -> None:
+def test_backups_go_to_the_object_store_by_choice() -> None:
     others = ("placement", "glance", "neutron", "nova", "cinder")
     pool, objects = plan(*others, "ceph-rgw"), plan(*others, "ceph-rgw", backups="objects")
     told = [release_values(found, "cinder")["conf"]["cinder"]["DEFAULT"] for found in (pool, objects)]
     assert [one["backup_driver"].split(".")[-2] for one in told] == ["ceph", "swift"]
     assert "cinder-backup" not in {one.user for one in users(pool)}
     assert "cinder-backup" in {one.user for one in users(objects)}, "who gives its pods the site's CA"
-    assert "backups-without-objects" not in {one.name for one in objects.findings}
-    without = plan(*others, backups="objects")
-    assert "backups-without-objects" in {one.name for one in without.findings if one.severity == "error"}
+    assert not [one for one in objects.findings if one.severity == "error"]
 
 
 def release_values(found: Plan, name: str) -> dict[str, Any]:
