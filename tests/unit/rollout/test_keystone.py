@@ -381,7 +381,7 @@ def rollout_of(keystone: Keystone, tmp_path: Path, *routes: EndpointPlan) -> Rol
     endpoints = (endpoint("keystone", NAME, keystone.base, 30500), *routes)
     ports = [service(one.service, one.node_port) for one in endpoints]
     plan: Any = SimpleNamespace(
-        site="test", edge=SimpleNamespace(endpoints=endpoints, address="127.0.0.1"),
+        site="test", domain="test", edge=SimpleNamespace(endpoints=endpoints, address="127.0.0.1"),
         host=SimpleNamespace(names={}), openstack=SimpleNamespace(releases=releases, namespace="openstack"),
     )  # fmt: skip
     nothing: Any = None
