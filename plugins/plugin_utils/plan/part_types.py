@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from ..layers.storage import Backend, DeviceClass
+from ..layers.storage import Backend, Backups, DeviceClass
 
 LinkKind = Literal["port", "bond", "bridge", "vlan"]
 
@@ -140,6 +140,17 @@ class CephOsd:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CephGateway:
+    """The object gateway of each storage host."""
+
+    client: str  # whose key it has: "client.rgw"
+    port: int  # with TLS
+    password: str  # secret: of its account in Keystone
+    health_path: str  # answers whoever asks
+    settings: dict[str, str]  # options of the daemon that are the same on every host
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CephPlan:
     """The site's Ceph."""
 
@@ -158,3 +169,5 @@ class CephPlan:
     locations: dict[str, dict[str, str]]  # by storage host: its place in the CRUSH map, below root
     secrets: tuple[str, ...]  # of the daemons, beside the clients'
     settings: dict[str, str]  # further options of every daemon: the profile's, and those of the site file
+    backups: Backups  # of Cinder
+    gateway: CephGateway | None  # on every storage host; None: the site has no object store

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field
 
-from ...layers.storage import BACKENDS, Backend, DeviceClass, Volumes
+from ...layers.storage import BACKENDS, Backend, Backups, DeviceClass, Volumes
 from ..types import CniName, DebianRelease, EdgeKind, FailureDomain, PackageSource, SupplySource, TenantNetwork
 from .base import Address, Cidr, Domain, IdRange, Model, Mtu, Name, Plain, Text, Version
 
@@ -233,6 +233,9 @@ class Storage(Model):
     )
     pools: dict[str, Pool] = Field(
         default_factory=dict, description="Pools by purpose. Default: one a purpose (volumes, images, vms, ...)."
+    )
+    backups: Backups = Field(
+        "pool", description="Where Cinder's backups are: in a pool of their own, or in the object store (ceph-rgw)."
     )
     settings: dict[CephOption, CephValue] = Field(
         default_factory=dict, description="native: further options of ceph.conf, section global, over the profile's."
