@@ -37,6 +37,13 @@ class ActionModule(DocumentedAction):
             again=given["again"],
             wait_all=given["wait_all"],
         )
+        if plan.metal and plan.metal.runner and given["layers"]:
+            raise GroundupError(
+                "two would configure each machine",
+                where="the variable machine_layers",
+                why=f"the site file has the seed run {', '.join(plan.metal.runner.layers)} (seed.runner)",
+                remedy="leave the variable out, or seed.runner",
+            )
         _refuse_others(given["again"], given["hosts"])
         page = None if changes.check else page_of(plan)
         with shown(plan, page, say):
