@@ -107,7 +107,8 @@ def start(host: HostRoot) -> None:
     home = configuration.PROGRAMS / "current"
     path = f"PATH={configuration.PROGRAMS}/bin:{home}/bin:/usr/sbin:/usr/bin:/sbin:/bin"
     host.start("env", path, str(home / "bin/ironic"), "--config-file", str(configuration.CONF))
-    contact = ["--port", "6389", "--passwords", str(configuration.PASSWORDS), "--state", "/var/lib/ironic/machines"]
+    files = [str(configuration.PASSWORDS), str(configuration.RUNNER_PASSWORDS)]
+    contact = ["--port", "6389", "--passwords", *files, "--state", "/var/lib/ironic/machines"]
     host.start(str(home / "bin/python"), str(configuration.PROGRAMS / "bin/groundup-contact"), *contact)
     host.start("nginx", "-g", "daemon off;")
     libraries = f"LD_LIBRARY_PATH={netboot.PROGRAMS / 'lib'}"
