@@ -127,6 +127,8 @@ def _tried(journal: Journal, layer: str) -> int:
 def _failure(event: Mapping[str, Any]) -> str:
     """Return what a task's failure says, empty for other events."""
     data = event.get("event_data", {})
+    for aside in data.get("res", {}).get("aside") or ():  # the run went on without the host
+        return str(aside["reason"])
     if event["event"] not in ("runner_on_failed", "runner_on_unreachable") or data.get("ignore_errors"):
         return ""
     return " ".join(str(data.get("res", {}).get("msg") or data.get("task")).split())

@@ -110,6 +110,15 @@ def test_a_run_is_told_what_holds_now_and_not_what_an_earlier_one_was(
     assert runs[0]["extravars"] == {"a": 1}
 
 
+def test_a_host_that_a_layer_set_aside_has_failed_for_that_reason(runs: list[dict[str, Any]], tmp_path: Path) -> None:
+    sys.modules["ansible_runner"].codes[:] = [4, 4, 4]
+    res = {"aside": [{"host": "worker-1", "reason": "unreachable: no route"}]}
+    sys.modules["ansible_runner"].events[:] = [{"event": "runner_on_ok", "event_data": {"res": res}}]
+    one, _ = runner(tmp_path, "host")
+    with pytest.raises(GroundupError, match="failed 3 times: unreachable: no route"):
+        one.configure("worker-1")
+
+
 def test_a_host_that_fails_again_and_again_has_a_card_and_the_place_of_its_output(
     runs: list[dict[str, Any]], tmp_path: Path
 ) -> None:
