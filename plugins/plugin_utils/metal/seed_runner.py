@@ -150,6 +150,11 @@ class Service:
         journal, taken = Journal(file_of(home, order.name)), home / f".{order.name}.order"
         running = order.name in self._busy and not self._busy[order.name].done()
         mark = files.read(taken) or ""
+        if not mark and order.told:  # the seed was lost and restored: what it kept of the machine is what there is
+            for line in order.told:
+                journal.add(line)
+            mark = order.mark
+            files.write_file(taken, mark.encode(), mode=0o600)
         if not running and (why := begins(order, mark, str(journal.last.get("state")))):
             journal.note(Step(state="installed", verb="done", doing=why))
             files.write_file(taken, order.mark.encode(), mode=0o600)

@@ -110,7 +110,8 @@ def test_a_run_is_told_what_holds_now_and_not_what_an_earlier_one_was(
     assert runs[0]["extravars"] == {"a": 1}
 
 
-def test_a_host_that_a_layer_set_aside_has_failed_for_that_reason(runs: list[dict[str, Any]], tmp_path: Path) -> None:
+@pytest.mark.usefixtures("runs")
+def test_a_host_that_a_layer_set_aside_has_failed_for_that_reason(tmp_path: Path) -> None:
     sys.modules["ansible_runner"].codes[:] = [4, 4, 4]
     res = {"aside": [{"host": "worker-1", "reason": "unreachable: no route"}]}
     sys.modules["ansible_runner"].events[:] = [{"event": "runner_on_ok", "event_data": {"res": res}}]

@@ -111,6 +111,14 @@ def test_a_service_that_starts_again_goes_on_with_those_that_neither_serve_nor_f
     assert states == ["installed", "configuring"], "it began once"
 
 
+def test_a_seed_that_was_restored_leaves_machines_alone_that_served(site: Path) -> None:
+    serves = [line("installed", 1.0), line("serving", 2.0)]
+    contact = Contact(worker_1={**CALL, "way": serves}, found_1={**CALL, "way": [line("installed", 1.0)]})
+    one, _ = service(site, contact)
+    assert [order.name for order, _ in one.turn()] == ["found-1"]
+    assert contact.known["worker-1"]["way"] == [{**one, "card": None} for one in serves]
+
+
 def test_what_is_told_is_of_this_call_and_bounded(site: Path) -> None:
     contact = Contact(worker_1=dict(CALL))
     one, _ = service(site, contact)
