@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ansible_collections.groundup.cloud.plugins.action import machine_install
 from ansible_collections.groundup.cloud.plugins.module_utils._base.wait import wait_until
 from ansible_collections.groundup.cloud.plugins.module_utils._ironic import runner as on_seed
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
@@ -15,6 +16,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.metal import delega
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.api import BusyError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.batch import LeftError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import Journal, file_of
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.overview import Overview
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.package import packed
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.seed_runner import Order, Service, begins, orders
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import Card, Step
@@ -262,6 +264,19 @@ def test_machines_let_the_runner_in_from_the_seed_alone(plan: Plan, tmp_path: Pa
     (tmp_path / "lab-metal" / delegated.PUBLIC_KEY).write_text("ssh-ed25519 AAAA groundup-runner\n")
     assert delegated.login_of(plan) == ('from="10.77.0.8" ssh-ed25519 AAAA groundup-runner',)
     assert delegated.login_of(make_plan(load_site(COLLECTION / "inventories/lab-metal/site.yml"))) == ()
+
+
+def test_the_controller_does_not_run_layers_where_the_seed_does(plan: Plan) -> None:
+    with pytest.raises(GroundupError, match="two would configure each machine"):
+        machine_install.refuse_two(plan, ["host"])
+    machine_install.refuse_two(plan, [])
+    machine_install.refuse_two(make_plan(load_site(COLLECTION / "inventories/lab-metal/site.yml")), ["host"])
+
+
+def test_a_table_says_when_the_seed_was_not_asked(plan: Plan, tmp_path: Path) -> None:
+    overview = Overview(plan, tmp_path, refresh=lambda: "silent")
+    overview.rows()
+    assert overview.lacks == "silent"
 
 
 def test_the_collection_is_packed_the_same_each_time_and_without_tests(tmp_path: Path) -> None:
