@@ -11,7 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ansible_collections.groundup.cloud.plugins.module_utils._base import files
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
+from ansible_collections.groundup.cloud.plugins.module_utils._host import units
+from ansible_collections.groundup.cloud.plugins.module_utils._hypervisor import accounts, environment
 from ansible_collections.groundup.cloud.plugins.module_utils._ironic import configuration, runner
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.package import INSIDE, packed
 
@@ -30,7 +33,7 @@ class Unit:
         self.stale = True
 
     def place(self, path: Path, text: str) -> None:
-        self.stale |= runner.files.place(self.changes, path, text)
+        self.stale |= files.place(self.changes, path, text)
 
     def running(self) -> None:
         Unit.started += self.stale
@@ -45,11 +48,11 @@ def seed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         monkeypatch.setattr(runner, name, tmp_path / str(getattr(runner, name)).lstrip("/"))
     monkeypatch.setattr(runner, "UNIT", tmp_path / "groundup-runner.service")
     monkeypatch.setattr(configuration, "RUNNER_PASSWORDS", tmp_path / "htpasswd")
-    monkeypatch.setattr(runner.accounts, "ensure", lambda *_, **__: os.getgid())
-    monkeypatch.setattr(runner.accounts, "group_id", lambda _name: os.getgid())
-    monkeypatch.setattr(runner.units, "Unit", Unit)
-    monkeypatch.setattr(runner.environment, "place", lambda *_, **__: ("2-abc", Unit.started > 0))
-    monkeypatch.setattr(runner.environment, "switch", lambda *_, **__: None)
+    monkeypatch.setattr(accounts, "ensure", lambda *_, **__: os.getgid())
+    monkeypatch.setattr(accounts, "group_id", lambda _name: os.getgid())
+    monkeypatch.setattr(units, "Unit", Unit)
+    monkeypatch.setattr(environment, "place", lambda *_, **__: ("2-abc", Unit.started > 0))
+    monkeypatch.setattr(environment, "switch", lambda *_, **__: None)
     monkeypatch.setattr(runner, "line_of", lambda *_: PASSWORD_LINE)
     Unit.started = 0
     python = runner.PROGRAMS / "current/bin/python"
@@ -106,7 +109,7 @@ def test_a_site_that_has_no_runner_any_more_has_neither_key_nor_password_there(
     seed: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ended: list[str] = []
-    monkeypatch.setattr(runner.units, "off", lambda _changes, names: ended.extend(names))
+    monkeypatch.setattr(units, "off", lambda _changes, names: ended.extend(names))
     runner.absent(Changes(check=False))
     assert ended == []
     runner.converge(Changes(check=False), wanted(seed / "collection"))
