@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from itertools import takewhile
@@ -26,6 +27,7 @@ exec flock --exclusive --no-fork "$GROUNDUP_RUN_LOCK" "$GROUNDUP_RUN_PROGRAM" "$
 """
 COLLECTION = "groundup.cloud"
 _AGAIN = "layer {} again"
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +94,7 @@ class Runner:
         )
         if run.rc == 0:
             return ""
-        ended = "the run was killed" if run.rc is None else f"ansible-playbook ended with {run.rc}"
+        ended = "the run was killed" if run.rc is None else f"ansible-playbook ended with {run.rc}{_words(run.events)}"
         return next(filter(None, map(_failure, run.events)), ended)
 
     def _programs(self) -> Path:
@@ -122,6 +124,13 @@ def _tried(journal: Journal, layer: str) -> int:
         lambda line: line.get("state") == "configuring", reversed(journal.lines() if journal.last else [])
     )
     return sum(str(line.get("doing")).startswith(_AGAIN.format(layer)) for line in lines)
+
+
+def _words(events: Iterable[Mapping[str, Any]]) -> str:
+    """Return the last that a run said beside its tasks, which is why it did not begin any."""
+    said = [str(event.get("stdout") or "") for event in events if event["event"] == "verbose"]
+    lines = [line for text in said for line in _COLOUR.sub("", text).splitlines() if line.strip()]
+    return f": {lines[-1].strip()}" if lines else ""
 
 
 def _failure(event: Mapping[str, Any]) -> str:

@@ -105,7 +105,8 @@ def _install(host: HostRoot, plan: Plan) -> str:
     found = [shlex.split(words) for words in re.findall("^Environment=(.*)$", unit, flags=re.MULTILINE)]
     (command,) = re.findall("^ExecStart=(.*)$", unit, flags=re.MULTILINE)
     variables = shlex.join([word for words in found for word in words])
-    return f"env --ignore-environment --chdir={runner.STATE} {variables} {command.replace('%d', str(runner.CONFIGURATION))}"
+    command = command.replace("%d", str(runner.CONFIGURATION))
+    return f"env --ignore-environment --chdir={runner.STATE} {variables} {command}"
 
 
 @pytest.fixture(scope="module")

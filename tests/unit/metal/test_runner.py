@@ -120,6 +120,16 @@ def test_a_host_that_a_layer_set_aside_has_failed_for_that_reason(tmp_path: Path
         one.configure("worker-1")
 
 
+@pytest.mark.usefixtures("runs")
+def test_a_run_that_begins_no_task_fails_with_its_last_words(tmp_path: Path) -> None:
+    sys.modules["ansible_runner"].codes[:] = [1, 1, 1]
+    said = {"event": "verbose", "event_data": {}, "stdout": "\x1b[0;31m[ERROR]: no such inventory\x1b[0m\r\n"}
+    sys.modules["ansible_runner"].events[:] = [said, {"event": "verbose", "event_data": {}}]
+    one, _ = runner(tmp_path, "host")
+    with pytest.raises(GroundupError, match=r"ended with 1: \[ERROR\]: no such inventory"):
+        one.configure("worker-1")
+
+
 def test_a_host_that_fails_again_and_again_has_a_card_and_the_place_of_its_output(
     runs: list[dict[str, Any]], tmp_path: Path
 ) -> None:
