@@ -35,6 +35,7 @@ class Wanted:
     mac: str
     image: dict[str, str]  # url, sha256
     configdrive: Callable[[str], dict[str, Any]]  # from the token of its call
+    layers: tuple[str, ...] = ()  # that the seed runs on it after its call
     again: bool = False  # somebody has looked at its failure: its attempts are counted anew
     judge: Callable[[dict[str, Any] | None], Card | None] = lambda _told: None  # from what its ramdisk told
 
@@ -135,7 +136,7 @@ def _carry_out(ironic: Ironic, wanted: Wanted, verb: Verb, node: dict[str, Any])
         case "deploy":
             time.sleep(pause_before(node))
             token = secrets.token_urlsafe(32)
-            ironic.expect(wanted.name, sha256=hashlib.sha256(token.encode()).hexdigest())
+            ironic.expect(wanted.name, sha256=hashlib.sha256(token.encode()).hexdigest(), layers=wanted.layers)
             image = {
                 "image_source": wanted.image["url"], "image_os_hash_algo": "sha256",
                 "image_os_hash_value": wanted.image["sha256"], "image_disk_format": "qcow2",

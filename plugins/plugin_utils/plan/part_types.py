@@ -71,6 +71,16 @@ class NetbootPlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RunnerPlan:
+    """What the seed runs on machines that called home."""
+
+    release: str  # of ansible-core
+    environment: str  # its file below files_url
+    layers: tuple[str, ...]
+    source: str  # address that its logins come from
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MetalPlan:
     """How machines are installed from power-off."""
 
@@ -85,6 +95,7 @@ class MetalPlan:
     contact_inside: int
     netboot: NetbootPlan | None  # None: no machine boots from the network
     machines_inside: int
+    runner: RunnerPlan | None  # None: the controller configures machines
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -115,7 +115,8 @@ class Seed:
         if "configdrive" in more:
             self.called = {"called": 1.0, "host_keys": ["ssh-ed25519 AAAA"], "token": more["configdrive"]["token"]}
 
-    def expect(self, name: str, *, sha256: str) -> None:
+    def expect(self, name: str, *, sha256: str, layers: tuple[str, ...] = ()) -> None:
+        assert layers == ()
         self.done.append(f"expect {name}")
         assert len(sha256) == 64
 

@@ -131,6 +131,17 @@ class Hosts(Model):
     )
 
 
+class Seed(Model):
+    """What the seed does beside serving files."""
+
+    runner: list[Literal["host"]] = Field(
+        default_factory=list,
+        max_length=1,
+        description="Layers that the seed itself runs on each machine that Ironic installs, as soon as it has called "
+        "home: no controller is needed for it. The seed then has a key of its own to these machines. Default: none.",
+    )
+
+
 class Edge(Model):
     """The virtual IP and what listens on it."""
 
