@@ -6,7 +6,8 @@ import hashlib
 import secrets
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -81,18 +82,25 @@ def provision(
         if step.card:
             raise as_error(wanted.name, step.card)
         if step.verb != "wait":
-            try:
+            with suppress(BusyError), _journaled(journal):  # a busy machine is looked at again after a pause
                 _carry_out(ironic, wanted, step.verb, node or {})
                 asked |= step.verb in ("manage", "inspect")
-            except BusyError:
-                pass  # looked at again after a pause
-            except GroundupError as error:
-                card = Card(what=error.what, why=error.why, remedy=error.remedy)
-                journal.note(Step(state="failed", verb="fail", card=card))
-                raise
         elif left.is_set() or time.monotonic() > deadline:
             raise _ends_waiting(wanted.name, step, None if left.is_set() else timeout)
         left.wait(pause)
+
+
+@contextmanager
+def _journaled(journal: Journal) -> Iterator[None]:
+    """Write what Ironic refuses into the machine's journal, as a card; that it is busy is no fault."""
+    try:
+        yield
+    except BusyError:
+        raise
+    except GroundupError as error:
+        card = Card(what=error.what, why=error.why, remedy=error.remedy)
+        journal.note(Step(state="failed", verb="fail", card=card))
+        raise
 
 
 def _judged(ironic: Ironic, wanted: Wanted, node: dict[str, Any], step: Step, *, silent: bool) -> Step:

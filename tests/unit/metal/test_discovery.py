@@ -96,7 +96,7 @@ def test_a_machine_is_waited_for_named_and_known_by_what_it_told(plan: Plan, tmp
 
 def test_a_machine_that_is_newer_than_the_listing_of_nodes_is_named(plan: Plan, tmp_path: Path) -> None:
     class Listed(Seed):
-        def node(self, key: str) -> dict[str, Any] | None:
+        def node(self, key: str) -> dict[str, Any] | None:  # noqa: ARG002  # the Seed's
             return None
 
     seed = Listed(told(1))
