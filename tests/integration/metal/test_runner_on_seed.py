@@ -22,6 +22,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.package impor
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
 from ansible_collections.groundup.cloud.tests.integration.host_root import HostRoot
+from ansible_collections.groundup.cloud.tests.integration.metal import ironic
 from ansible_collections.groundup.cloud.tests.integration.metal.fake_site import fake_site, without_machines
 from ansible_collections.groundup.cloud.tests.integration.metal.ironic import WANTED, _enter
 
@@ -116,6 +117,8 @@ def seed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Seed]:
     patch = pytest.MonkeyPatch()
     patch.setattr(documents, "node", documents.node)  # put back afterwards
     patch.setattr(install, "_judged", install._judged)
+    for name in ("PASSWORD", "_netboot"):
+        patch.setattr(ironic, name, getattr(ironic, name))
     for name in ("GROUNDUP_STATE", "ANSIBLE_VAULT_PASSWORD_FILE"):
         patch.setenv(name, "")
     with fake_site(tmp_path_factory.mktemp("site"), 4, MORE) as (host, plan), ThreadPoolExecutor(1) as thread:
