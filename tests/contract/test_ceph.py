@@ -32,7 +32,7 @@ PLACE = "/etc/ceph"
 
 @pytest.fixture(scope="module")
 def site() -> Plan:
-    return site_plan(SITES["volumes"])
+    return site_plan(SITES["cloud"])
 
 
 @pytest.fixture(scope="module", params=["builtin", "real"])
@@ -169,7 +169,7 @@ def rendered_store(request: pytest.FixtureRequest, plan: Plan, render: Render) -
 def test_backups_in_the_object_store_have_an_account_trust_the_sites_ca_and_have_no_key_of_the_pool(
     charts: str, render: Render, request: pytest.FixtureRequest
 ) -> None:
-    data = yaml.safe_load(SITES["volumes"].read_text())
+    data = yaml.safe_load(SITES["cloud"].read_text())
     data["storage"]["backups"] = "objects"
     data["openstack"]["services"].append("ceph-rgw")
     release = release_of(with_values(make_plan(build_site(data))), "cinder")

@@ -100,7 +100,13 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
         "hosts.debian_releases",
     ),
     # disks of instances
-    ("disks-without-ceph", "error", "cloud", IN_CEPH, "hardware.own.compute.disks"),
+    (
+        "disks-without-ceph",
+        "error",
+        "cloud",
+        {**IN_CEPH, "storage/backend": "none"},
+        "hardware.own.compute.disks",
+    ),
     (
         "mixed-disks",
         "warning",
