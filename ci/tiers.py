@@ -121,7 +121,7 @@ TIERS = (
         name="supply",
         # What the lab runs, and for tests: charts of another pod network, plain hosts, packages of all releases, and
         # what the molecule scenario `hypervisor` serves.
-        commands=(("ci/lab", "supply"), ("ci/supply", "build", "cilium-charts", "openstack-more", "packages", "plain", "hypervisor-13")),
+        commands=(("ci/lab", "supply"), ("ci/supply", "build", "cilium-charts", "packages", "plain", "hypervisor-13")),
         needs=needs_root,
     ),
     # After supply: they run helm, and the programs of the images it built.
@@ -194,7 +194,7 @@ TIERS = (
         name="long",
         commands=(
             ("ci/lab", "supply"),
-            ("ci/supply", "build", "plain", "packages", "hypervisor"),
+            ("ci/supply", "build", "plain", "packages", "hypervisor", "openstack-more"),
             ("ci/lab", "destroy"),
             (*PYTEST, "-m", "long", "tests", *(f"--ignore={one}" for one in METAL)),  # they have a tier of their own
             ("ci/lab", "destroy"),

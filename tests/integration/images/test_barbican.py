@@ -19,8 +19,6 @@ wait_for answers 9311
 PYTHONPATH=/collections python3 /mnt/visitor.py barbican 2>&1 || tail -n 60 /mnt/api.log
 # With another key of the site nothing that was stored before can be read, and no new secret of that project be stored.
 kill %1; wait || true
-sed -E 's/^kek = .*/kek = '"$OTHER"'/' /etc/barbican/barbican.conf > other.conf
-sed 's/--config-file.*//' /etc/barbican/barbican-api-uwsgi.ini > /dev/null
 OS_SIMPLE_CRYPTO_PLUGIN__KEK=$OTHER uwsgi --ini /etc/barbican/barbican-api-uwsgi.ini > /mnt/other.log 2>&1 &
 wait_for answers 9311
 PYTHONPATH=/collections python3 /mnt/visitor.py barbican 2>&1 | tail -n 1
