@@ -20,7 +20,8 @@ import yaml
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
 from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import with_values
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, build_site, make_plan
-from ansible_collections.groundup.cloud.tests.contract.conftest import plain
+from ansible_collections.groundup.cloud.plugins.plugin_utils.services.parts import merge
+from ansible_collections.groundup.cloud.tests.contract.conftest import chart_values, plain
 
 from .conftest import Image
 
@@ -28,14 +29,14 @@ ROOT = Path(__file__).resolve().parents[3]
 USER = 42424
 _MARIADB = """
 mariadb-install-db --user=mysql --skip-test-db > /tmp/log 2>&1 || cat /tmp/log
-exec mariadbd --bind-address=127.0.0.1 --init-file=/mnt/accounts.sql
+exec mariadbd --bind-address=127.0.0.1 --innodb-flush-log-at-trx-commit=0 --init-file=/mnt/accounts.sql
 """
 # Keystone, and after it what the charts' job makes for each service.
 _KEYSTONE = """
 cd /tmp
 mkdir -m 700 keys
-printf "[database]\\nconnection = sqlite:////tmp/keystone.db\\n[fernet_tokens]\\nkey_repository = /tmp/keys\\n" \\
-  > /etc/keystone/keystone.conf
+printf "[database]\\nconnection = $DATABASE\\n[fernet_tokens]\\nkey_repository = /tmp/keys\\n" > /etc/keystone/keystone.conf
+wait_for answers 3306
 keystone-manage db_sync
 keystone-manage fernet_setup
 keystone-manage bootstrap --bootstrap-password "$ADMIN" --bootstrap-region-id "$REGION" \\
@@ -101,7 +102,7 @@ class Stage:
         release = next(one for one in self.plan.openstack.releases if one.name == name)
         done = subprocess.run(
             [supply.tool("helm"), "template", name, ROOT / "charts" / name, "--namespace", "openstack", "--values", "-"],
-            input=json.dumps(plain(release.values)), capture_output=True, text=True, check=True,
+            input=yaml.safe_dump(plain(release.values)), capture_output=True, text=True, check=True,
         )  # fmt: skip
         return [item for item in yaml.safe_load_all(done.stdout) if item]
 
@@ -128,23 +129,27 @@ class Stage:
         os.chown(place, uid, uid)
         return place
 
+    def _endpoints(self, name: str) -> dict[str, Any]:
+        release = next(one for one in self.plan.openstack.releases if one.name == name)
+        return dict(plain(merge(chart_values(name), release.values)["endpoints"]))
+
     def _accounts(self) -> Iterable[str]:
-        for name in self.services:
-            release = next(one for one in self.plan.openstack.releases if one.name == name)
-            database = plain(release.values["endpoints"]["oslo_db"])
+        for name in ("keystone", *self.services):
+            database = self._endpoints(name)["oslo_db"]
             user, schema = database["auth"][name], database["path"].strip("/")
             yield f"CREATE DATABASE {schema} CHARACTER SET utf8;\n"
             yield f"GRANT ALL ON {schema}.* TO '{user['username']}'@'%' IDENTIFIED BY '{user['password']}';\n"
 
     def _cluster_names(self, name: str) -> Iterable[str]:
-        endpoints = next(one for one in self.plan.openstack.releases if one.name == name).values["endpoints"]
-        for one in endpoints.values():
+        for one in self._endpoints(name).values():
             for host in one.get("hosts", {}).values() if isinstance(one, dict) else ():
                 yield f"{host}.openstack.svc.{self.plan.kubernetes.dns_domain}"
 
     def shared_parts(self, mariadb: Image, openstack: Image, *, after: str = "") -> list[Part]:
         """Return database and Keystone; ``after``: what else runs in Keystone's image, from its end on."""
+        database = self._endpoints("keystone")["oslo_db"]["auth"]["keystone"]
         keystone = {
+            "DATABASE": "mysql+pymysql://{username}:{password}@127.0.0.1/keystone".format(**database),
             "ADMIN": self.admin()["password"],
             "REGION": self.plan.openstack.region,
             "PUBLIC": next(end.url for end in self.plan.edge.endpoints if end.service == "keystone"),
@@ -162,6 +167,7 @@ class Stage:
     def run(self, *parts: Part) -> str:
         """Run all ``parts`` side by side until the last one ends; return what that one says."""
         lines = ["ip link set lo up"]
+        chroot = str(shutil.which("chroot"))  # an image's PATH may be without it
         for part in parts:
             inside = {"/mnt": self.shared, "/etc/hosts": self.hosts, **part.mounts}
             inside["/collections/ansible_collections/groundup/cloud"] = ROOT
@@ -176,7 +182,7 @@ class Stage:
                 lines.append(shlex.join(["mount", "--bind", str(outside), str(target)]))
             env = {"HOME": "/tmp", **part.env}  # noqa: S108 - in the image's own root
             lines.append(f'mount -o remount,bind,ro "$1"; cd {shlex.quote(str(self.place))}')
-            start = ["env", "-i", *(f"{key}={value}" for key, value in env.items()), "chroot"]
+            start = ["env", "-i", *(f"{key}={value}" for key, value in env.items()), chroot]
             start += [f"--userspec={part.uid}:{part.uid}", str(part.root), "bash", "-euc", WAIT + part.script]
             lines.append(shlex.join(start) + ("" if part is parts[-1] else f" > {part.name}.log 2>&1 &"))
         namespaces = ["--mount", "--pid", "--net", "--uts", "--fork", "--kill-child=KILL", "--propagation=private"]
