@@ -1,6 +1,6 @@
 """Services of several images on one loopback, with the files that the built-in charts write for an example site.
 
-The cluster's names are 127.0.0.1 here. There is no edge: whoever asks a public name asks the API behind it (visitor.py).
+The cluster's names are 127.0.0.1 here. There is no edge: who asks a public name asks the API behind it (visitor.py).
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ exec mariadbd --bind-address=127.0.0.1 --innodb-flush-log-at-trx-commit=0 --init
 _KEYSTONE = """
 cd /tmp
 mkdir -m 700 keys
-printf "[database]\\nconnection = $DATABASE\\n[fernet_tokens]\\nkey_repository = /tmp/keys\\n" > /etc/keystone/keystone.conf
+printf "[database]\\nconnection = $DATABASE\\n[fernet_tokens]\\nkey_repository = /tmp/keys\\n" \\
+  > /etc/keystone/keystone.conf
 wait_for answers 3306
 keystone-manage db_sync
 keystone-manage fernet_setup
@@ -81,7 +82,8 @@ class Stage:
         data["openstack"]["services"] = list(dict.fromkeys(["keystone", *services]))
         self.plan: Plan = with_values(make_plan(build_site(data)))
         self.objects = {name: self._render(name) for name in services}
-        self.shared = self.folder("mnt", {f"{name}.identity.json": self.file(name, "identity.json") for name in services})
+        accounts = {f"{name}.identity.json": self.file(name, "identity.json") for name in services}
+        self.shared = self.folder("mnt", accounts)
         self.shared.chmod(0o777)
         for script in (ROOT / "charts/groundup-lib/files/identity.py", Path(__file__).parent / "visitor.py"):
             shutil.copy(script, self.shared)
@@ -101,7 +103,7 @@ class Stage:
     def _render(self, name: str) -> list[dict[str, Any]]:
         release = next(one for one in self.plan.openstack.releases if one.name == name)
         done = subprocess.run(
-            [supply.tool("helm"), "template", name, ROOT / "charts" / name, "--namespace", "openstack", "--values", "-"],
+            [supply.tool("helm"), "template", name, ROOT / f"charts/{name}", "--namespace=openstack", "--values=-"],
             input=yaml.safe_dump(plain(release.values)), capture_output=True, text=True, check=True,
         )  # fmt: skip
         return [item for item in yaml.safe_load_all(done.stdout) if item]

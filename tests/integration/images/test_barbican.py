@@ -6,6 +6,8 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from .conftest import Image
 from .stage import Part, Stage
 
@@ -17,15 +19,16 @@ wait_for test -e /mnt/identity.done
 uwsgi --ini /etc/barbican/barbican-api-uwsgi.ini > /mnt/api.log 2>&1 &
 wait_for answers 9311
 PYTHONPATH=/collections python3 /mnt/visitor.py barbican 2>&1 || tail -n 60 /mnt/api.log
-# With another key of the site nothing that was stored before can be read, and no new secret of that project be stored.
+# With another key of the site, the key of a project cannot be read: nothing is stored for that project.
 kill %1; wait || true
 OS_SIMPLE_CRYPTO_PLUGIN__KEK=$OTHER uwsgi --ini /etc/barbican/barbican-api-uwsgi.ini > /mnt/other.log 2>&1 &
 wait_for answers 9311
-PYTHONPATH=/collections python3 /mnt/visitor.py barbican 2>&1 | tail -n 1
+PYTHONPATH=/collections python3 /mnt/visitor.py barbican 2>&1 || true
 """
-KEK, OTHER = ("".join((letter * 43, "=")) for letter in "AE")
+KEK, OTHER = f"{'A' * 43}=", f"{'E' * 43}="
 
 
+@pytest.mark.long  # its image is for sites that name its services: `make test` does not build it
 def test_a_secret_is_stored_and_read_back_through_the_real_api(image: Callable[[str], Image], tmp_path: Path) -> None:
     more, mariadb, openstack = image("openstack-more"), image("mariadb"), image("openstack")
     stage = Stage(tmp_path, "barbican")

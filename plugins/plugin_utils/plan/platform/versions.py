@@ -118,9 +118,7 @@ def more_images(openstack: str, services: Iterable[str]) -> dict[str, str]:
     return {name: version for name, version in nearest_openstack(openstack).more.items() if name in used}
 
 
-def images(
-    *, registry: str, kubernetes: str, openstack: str, cni: CniName, services: Iterable[str]
-) -> dict[str, str]:
+def images(*, registry: str, kubernetes: str, openstack: str, cni: CniName, services: Iterable[str]) -> dict[str, str]:
     """Return every image of a site: logical name -> full reference below ``registry`` (``host:port``)."""
     cluster, cloud = nearest_kubernetes(kubernetes), nearest_openstack(openstack)
     found = {name: f"{registry}/kubernetes/{name}:v{kubernetes}" for name in KUBEADM_IMAGES}
