@@ -48,8 +48,8 @@ def refuse_another(configuration: str, *, hardware: str, host: str) -> None:
             f"be {_WHERE[after]}",
             where=f"{host}, {INSTANCES}",
             why="Nova looks for all of them in one place: none could start again, move or be deleted",
-            remedy=f"write hardware.{hardware}.compute.disks of the site file as it was; or shelve the instances, or drain "
-            "it to a host with such disks, and run again",
+            remedy=f"write hardware.{hardware}.compute.disks of the site file as it was; or shelve the instances, or "
+            "drain it to a host with such disks, and run again",
         )
 
 
