@@ -102,8 +102,7 @@ def verify(context: VerifierContext) -> Verification:
 
 
 def _ask(client: Client) -> Iterator[Check]:
-    named = (client.call("GET", "/providers").body or {}).get("providers") or ()
-    found = judge_provider([str(one.get("name")) for one in named])
+    found = ask_provider(client)
     yield found
     if not found.ok:
         return
@@ -143,7 +142,7 @@ def _settled(client: Client, path: str) -> dict[str, Any]:
     end = time.monotonic() + _PATIENCE
     while True:
         listed = client.call("GET", f"/loadbalancers?name={PROBE}").body or {}
-        found = next((one for one in listed["loadbalancers"] if path.endswith(str(one["id"]))), {})
+        found: dict[str, Any] = next((one for one in listed["loadbalancers"] if path.endswith(str(one["id"]))), {})
         if not str(found.get("provisioning_status")).startswith("PENDING_") or time.monotonic() > end:
             return dict(found)
         time.sleep(_PAUSE)
@@ -155,8 +154,14 @@ def _delete(client: Client, path: str) -> bool:
     return not _settled(client, path)
 
 
+def ask_provider(client: Client) -> Check:
+    """Return whether the API has OVN's driver."""
+    named = (client.call("GET", "/providers").body or {}).get("providers") or ()
+    return judge_provider([str(one.get("name")) for one in named])
+
+
 def judge_provider(names: list[str]) -> Check:
-    """Return whether the driver is there: an API whose driver does not find OVN goes on without it until it restarts."""
+    """Return whether the driver is there: an API whose driver finds no OVN goes on without it until it restarts."""
     ok = _PROVIDER in names
     said = "OVN's driver is loaded" if ok else "OVN's driver was given up when the API started: see its log, restart it"
     return Check(name="provider", ok=ok, detail=said, layer="network", object=_OBJECT)

@@ -21,12 +21,13 @@ ENDPOINTS = [SimpleNamespace(**one) for one in SITE["endpoints"].values()]
 def ask(method: str, url: str, *, body: Any = None, headers: Mapping[str, str] | None = None) -> Any:
     """Send a request for a public name to the port of the API behind it."""
     parts = urlsplit(url)
-    service = SITE["endpoints"][parts.hostname]["service"]
-    api = next(api for api in RECORDS[service].apis if parts.hostname.split(".")[0] == api.host)
-    sent = {"Host": parts.hostname, "X-Forwarded-Proto": "https", "Accept": "application/json"}
+    host = parts.netloc
+    service = SITE["endpoints"][host]["service"]
+    api = next(api for api in RECORDS[service].apis if host.split(".")[0] == api.host)
+    sent = {"Host": host, "X-Forwarded-Proto": "https", "Accept": "application/json"}
     content = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
     request = urllib.request.Request(  # of this script's own servers
-        f"http://127.0.0.1:{api.port}{url.split(parts.netloc, 1)[1]}", content,
+        f"http://127.0.0.1:{api.port}{url.split(host, 1)[1]}", content,
         {**sent, "Content-Type": "application/json", **(headers or {})}, method=method,
     )  # fmt: skip
     try:
@@ -42,14 +43,18 @@ def ask(method: str, url: str, *, body: Any = None, headers: Mapping[str, str] |
     return SimpleNamespace(status=answer.status, data=data, body=parsed, headers=found)
 
 
+def context() -> Any:
+    """Return what a verifier asks of."""
+    plan = SimpleNamespace(edge=SimpleNamespace(endpoints=ENDPOINTS))
+    return SimpleNamespace(plan=plan, request=ask, value=lambda _path: SITE["admin"])
+
+
 def main() -> None:
     """Verify every service that is named."""
-    plan = SimpleNamespace(edge=SimpleNamespace(endpoints=ENDPOINTS))
-    context: Any = SimpleNamespace(plan=plan, request=ask, value=lambda _path: SITE["admin"])
     for name in sys.argv[1:]:
         verify = RECORDS[name].verify
         assert verify, name
-        checks = {check.name: [check.ok, check.detail] for check in verify(context).checks}
+        checks = {check.name: [check.ok, check.detail] for check in verify(context()).checks}
         print(json.dumps({"service": name, "checks": checks}), flush=True)
 
 
