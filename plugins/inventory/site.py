@@ -15,7 +15,8 @@ description:
   - So does a second site file in the same run (C(-i) twice, or a directory), because group C(all) has the variables of
     one site.
   - "Groups: one a role of machines, one a layer that names its own (C(kubernetes): every node of the cluster),
-    C(rack_<name>), C(provisioner_<name>), C(managed_network) (hosts whose links the plan has), C(absent) (hosts a dry
+    C(rack_<name>), C(provisioner_<name>), C(managed_network) (hosts whose links the plan has),
+      C(ceph_clients) (control hosts of a site whose Ceph somebody else runs), C(absent) (hosts a dry
     run cannot reach) and C(refused) (all hosts of a plan with errors)."
   - "Variables: C(groundup_site_file), the path of the site file; C(groundup_site), the plan without its hosts and chart
     values; C(groundup_host), one host's part; and how to connect: C(ansible_host), C(ansible_user), C(ansible_port),
@@ -56,8 +57,17 @@ from ansible.plugins.inventory import BaseInventoryPlugin
 from ansible.template import trust_as_template
 
 from ..plugin_utils.contact.logins import SITE_ARGS, site_key
-from ..plugin_utils.layers.layers import ABSENT, FIRST_CONTACT, LAYERS, MANAGED_NETWORK, REFUSED, groups_of
+from ..plugin_utils.layers.layers import (
+    ABSENT,
+    CEPH_CLIENTS,
+    FIRST_CONTACT,
+    LAYERS,
+    MANAGED_NETWORK,
+    REFUSED,
+    groups_of,
+)
 from ..plugin_utils.layers.roles import ROLES
+from ..plugin_utils.layers.storage import BACKENDS
 from ..plugin_utils.lifetime import end_workers_with_run
 from ..plugin_utils.paths import state_dir
 from ..plugin_utils.plan import Problem, SiteError, load_site, make_plan
@@ -124,7 +134,16 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # ansible shi
         # Groups that plays run on must exist without machines; not provisioner_container: plays ask if it is defined.
         # Metal fills ABSENT in a dry run.
         named = {layer.group for layer in LAYERS.values()} - {"all", "localhost"}
-        for group in (*ROLES, *sorted(named), "provisioner_existing", ABSENT, REFUSED, FIRST_CONTACT, MANAGED_NETWORK):
+        for group in (
+            *ROLES,
+            *sorted(named),
+            "provisioner_existing",
+            ABSENT,
+            REFUSED,
+            FIRST_CONTACT,
+            MANAGED_NETWORK,
+            CEPH_CLIENTS,
+        ):
             inventory.add_group(group)
         for host in plan.hosts.values():
             place = (f"rack_{host.rack.replace('-', '_')}", f"provisioner_{host.provisioner}")
@@ -134,7 +153,9 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # ansible shi
                 services=plan.openstack.services,
                 backend=plan.ceph.backend if plan.ceph else "none",
             )
-            for group in (*own, *place, *[MANAGED_NETWORK] * bool(host.links), *[REFUSED] * bool(errors)):
+            asks = bool(plan.ceph and BACKENDS[plan.ceph.backend].elsewhere and "control" in host.roles)
+            more = {MANAGED_NETWORK: bool(host.links), REFUSED: bool(errors), CEPH_CLIENTS: asks}
+            for group in (*own, *place, *(name for name, one in more.items() if one)):
                 if group not in inventory.groups:
                     inventory.add_group(group)
                 inventory.add_host(host.name, group)

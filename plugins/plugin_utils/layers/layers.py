@@ -12,6 +12,7 @@ from .storage import Backend
 
 ABSENT = "absent"  # group of hosts that a dry run cannot reach: later layers skip them
 MANAGED_NETWORK = "managed_network"  # group of hosts whose links the plan has
+CEPH_CLIENTS = "ceph_clients"  # group of hosts that ask a Ceph whose daemons no layer converges
 FIRST_CONTACT = "first_contact"  # group of hosts that this run reaches by the operator's own login
 REFUSED = "refused"  # group of all hosts of a plan with errors: no layer starts
 
@@ -102,6 +103,8 @@ LAYERS: dict[str, LayerRecord] = {
                 needed_modules=("nf_tables", "veth"),
                 volumes=("/var/lib/containerd", "/var/lib/kubelet"),
             ),
+            # Its library: the layer storage asks somebody else's Ceph from there.
+            PackageSet(roles=frozenset(("control",)), backend="external", packages=("ceph-common",)),
         ),
         library="`plugin_utils/{secrets,pki}`, `module_utils/_host`",
         owns="OS of a host: names, users, time, kernel, trust, packages",
@@ -180,7 +183,9 @@ LAYERS: dict[str, LayerRecord] = {
                 space={"/opt": 1, "/var/lib/nova": 10},
             ),
             PackageSet(
-                roles=frozenset(("hypervisor",)), backend="native", packages=("ceph-common", "qemu-block-extra")
+                roles=frozenset(("hypervisor",)),
+                backend=("native", "external"),
+                packages=("ceph-common", "qemu-block-extra"),
             ),
         ),
         library="`plugin_utils/hypervisor`, `module_utils/{_host,_hypervisor}`",

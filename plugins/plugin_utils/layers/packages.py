@@ -23,7 +23,7 @@ class PackageSet:
 
     roles: frozenset[Role] = frozenset()
     nodes: bool = False  # for every node of the cluster
-    backend: Backend | None = None  # only in sites with this storage backend
+    backend: Backend | tuple[Backend, ...] | None = None  # only in sites with this storage backend, or one of these
     packages: tuple[str, ...] = ()
     substitutes: tuple[str, ...] = ()  # installed where the host has nothing of its own that does their work
     sysctl: Mapping[str, str] = field(default_factory=dict)
@@ -34,4 +34,5 @@ class PackageSet:
 
     def fits(self, roles: tuple[Role, ...], *, node: bool, backend: Backend = "none") -> bool:
         """Say whether a machine with ``roles`` gets this; ``node``: it is a node of the cluster."""
-        return self.backend in (None, backend) and ((self.nodes and node) or not self.roles.isdisjoint(roles))
+        backends = self.backend if isinstance(self.backend, tuple) else (self.backend,)
+        return bool({None, backend} & {*backends}) and ((self.nodes and node) or not self.roles.isdisjoint(roles))

@@ -21,6 +21,7 @@ class BackendRecord:
     volumes: Volumes  # what the storage class `general` hands out, unless the site file says otherwise
     layer: str | None = None  # the layer that makes it; it then is Ceph on the site's storage hosts
     planned_only: bool = False  # whether this version has no playbook for it
+    elsewhere: bool = False  # whether its daemons are on machines that are not the site's
     networks: tuple[Purpose, ...] = ("storage",)  # those a site has because of it
     nodes: frozenset[Role] = frozenset()  # roles that are nodes of the cluster because of it
 
@@ -33,7 +34,7 @@ BACKENDS: dict[Backend, BackendRecord] = {
     "rook": BackendRecord(
         what="Rook's pods", volumes="ceph-rbd", layer="storage", planned_only=True, nodes=frozenset(("storage",))
     ),
-    "external": BackendRecord(what="somebody else", volumes="external"),
+    "external": BackendRecord(what="somebody else", volumes="external", elsewhere=True),
 }
 
 

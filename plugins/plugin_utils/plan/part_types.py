@@ -112,8 +112,8 @@ class CephPool:
     application: str
     replicas: int
     min_size: int  # with fewer copies nothing is written
-    pg_num: int
-    rule: str
+    pg_num: int  # 0: as the cluster's own default says
+    rule: str  # "": the cluster's default
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,3 +158,5 @@ class CephPlan:
     locations: dict[str, dict[str, str]]  # by storage host: its place in the CRUSH map, below root
     secrets: tuple[str, ...]  # of the daemons, beside the clients'
     settings: dict[str, str]  # further options of every daemon: the profile's, and those of the site file
+    given: tuple[str, ...] = ()  # secrets that only who runs the cluster can give
+    make: bool = True  # whether the layer makes pools and keys, else it verifies what it may

@@ -15,6 +15,13 @@ FILES = {
     "machines/storage/hardware": "files",
 }  # fmt: skip
 
+OTHERS = {
+    "storage/backend": "external",
+    "storage/external/fsid": "5f1c0a3e-93f4-4b0e-8f0e-0a4d2f1f7c11",
+    "storage/external/monitors": ["10.9.0.1"],
+    "openstack/services": ["keystone", "glance", "cinder"],
+}  # fmt: skip
+
 IN_CEPH = {
     "hardware/own": {
         "cores": 1, "memory_gb": 2, "nic_gbps": 1, "nvme": False,
@@ -70,6 +77,28 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
     ),
     # a Ceph of the site's own
     ("no-osds", "error", "region", {"storage/backend": "native"}, "hardware.region-storage.osds"),
+    ("external-without-backend", "error", "lab", {**OTHERS, "storage/backend": "none"}, "storage.external"),
+    (
+        "unknown-ceph-client",
+        "error",
+        "lab",
+        {**OTHERS, "storage/external/clients": {"glanec": "x"}},
+        "storage.external.clients.glanec",
+    ),
+    (
+        "shared-ceph-user",
+        "error",
+        "lab",
+        {**OTHERS, "storage/external/clients": {"cinder": "openstack", "glance": "openstack"}},
+        "storage.external.clients",
+    ),
+    (
+        "ceph-of-others",
+        "warning",
+        "lab",
+        {**OTHERS, "storage/pools": {"images": {"device_class": "ssd"}}, "storage/monitors": 3},
+        "storage.pools.images",
+    ),
     ("osd-in-a-file", "error", "region", {**FILES, **NATIVE}, "hardware.files.osds"),
     (
         "pool-without-devices",

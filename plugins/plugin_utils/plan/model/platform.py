@@ -199,6 +199,9 @@ class Cluster(Model):
 CephOption = Annotated[
     str, Field(pattern=r"^[a-z][a-z0-9_]{1,80}$", json_schema_extra={"examples": ["osd_max_backfills"]})
 ]
+CephUser = Annotated[
+    str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$", json_schema_extra={"examples": ["cloud-glance"]})
+]
 CephValue = Annotated[str, Field(pattern=r"^[!-~]( ?[!-~]){0,200}$")]
 
 
@@ -213,6 +216,28 @@ class Pool(Model):
         None, description="Kind of device it is on. Default: the fastest that the storage hosts have."
     )
     name: Text | None = Field(None, description="Name of the pool. Default: its purpose.")
+
+
+class ExternalCeph(Model):
+    """A Ceph that somebody else runs. Its keys are in the secrets store."""
+
+    fsid: Annotated[
+        str,
+        Field(
+            pattern=r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$",
+            json_schema_extra={"examples": ["5f1c0a3e-93f4-4b0e-8f0e-0a4d2f1f7c11"]},
+        ),
+    ] = Field(description="Its id (`ceph fsid`). A cluster of another id is refused.")
+    monitors: list[Address] = Field(min_length=1, description="Addresses of its monitors, all of them.")
+    clients: dict[str, CephUser] = Field(
+        default_factory=dict,
+        description="Its name for the user of a client: glance, cinder, cinder-backup or nova. Default: the same.",
+    )
+    make: bool = Field(
+        False,
+        description="Whether the layer makes missing pools and users, with the administrator's key of the secrets "
+        "store (ceph/client.admin). Otherwise who runs it makes them, and the layer verifies.",
+    )
 
 
 class Storage(Model):
@@ -233,6 +258,9 @@ class Storage(Model):
     )
     pools: dict[str, Pool] = Field(
         default_factory=dict, description="Pools by purpose. Default: one a purpose (volumes, images, vms, ...)."
+    )
+    external: ExternalCeph | None = Field(
+        None, description="external: where the cluster is. Default: only its storage class `general` is used."
     )
     settings: dict[CephOption, CephValue] = Field(
         default_factory=dict, description="native: further options of ceph.conf, section global, over the profile's."
