@@ -8,6 +8,7 @@ from typing import Any
 from ansible.errors import AnsibleConnectionFailure
 
 from ..plugin_utils.hosts import HostAction
+from ..plugin_utils.layers.layers import NETWORK_IN_TURN
 
 AFTER = 40.0  # seconds beyond the limit: the former network is put back, and the host answers again
 
@@ -16,6 +17,7 @@ class ActionModule(HostAction):
     """Runs the module on the host, twice when there is a change."""
 
     LAYER = "host"
+    NEEDED = NETWORK_IN_TURN  # the next one that the same quorum is made of must not change
 
     def converge(self, task_vars: dict[str, Any]) -> dict[str, Any]:
         """Return what the module says once the host has decided. Raises AnsibleConnectionFailure."""

@@ -9,15 +9,16 @@ version_added: 0.1.0
 author: The groundup.cloud developers (@groundup-cloud)
 description:
   - Reads a site file, makes its plan (see the C(groundup.cloud.plan) playbook) and hands the hosts to Ansible.
-  - Nothing is contacted. The same file always gives the same inventory.
+  - Nothing is contacted. The same file always gives the same inventory; MAC addresses of discovered machines are of the
+    site's state directory.
   - A file that no plan can be made from ends the command with exit code 4 and one error that says what to correct and
     where. No other inventory plugin is asked about it, and no play runs without its hosts.
   - So does a second site file in the same run (C(-i) twice, or a directory), because group C(all) has the variables of
     one site.
   - "Groups: one a role of machines, one a layer that names its own (C(kubernetes): every node of the cluster),
-    C(rack_<name>), C(provisioner_<name>), C(managed_network) (hosts whose links the plan has),
-      C(ceph_clients) (control hosts of a site whose Ceph somebody else runs), C(absent) (hosts a dry
-    run cannot reach) and C(refused) (all hosts of a plan with errors)."
+    C(rack_<name>), C(provisioner_<name>), C(managed_network) (hosts whose links the plan has), C(network_in_turn)
+    (those of them that are control hosts or monitors of Ceph), C(ceph_clients) (control hosts of a site whose Ceph
+    somebody else runs), C(absent) (hosts a dry run cannot reach) and C(refused) (all hosts of a plan with errors)."
   - "Variables: C(groundup_site_file), the path of the site file; C(groundup_site), the plan without its hosts and chart
     values; C(groundup_host), one host's part; and how to connect: C(ansible_host), C(ansible_user), C(ansible_port),
     the site's ssh key, and the keys of hosts; C(groundup_dry_run), whether this run changes nothing
@@ -48,6 +49,7 @@ machines:
 
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -63,12 +65,15 @@ from ..plugin_utils.layers.layers import (
     FIRST_CONTACT,
     LAYERS,
     MANAGED_NETWORK,
+    NETWORK_IN_TURN,
     REFUSED,
     groups_of,
 )
 from ..plugin_utils.layers.roles import ROLES
 from ..plugin_utils.layers.storage import BACKENDS
 from ..plugin_utils.lifetime import end_workers_with_run
+from ..plugin_utils.metal.identity import identity
+from ..plugin_utils.metal.journal import home_of
 from ..plugin_utils.paths import state_dir
 from ..plugin_utils.plan import Problem, SiteError, load_site, make_plan
 from ..plugin_utils.plan.output.serial import host_vars, site_vars
@@ -134,18 +139,13 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # ansible shi
         # Groups that plays run on must exist without machines; not provisioner_container: plays ask if it is defined.
         # Metal fills ABSENT in a dry run.
         named = {layer.group for layer in LAYERS.values()} - {"all", "localhost"}
-        for group in (
-            *ROLES,
-            *sorted(named),
-            "provisioner_existing",
-            ABSENT,
-            REFUSED,
-            FIRST_CONTACT,
-            MANAGED_NETWORK,
-            CEPH_CLIENTS,
-        ):
+        fixed = (ABSENT, REFUSED, FIRST_CONTACT, MANAGED_NETWORK, NETWORK_IN_TURN, CEPH_CLIENTS)
+        monitors = {one.name for one in plan.ceph.monitors} if plan.ceph else set()
+        for group in (*ROLES, *sorted(named), "provisioner_existing", *fixed):
             inventory.add_group(group)
-        for host in plan.hosts.values():
+        for written in plan.hosts.values():
+            found = identity(home_of(plan.site), written.name)  # its MAC addresses were discovered
+            host = replace(written, links=found.of(written, plan.networks).links) if found else written
             place = (f"rack_{host.rack.replace('-', '_')}", f"provisioner_{host.provisioner}")
             own = groups_of(
                 host.roles,
@@ -154,8 +154,9 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # ansible shi
                 backend=plan.ceph.backend if plan.ceph else "none",
             )
             asks = bool(plan.ceph and BACKENDS[plan.ceph.backend].elsewhere and "control" in host.roles)
-            more = {MANAGED_NETWORK: bool(host.links), REFUSED: bool(errors), CEPH_CLIENTS: asks}
-            for group in (*own, *place, *(name for name, one in more.items() if one)):
+            network = [MANAGED_NETWORK] * bool(host.links)
+            network += [NETWORK_IN_TURN] * bool(network and ("control" in host.roles or host.name in monitors))
+            for group in (*own, *place, *network, *[CEPH_CLIENTS] * asks, *[REFUSED] * bool(errors)):
                 if group not in inventory.groups:
                     inventory.add_group(group)
                 inventory.add_host(host.name, group)

@@ -74,8 +74,11 @@ from ..module_utils._ceph import external, whole
 
 def work(changes: Changes, given: dict[str, Any]) -> dict[str, Any]:
     """Converge or verify. Raises GroundupError, OSError."""
-    cluster = whole if given["ceph"]["backend"] == "native" else external
-    step = cluster.verify if given["verify"] else cluster.converge
+    ours = given["ceph"]["backend"] == "native"
+    if given["verify"]:
+        step = whole.verify if ours else external.verify
+    else:
+        step = whole.converge if ours else external.converge
     return step(changes, **{name: given[name] for name in ("ceph", "keys", "osds", "timeout")})
 
 

@@ -37,8 +37,9 @@ options:
   step:
     description:
       - V(apply) makes the change and returns before it is made. V(confirm) compares and keeps it. The action does both.
+      - V(verify) changes nothing, and fails where files or links are not as planned.
     type: str
-    choices: [apply, confirm]
+    choices: [apply, confirm, verify]
     default: apply
 attributes:
   diff_mode:
@@ -130,6 +131,23 @@ def confirm(changes: Changes, wanted: dict[str, Any]) -> dict[str, Any]:
     )
 
 
+def verify(changes: Changes, wanted: dict[str, Any]) -> dict[str, Any]:
+    """Return nothing where the network is as planned. Raises GroundupError."""
+    texts, now = networkd.files(wanted["links"], dns=wanted["dns_servers"]), network.present()
+    found = [f"{network.DIRECTORY / name}" for name in sorted({*texts, *now}) if texts.get(name) != now.get(name)]
+    found += wait_until(lambda: differences(wanted), timeout=PATIENCE, pause=1.0)
+    if found:
+        raise GroundupError(
+            f"the network is not as planned: {'; '.join(found)}",
+            where="systemd-networkd there",
+            why=f"the last change was taken back: {why}"
+            if (why := network.taken_back())
+            else "somebody else changed it",
+            remedy="run the playbook groundup.cloud.host, which writes it; on the host: networkctl status",
+        )
+    return {**changes.result(), "pending": False}
+
+
 def differences(wanted: dict[str, Any]) -> list[str]:
     """Return what of the host's links is not as planned."""
     return network_links.differences(wanted["links"], Links.read())
@@ -143,9 +161,9 @@ def main() -> None:
             "links": {"type": "list", "elements": "dict", "required": True},
             "dns_servers": {"type": "list", "elements": "str", "default": []},
             "seconds": {"type": "int", "default": 60},
-            "step": {"type": "str", "choices": ["apply", "confirm"], "default": "apply"},
+            "step": {"type": "str", "choices": ["apply", "confirm", "verify"], "default": "apply"},
         },
-        lambda changes, given: (apply if given["step"] == "apply" else confirm)(changes, given),
+        lambda changes, given: {"apply": apply, "confirm": confirm, "verify": verify}[given["step"]](changes, given),
     )
 
 

@@ -17,6 +17,7 @@ class HostAction(ActionBase):  # type: ignore[misc]  # ansible ships no types
     """An action of a module on a host: one that fails or is unreachable is set aside, but in a dry run."""
 
     LAYER: str
+    NEEDED = ""  # group of hosts without which the run does not go on
 
     def converge(self, variables: dict[str, Any]) -> dict[str, Any]:
         """Return what the module says."""
@@ -26,7 +27,8 @@ class HostAction(ActionBase):  # type: ignore[misc]  # ansible ships no types
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         """Return the module's result, or why the host is set aside."""
         result: dict[str, Any] = super().run(tmp, task_vars)
-        variables, spare = task_vars or {}, not self._task.check_mode
+        variables = task_vars or {}
+        spare = not self._task.check_mode and self.NEEDED not in variables.get("group_names", ())
         return result | spared(lambda: self.converge(variables), variables, layer=self.LAYER, spare=spare)
 
 

@@ -66,6 +66,18 @@ bindcmdaddress /
 pidfile /
 """
 
+_SANDBOX = """\
+NoNewPrivileges=true
+ProtectSystem=strict
+ProtectHome=true
+PrivateTmp=true
+PrivateDevices=true
+ProtectKernelModules=true
+ProtectKernelTunables=true
+ProtectControlGroups=true
+RestrictSUIDSGID=true
+"""
+
 UNIT_TEXT = """\
 [Unit]
 Description=DHCP, TFTP and DNS for the network provisioning
@@ -82,16 +94,7 @@ RestartSec=5
 AmbientCapabilities=CAP_NET_ADMIN CAP_NET_BIND_SERVICE CAP_NET_RAW
 CapabilityBoundingSet=CAP_NET_ADMIN CAP_NET_BIND_SERVICE CAP_NET_RAW
 StateDirectory=groundup-netboot
-NoNewPrivileges=true
-ProtectSystem=strict
-ProtectHome=true
-PrivateTmp=true
-PrivateDevices=true
-ProtectKernelModules=true
-ProtectKernelTunables=true
-ProtectControlGroups=true
-RestrictSUIDSGID=true
-RestrictAddressFamilies=AF_INET AF_INET6 AF_NETLINK AF_PACKET AF_UNIX
+%(sandbox)sRestrictAddressFamilies=AF_INET AF_INET6 AF_NETLINK AF_PACKET AF_UNIX
 InaccessiblePaths=-%(ironic)s -/etc/ironic
 
 [Install]
@@ -113,16 +116,7 @@ Restart=on-failure
 RestartSec=5
 AmbientCapabilities=CAP_NET_BIND_SERVICE
 CapabilityBoundingSet=CAP_NET_BIND_SERVICE
-NoNewPrivileges=true
-ProtectSystem=strict
-ProtectHome=true
-PrivateTmp=true
-PrivateDevices=true
-ProtectKernelModules=true
-ProtectKernelTunables=true
-ProtectControlGroups=true
-RestrictSUIDSGID=true
-RestrictAddressFamilies=AF_INET AF_INET6 AF_UNIX
+%(sandbox)sRestrictAddressFamilies=AF_INET AF_INET6 AF_UNIX
 InaccessiblePaths=-%(ironic)s -/etc/ironic
 
 [Install]
@@ -190,7 +184,7 @@ def values(
         "time_servers": "".join(f"server {one} iburst\n" for one in wanted["ntp_servers"]), "clock": CLOCK,
         "without": "" if interface == "lo" else "except-interface=lo\n",
         "programs": PROGRAMS, "conf": CONF, "hosts": HOSTS, "leases": STATE / "leases", "account": ACCOUNT,
-        "ironic": own.STATE, "media": own.MEDIA, "options": own.KERNEL_OPTIONS,
+        "sandbox": _SANDBOX, "ironic": own.STATE, "media": own.MEDIA, "options": own.KERNEL_OPTIONS,
     }  # fmt: skip
 
 

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from .packages import CONNTRACK_MAX, PackageSet
 from .provisioners import Provisioner
 from .roles import ROLES, Role
-from .storage import Backend
+from .storage import GATEWAY, Backend
 
 ABSENT = "absent"  # group of hosts that a dry run cannot reach: later layers skip them
 MANAGED_NETWORK = "managed_network"  # group of hosts whose links the plan has
 CEPH_CLIENTS = "ceph_clients"  # group of hosts that ask a Ceph whose daemons no layer converges
+NETWORK_IN_TURN = "network_in_turn"  # those of MANAGED_NETWORK that a quorum is made of: one at a time
 FIRST_CONTACT = "first_contact"  # group of hosts that this run reaches by the operator's own login
 REFUSED = "refused"  # group of all hosts of a plan with errors: no layer starts
 
@@ -136,9 +137,10 @@ LAYERS: dict[str, LayerRecord] = {
                 space={"/var/lib/ceph": 5},
                 volumes=("/var/lib/ceph",),
             ),
+            PackageSet(roles=frozenset(("storage",)), service=GATEWAY, packages=("radosgw",)),
         ),
         library="`module_utils/_ceph`",
-        owns="Ceph: monitors, OSDs, pools, keys",
+        owns="Ceph: monitors, OSDs, pools, keys, object gateways",
     ),
     "network": LayerRecord(
         needs=("kubernetes",),
@@ -205,7 +207,8 @@ def sets_of(
     """Yield layer and package set of what a machine with ``roles`` gets in a site with ``services`` and ``backend``."""
     for name, layer in LAYERS.items():
         if present(layer, services=services, backend=backend):
-            yield from ((name, one) for one in layer.installs if one.fits(roles, node=node, backend=backend))
+            sets = (one for one in layer.installs if one.fits(roles, node=node, services=services, backend=backend))
+            yield from ((name, one) for one in sets)
 
 
 def groups_of(

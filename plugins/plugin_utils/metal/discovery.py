@@ -18,31 +18,13 @@ from ..plan.platform.metal import to_discover
 from ..plan.types import HostPlan, Plan
 from .api import Ironic
 from .batch import left_behind
+from .identity import identities, identity, identity_file
 from .journal import Journal, file_of
 from .match import Controller, Identity, Verdict, match
 from .sighting import Sighting, read
 from .way import DISCOVERED, Card, State, Step
 
 PAUSE = 5.0  # seconds between two looks
-
-
-def identity_file(home: Path, host: str) -> Path:
-    """Return where a machine's identity is kept."""
-    return home / f"{host}.identity.json"
-
-
-def identity(home: Path, host: str) -> Identity | None:
-    """Return what a machine was found to be, None when it was not discovered."""
-    try:
-        found = json.loads(identity_file(home, host).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return None
-    return Identity(**{**found, "macs": tuple(found["macs"])})
-
-
-def identities(home: Path, plan: Plan) -> dict[str, Identity]:
-    """Return what the machines of a site were found to be, by name."""
-    return {name: found for name in plan.hosts if (found := identity(home, name))}
 
 
 @dataclass(kw_only=True)
@@ -217,10 +199,12 @@ class Discovery:
 
     def _adopt(self, host: HostPlan, found: Identity) -> None:
         """Give the discovered node its machine's name; one that has it stays."""
-        if self.ironic.node(host.name) is None and self.ironic.node(found.node) is not None:
+        # Not by a listing, which may be older than the machine: a second node would be made of it.
+        if self.ironic.now(host.name) is None and self.ironic.now(found.node) is not None:
             approved = {"groundup_approved": host.name}
             extra = {"site": self.plan.site, "rack": host.rack, DISCOVERED: True, **approved}
             self.ironic.change(found.node, {"/name": host.name, "/extra": extra})
+            self.ironic.now(host.name)  # the way of the machine goes on from here
 
     def _tell(self, journal: Journal, name: str, step: Step) -> None:
         if journal.note(step):

@@ -119,6 +119,21 @@ def test_an_address_that_somebody_took_off_is_a_warning(host: Host) -> None:
     assert changes.warnings == ["the network is not as planned: ens3 lacks 10.0.0.64/24"]
 
 
+def test_verification_names_files_and_links_that_are_not_as_planned_and_changes_nothing(host: Host) -> None:
+    in_place()
+    changes = Changes(check=False)
+    assert host_network.verify(changes, wanted())["changed"] is False
+    host.links[1]["addr_info"] = []
+    (network.DIRECTORY / "10-groundup-mgmt0.network").write_text("[Match]\n")
+    network.STATE.mkdir()
+    (network.STATE / "taken-back").write_text("nobody confirmed it\n")
+    with pytest.raises(GroundupError) as error:
+        host_network.verify(changes, wanted())
+    assert "10-groundup-mgmt0.network; ens3 lacks 10.0.0.64/24" in str(error.value)
+    assert "taken back: nobody confirmed it" in str(error.value)
+    assert not [call for call in host.calls if "systemd-run" in call]
+
+
 def test_a_change_is_armed_before_it_is_made_and_has_both_sets(host: Host) -> None:
     in_place()
     found = host_network.apply(Changes(check=False), wanted(*BOND))

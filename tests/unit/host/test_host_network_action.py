@@ -73,6 +73,16 @@ def test_a_change_that_was_taken_back_is_no_change_and_a_fault(monkeypatch: pyte
     assert (found["failed"], found["changed"], found["msg"]) == (True, False, "was taken back")
 
 
+def test_a_host_that_a_quorum_is_made_of_is_not_set_aside(monkeypatch: pytest.MonkeyPatch) -> None:
+    action = object.__new__(host_network.ActionModule)
+    action._task = SimpleNamespace(check_mode=False)
+    action.converge = lambda _variables: {"failed": True, "msg": "was taken back"}
+    monkeypatch.setattr(host_network.HostAction.__base__, "run", lambda *_: {})
+    for group, failed in (("control", False), ("network_in_turn", True)):
+        found = action.run(None, {"inventory_hostname": "h", "group_names": [group]})
+        assert bool(found.get("failed")) is failed
+
+
 def test_a_host_that_does_not_come_back_is_unreachable(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(AnsibleConnectionFailure):
         converge(Host(BEGUN), monkeypatch)

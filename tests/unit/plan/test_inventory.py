@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -10,9 +11,17 @@ from ansible.inventory.data import InventoryData
 from ansible.parsing.dataloader import DataLoader
 from ansible_collections.groundup.cloud.plugins.inventory.site import InventoryModule
 from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.layers import groups_of
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.identity import identity_file
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import home_of
 
 ROOT = Path(__file__).resolve().parents[3]
 LAB = ROOT / "inventories/lab/site.yml"
+
+
+@pytest.fixture(autouse=True)
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have a state directory in which nothing was discovered."""
+    monkeypatch.setenv("GROUNDUP_STATE", str(tmp_path / "state"))
 
 
 def inventory(path: Path) -> InventoryData:
@@ -145,3 +154,25 @@ def test_every_host_of_a_plan_with_an_error_is_refused_and_no_other(tmp_path: Pa
 def test_only_hosts_with_links_are_in_the_group_that_the_network_s_play_runs_on() -> None:
     assert members(inventory(LAB))["managed_network"] == set()
     assert members(inventory(LAB.parents[1] / "lab-metal/site.yml"))["managed_network"] == {"worker-1"}
+
+
+def test_hosts_that_a_quorum_is_made_of_change_their_network_in_turn(tmp_path: Path) -> None:
+    text = (LAB.parents[1] / "lab-metal/site.yml").read_text()
+    assert members(inventory(LAB.parents[1] / "lab-metal/site.yml"))["network_in_turn"] == set()
+    path = tmp_path / "site.yml"
+    path.write_text(text.replace("  worker:\n", "  worker:\n    roles: [control, worker]\n", 1))
+    assert members(inventory(path))["network_in_turn"] == {"worker-1"}
+
+
+def test_a_discovered_machine_s_network_is_known_by_the_ports_that_were_found() -> None:
+    site = LAB.parents[1] / "lab-metal/site.yml"
+    place = identity_file(home_of("lab-metal"), "found-1")
+    assert members(inventory(site))["managed_network"] == {"worker-1"}
+    place.parent.mkdir(parents=True)
+    ports = {"provisioning": "52:54:00:00:00:01", "management": "52:54:00:00:00:02"}
+    found = {"node": "n", "serial": "", "bmc": "10.77.1.99", "macs": sorted(ports.values()), "ports": ports}
+    place.write_text(json.dumps(found))
+    data = inventory(site)
+    assert members(data)["managed_network"] == {"worker-1", "found-1"}
+    links = {link["network"]: link["mac"] for link in data.hosts["found-1"].vars["groundup_host"]["links"]}
+    assert links == ports

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from ...layers.storage import BACKENDS, CLIENTS
+from ...layers.storage import BACKENDS, CLIENTS, POOLS
 from ..form import choose, error, warning
 from ..layout.context import PlanContext
 from ..platform.ceph import DEBIAN, clients_of
@@ -53,6 +53,13 @@ def check(context: PlanContext) -> Iterator[Finding]:
                 why="the loss of one disk loses data, and Ceph itself refuses such a pool unless it is told twice",
                 remedy="write 3, or 2 where a lost disk may stop writes",
             )
+    for purpose, written in context.site.storage.pools.items():
+        if written.name and purpose in POOLS and POOLS[purpose].name not in ("", written.name):
+            yield error("pool-name-fixed", f"storage.pools.{purpose}.name")(
+                what=f"the pool of {purpose} is called {POOLS[purpose].name}, not {written.name}",
+                why="object gateways know their pools by these names, and would make others beside yours",
+                remedy="leave the name out",
+            )
     if DEBIAN not in context.site.hosts.debian_releases:
         yield error("ceph-needs-debian", "hosts.debian_releases", "storage.backend")(
             what=f"hosts of Debian {', '.join(context.site.hosts.debian_releases)}, and Ceph {ceph.release} is Debian "
@@ -74,11 +81,12 @@ def _external(context: PlanContext) -> Iterator[Finding]:
         )
     if not written.external or not BACKENDS[written.backend].elsewhere:
         return
-    if unknown := [name for name in written.external.clients if name not in CLIENTS]:
+    known = [name for name, one in CLIENTS.items() if one.images]  # gateways of its owner's are not ours to tell
+    if unknown := [name for name in written.external.clients if name not in known]:
         yield error("unknown-ceph-client", *(f"storage.external.clients.{name}" for name in unknown))(
             what=f"{', '.join(unknown)} is no client of Ceph",
             why="no service would log in by that name",
-            remedy=choose(unknown[0], CLIENTS),
+            remedy=choose(unknown[0], known),
         )
     users = Counter(written.external.clients.get(name, name) for name in used)
     if shared := [user for user, count in users.items() if count > 1]:

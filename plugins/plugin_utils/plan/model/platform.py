@@ -7,8 +7,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field
 
-from ...layers.storage import BACKENDS, Backend, DeviceClass, Volumes
-from ..types import CniName, DebianRelease, EdgeKind, FailureDomain, PackageSource, SupplySource, TenantNetwork
+from ..types import CniName, DebianRelease, EdgeKind, PackageSource, SupplySource, TenantNetwork
 from .base import Address, Cidr, Domain, IdRange, Model, Mtu, Name, Plain, Text, Version
 
 
@@ -131,6 +130,17 @@ class Hosts(Model):
     )
 
 
+class Seed(Model):
+    """What the seed does beside serving files."""
+
+    runner: list[Literal["host"]] = Field(
+        default_factory=list,
+        max_length=1,
+        description="Layers that the seed itself runs on each machine that Ironic installs, as soon as it has called "
+        "home: no controller is needed for it. The seed then has a key of its own to these machines. Default: none.",
+    )
+
+
 class Edge(Model):
     """The virtual IP and what listens on it."""
 
@@ -194,77 +204,6 @@ class Cluster(Model):
         None, description="kubeadm preflight checks to pass over. Default: those of the profile."
     )
     serves: Literal["infrastructure", "tenants"] = Field("infrastructure", description="Whom the cluster is for.")
-
-
-CephOption = Annotated[
-    str, Field(pattern=r"^[a-z][a-z0-9_]{1,80}$", json_schema_extra={"examples": ["osd_max_backfills"]})
-]
-CephUser = Annotated[
-    str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$", json_schema_extra={"examples": ["cloud-glance"]})
-]
-CephValue = Annotated[str, Field(pattern=r"^[!-~]( ?[!-~]){0,200}$")]
-
-
-class Pool(Model):
-    """One pool of the storage cluster."""
-
-    replicas: Annotated[int, Field(ge=1, le=10)] | None = Field(
-        None, description="Copies of each object. Default: storage.replicas."
-    )
-    failure_domain: FailureDomain | None = Field(None, description="Default: storage.failure_domain.")
-    device_class: DeviceClass | None = Field(
-        None, description="Kind of device it is on. Default: the fastest that the storage hosts have."
-    )
-    name: Text | None = Field(None, description="Name of the pool. Default: its purpose.")
-
-
-class ExternalCeph(Model):
-    """A Ceph that somebody else runs. Its keys are in the secrets store."""
-
-    fsid: Annotated[
-        str,
-        Field(
-            pattern=r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$",
-            json_schema_extra={"examples": ["5f1c0a3e-93f4-4b0e-8f0e-0a4d2f1f7c11"]},
-        ),
-    ] = Field(description="Its id (`ceph fsid`). A cluster of another id is refused.")
-    monitors: list[Address] = Field(min_length=1, description="Addresses of its monitors, all of them.")
-    clients: dict[str, CephUser] = Field(
-        default_factory=dict,
-        description="Its name for the user of a client: glance, cinder, cinder-backup or nova. Default: the same.",
-    )
-    make: bool = Field(
-        False,
-        description="Whether the layer makes missing pools and users, with the administrator's key of the secrets "
-        "store (ceph/client.admin). Otherwise who runs it makes them, and the layer verifies.",
-    )
-
-
-class Storage(Model):
-    """Block, object and file storage of the cloud, and persistent volumes of the control plane."""
-
-    backend: Backend = Field(
-        "none",
-        description=f"Who runs Ceph. {'; '.join(f'{name}: {record.what}' for name, record in BACKENDS.items())}.",
-    )
-    volumes: Volumes | None = Field(
-        None,
-        description="What the storage class `general` hands out. Default: ceph-rbd with cephadm or rook, else local.",
-    )
-    replicas: Annotated[int, Field(ge=1, le=10)] = Field(3, description="Copies of each object.")
-    failure_domain: FailureDomain | None = Field(None, description="What no two copies share. Default: the profile's.")
-    monitors: Annotated[int, Field(ge=1, le=9)] | None = Field(
-        None, description="MON daemons. Default: 3, or fewer on fewer storage hosts."
-    )
-    pools: dict[str, Pool] = Field(
-        default_factory=dict, description="Pools by purpose. Default: one a purpose (volumes, images, vms, ...)."
-    )
-    external: ExternalCeph | None = Field(
-        None, description="external: where the cluster is. Default: only its storage class `general` is used."
-    )
-    settings: dict[CephOption, CephValue] = Field(
-        default_factory=dict, description="native: further options of ceph.conf, section global, over the profile's."
-    )
 
 
 class Ovn(Model):
