@@ -18,7 +18,7 @@ description:
   - "Groups: one a role of machines, one a layer that names its own (C(kubernetes): every node of the cluster),
     C(rack_<name>), C(provisioner_<name>), C(managed_network) (hosts whose links the plan has), C(network_in_turn)
     (those of them that are control hosts or monitors of Ceph), C(ceph_clients) (control hosts of a site whose Ceph
-    somebody else runs), C(absent) (hosts a dry run cannot reach) and C(refused) (all hosts of a plan with errors)."
+    others look after), C(absent) (hosts a dry run cannot reach) and C(refused) (all hosts of a plan with errors)."
   - "Variables: C(groundup_site_file), the path of the site file; C(groundup_site), the plan without its hosts and chart
     values; C(groundup_host), one host's part; and how to connect: C(ansible_host), C(ansible_user), C(ansible_port),
     the site's ssh key, and the keys of hosts; C(groundup_dry_run), whether this run changes nothing
@@ -153,7 +153,7 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # ansible shi
                 services=plan.openstack.services,
                 backend=plan.ceph.backend if plan.ceph else "none",
             )
-            asks = bool(plan.ceph and BACKENDS[plan.ceph.backend].elsewhere and "control" in host.roles)
+            asks = bool(plan.ceph and BACKENDS[plan.ceph.backend].clients and "control" in host.roles)
             network = [MANAGED_NETWORK] * bool(host.links)
             network += [NETWORK_IN_TURN] * bool(network and ("control" in host.roles or host.name in monitors))
             for group in (*own, *place, *network, *[CEPH_CLIENTS] * asks, *[REFUSED] * bool(errors)):

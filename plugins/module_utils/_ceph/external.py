@@ -1,4 +1,4 @@
-"""A Ceph that somebody else runs: what the plan needs of it is made by consent, and proven with every key.
+"""A Ceph whose daemons others look after (somebody else, cephadm, Rook): made in it by consent, proven with every key.
 
 Nothing that is there is altered: its pools, their copies and its health are of whoever runs it.
 """
@@ -34,8 +34,9 @@ def converge(
         _same(cluster, ceph)
         there = pools.found(cluster)
         names = {one["name"]: one for one in ceph["pools"].values() if one["name"] not in there}
+        used = {one["rule"] for one in names.values()}  # Rook has made its pools by rules of its own
         wanted = pools.Wanted(
-            rules={},
+            rules={one["name"]: one for one in ceph["rules"] if one["name"] in used},
             pools=names,
             keys={one["name"]: keys[one["secret"]] for one in ceph["clients"].values()},
             caps={one["name"]: one["caps"] for one in ceph["clients"].values()},
@@ -75,7 +76,8 @@ def _monitors(ceph: Mapping[str, Any]) -> dict[str, str]:
 
 def _check_keys(ceph: Mapping[str, Any], keys: Mapping[str, str]) -> None:
     """Refuse what is no key, or one of a kind that clients here do not know: both are told badly by Ceph's library."""
-    for secret in (*ceph["secrets"], *(one["secret"] for one in ceph["clients"].values())):
+    admin = (f"ceph/{ADMIN}",) if ceph["make"] else ()
+    for secret in (*admin, *(one["secret"] for one in ceph["clients"].values())):
         try:
             kind = int.from_bytes(base64.b64decode(keys[secret], validate=True)[:2], "little")
         except binascii.Error:

@@ -198,7 +198,7 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
     ("unknown-machine", "error", "edge", {"access/host_keys": {"edge-2": "ssh-ed25519 AAAA"}}, "host_keys.edge-2"),
     # what this version does not build
     ("not-in-this-version", "error", "lab", {"edge": {"kind": "gateway-api"}}, "edge.kind"),
-    ("not-in-this-version", "warning", "edge", {"storage/backend": "rook"}, "storage.backend"),
+    ("not-run-here", "warning", "edge", {"storage/backend": "rook"}, "storage.backend"),
     ("not-in-this-version", "warning", "lab", {"machines/worker/provisioner": "ironic"}, "machines"),
     ("not-in-this-version", "warning", "lab", {"networks/cluster": {"cidr": "10.91.0.0/24"}}, "networks.cluster"),
 ]

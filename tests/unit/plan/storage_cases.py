@@ -49,7 +49,7 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
         "storage.pools.vms.replicas",
     ),
     # a Ceph of the site's own
-    ("no-osds", "error", "region", {"storage/backend": "native"}, "hardware.region-storage.osds"),
+    ("no-osds", "error", "region", {"machines/storage/hardware": "region-storage"}, "hardware.region-storage.osds"),
     ("external-without-backend", "error", "lab", {**OTHERS, "storage/backend": "none"}, "storage.external"),
     (
         "unknown-ceph-client",
@@ -74,6 +74,13 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
     ),
     ("objects-without-ceph", "error", "lab", {**OTHERS, "openstack/services": ["ceph-rgw"]}, "openstack.services"),
     ("osd-in-a-file", "error", "region", {**FILES, **NATIVE}, "hardware.files.osds"),
+    (
+        "osd-in-a-file",
+        "error",
+        "lab",
+        {"storage/backend": "rook", "machines/storage/count": 3},
+        "hardware.lab-container.osds",
+    ),
     (
         "pool-without-devices",
         "error",

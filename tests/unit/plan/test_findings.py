@@ -29,7 +29,7 @@ def test_a_mistake_is_found_at_its_key(
 
 def test_a_region_says_what_it_needs_and_what_this_version_does_not_build(plan_of: Callable[..., Plan]) -> None:
     every = {finding.name: finding for finding in plan_of("region").findings}
-    assert set(every) == {"not-in-this-version", "hardware-needed", "cni-not-built"}
+    assert set(every) == {"not-in-this-version", "not-run-here", "hardware-needed", "cni-not-built"}
     assert "1 x region-seed: 8 cores, 32 GiB, 10 Gbit/s;" in every["hardware-needed"].what
     found = [finding for finding in plan_of("region").findings if finding.name == "not-in-this-version"]
     assert {(finding.name, finding.severity) for finding in found} == {("not-in-this-version", "warning")}
@@ -37,7 +37,6 @@ def test_a_region_says_what_it_needs_and_what_this_version_does_not_build(plan_o
     assert said == [
         (("machines",), "machines by virtual media without a MAC address"),
         (("networks.cluster",), "a network of its own for pods' packets"),
-        (("storage.backend",), "Ceph on the site's storage hosts"),
     ]
 
 

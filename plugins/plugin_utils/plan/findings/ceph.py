@@ -27,10 +27,13 @@ def check(context: PlanContext) -> Iterator[Finding]:
             remedy=f"write hardware.{kind}.osds: [{{device: /dev/disk/by-path/...}}], and that hardware in the group",
         )
     files = [kind for kind, osds in ceph.osds.items() if any(one.device is None for one in osds)]
-    if files and context.layout.profile.production:
+    orchestrated = BACKENDS[ceph.backend].orchestrated
+    if files and (context.layout.profile.production or orchestrated):
         yield error("osd-in-a-file", *(f"hardware.{kind}.osds" for kind in files))(
             what=f"OSDs of hardware {', '.join(files)} are files, in a site of profile {context.site.profile}",
-            why="they share the system's disk: it fills, slows and dies for both (laptop Ceph)",
+            why=f"{ceph.backend} takes devices alone"
+            if orchestrated
+            else "they share the system's disk: it fills, slows and dies for both (laptop Ceph)",
             remedy="write device: /dev/disk/by-path/..., one a disk",
         )
     rules = {rule.name: rule for rule in ceph.rules}
@@ -73,13 +76,13 @@ def check(context: PlanContext) -> Iterator[Finding]:
 def _external(context: PlanContext) -> Iterator[Finding]:
     """Yield findings about a Ceph that somebody else runs."""
     written, used = context.site.storage, clients_of(context.layout)
-    if written.external and not BACKENDS[written.backend].elsewhere:
+    if written.external and written.backend != "external":
         yield error("external-without-backend", "storage.external", "storage.backend")(
             what=f"storage.external names a Ceph, and storage.backend is {written.backend}",
             why="nothing would use it",
             remedy="write storage.backend: external, or leave storage.external out",
         )
-    if not written.external or not BACKENDS[written.backend].elsewhere:
+    if not written.external or written.backend != "external":
         return
     known = [name for name, one in CLIENTS.items() if one.images]  # gateways of its owner's are not ours to tell
     if unknown := [name for name in written.external.clients if name not in known]:

@@ -6,7 +6,7 @@ import math
 import uuid
 from itertools import zip_longest
 
-from ...layers.storage import BACKENDS, CLIENTS, OTHER_POOL, POOLS, ClientRecord, DeviceClass
+from ...layers.storage import BACKENDS, CLIENTS, OTHER_POOL, POOLS, Backend, ClientRecord, DeviceClass
 from ..layout.context import Layout
 from ..layout.places import NO_RACK
 from ..model.storage import Pool
@@ -34,9 +34,9 @@ def ceph(layout: Layout) -> CephPlan | None:
     """Return the site's Ceph; None where it has none, or nobody says where it is."""
     hosts = layout.with_role("storage")
     backend = BACKENDS[layout.site.storage.backend]
-    if backend.elsewhere:
+    if layout.site.storage.backend == "external":
         return _external(layout)
-    if not backend.layer or backend.planned_only or not hosts:
+    if not backend.layer or not hosts:
         return None
     network = (layout.by_purpose("storage") or [layout.management])[0]
     fsid = str(uuid.uuid5(NAMESPACE, f"{layout.site.site}.{layout.site.domain}"))
@@ -65,12 +65,7 @@ def ceph(layout: Layout) -> CephPlan | None:
         settings={**layout.profile.ceph, **layout.site.storage.settings},
         backups=layout.site.storage.backups,
         gateway=gateway(layout),
-        secrets=(
-            "ceph/mon",
-            ADMIN,
-            "ceph/client.bootstrap-osd",
-            *(f"ceph/mgr.{one}" for one in managers),
-        ),
+        secrets=_secrets(layout.site.storage.backend, managers),
     )
 
 
@@ -119,6 +114,13 @@ def _external(layout: Layout) -> CephPlan | None:
         given=(ADMIN,) if written.make else tuple(one.secret for one in clients.values()),
         make=written.make,
     )
+
+
+def _secrets(backend: Backend, managers: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the keys that are ours to make, beside the clients'. cephadm makes its own, the administrator's, too."""
+    known = {"cephadm": (), "rook": ("ceph/mon", ADMIN)}
+    own = ("ceph/mon", ADMIN, "ceph/client.bootstrap-osd", *(f"ceph/mgr.{one}" for one in managers))
+    return known.get(backend, own)
 
 
 def clients_of(layout: Layout) -> tuple[str, ...]:
