@@ -109,7 +109,7 @@ SERVICE = ServiceRecord(
             name="objects-without-ceph",
             severity="error",
             when=lambda plan, _: not (plan.ceph and plan.ceph.backend == "native"),
-            what="the object store has no storage hosts with Ceph of their own packages",
+            what="the object store has no storage hosts with the backend native",
             why="its gateways run on them, and objects are in the Ceph of the site's own",
             remedy="write storage.backend: native and machines.storage, or leave ceph-rgw out",
         ),

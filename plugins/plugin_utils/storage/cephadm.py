@@ -35,9 +35,10 @@ def specification(plan: Plan, ceph: CephPlan) -> list[dict[str, Any]]:
         }
         for name, place in ceph.locations.items()
     ]
+    watching = [f"{name}:{at}" for name, at in monitors.items()]
     daemons = [
-        {"service_type": "mon", "placement": {"hosts": [f"{name}:{at}" for name, at in monitors.items()]}},
-        {"service_type": "mgr", "placement": {"hosts": list(ceph.managers)}},
+        {"service_type": "mon", "placement": {"count": len(watching), "hosts": watching}},
+        {"service_type": "mgr", "placement": {"count": len(ceph.managers), "hosts": list(ceph.managers)}},
     ]
     return [*hosts, *daemons, *_osds(plan, ceph)]
 
