@@ -23,4 +23,4 @@ class ActionModule(DocumentedAction):
             rook(self.changes, plan, plan.ceph, store, timeout=given["timeout"])
         elif plan.ceph:
             cephadm(self.changes, plan, plan.ceph, store)
-        return self.changes.result()
+        return {**self.changes.result(), "warnings": self.changes.warnings}
