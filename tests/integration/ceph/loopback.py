@@ -15,6 +15,8 @@ from typing import Any, Self
 ROOT = Path(__file__).resolve().parents[3]
 FSID = "5f1c0a3e-93f4-4b0e-8f0e-0a4d2f1f7c11"
 PATIENCE = 240
+# With the tests that started it, also when these are killed.
+ENDS = ("setpriv", "--pdeathsig", "KILL", "--")
 # Stands in for the root of a storage host: nothing that is written stays.
 _ENTER = """
 lower=$1 place=$2 collection=$3
@@ -104,7 +106,9 @@ class Loopback:
         namespaces = ["--mount", "--pid", "--net", "--fork", "--kill-child=KILL", "--propagation=private"]
         arguments = [str(self._lower), str(self._place), str(ROOT)]
         self._init = subprocess.Popen(
-            ["unshare", *namespaces, "--", "sh", "-euc", _ENTER, "sh", *arguments], stdout=subprocess.PIPE, text=True
+            [*ENDS, "unshare", *namespaces, "--", "sh", "-euc", _ENTER, "sh", *arguments],
+            stdout=subprocess.PIPE,
+            text=True,
         )
         assert self._init.stdout is not None
         assert self._init.stdout.readline() == "ready\n"
