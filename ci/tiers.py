@@ -38,6 +38,9 @@ CONFORMANCE = "test_conformance.py"
 CONFORMANCE_SITE = "tests/e2e/conformance/site.yml"
 CLUSTER = ("supply", "metal", "host", "seed", "kubernetes")  # layers of a site up to its cluster
 KERNEL = "test_kernel.py"
+MACHINE = "test_metal.py"
+MACHINE_JOIN = "test_metal_join.py"
+MACHINE_LIFE = "test_metal_life.py"
 METAL = tuple(
     f"tests/integration/metal/test_{name}.py" for name in ("discovery", "ironic", "seed_backup", "storm", "way_out")
 )
@@ -54,8 +57,8 @@ DISKS = "test_disks.py"  # in Ceph, and its backups
 CHARTS = "GROUNDUP_OSH_CHARTS"
 MAKE_LABS = {
     "test_lab_clean.py", "test_lab_gone.py", "test_interruption.py", "test_prediction.py",
-    EXISTING, HOST_NETWORK, CONFORMANCE, KERNEL, CLOUD, NETWORK_KEPT, LIFE, FAULTS, REAL_CLOUD, DASHBOARD, STORAGE,
-    STORAGE_LIFE, VOLUMES, DISKS,
+    EXISTING, HOST_NETWORK, CONFORMANCE, KERNEL, MACHINE, MACHINE_JOIN, MACHINE_LIFE, CLOUD, NETWORK_KEPT, LIFE, FAULTS,
+    REAL_CLOUD, DASHBOARD, STORAGE, STORAGE_LIFE, VOLUMES, DISKS,
 }  # fmt: skip
 LAB_TESTS = sorted(
     str(path.relative_to(ROOT)) for path in (ROOT / "tests/e2e").glob("test_*.py") if path.name not in MAKE_LABS
@@ -70,10 +73,10 @@ SCENARIOS = sorted(
 )
 CLOUD_SITE = "inventories/cloud/site.yml"
 WHOLE_CLOUD = f"SITE={CLOUD_SITE}"
+MACHINE_SITE = "tests/e2e/metal/site.yml"
+MACHINE_PLAYBOOKS = ("groundup.cloud.ironic", "groundup.cloud.metal", "groundup.cloud.seed")  # the first runs last
 STORAGE_SITE = "tests/e2e/storage/site.yml"
-VOLUMES_SITE = "SITE=tests/e2e/volumes/site.yml"  # the cloud, and the Ceph that its images and volumes are in
 LARGE_CLOUD = "SITE=tests/e2e/network/site.yml"  # three control hosts, three hypervisors
-CLOUD_WITH_DASHBOARD = "SITE=tests/e2e/dashboard/site.yml"
 CLOUD_OF_REAL_CHARTS = "SITE=tests/e2e/real/site.yml"
 # What only three control hosts can show: quorum, a member lost, a total outage.
 THREE_CONTROL_HOSTS = "SITE=inventories/lab-ha/site.yml"
@@ -84,6 +87,11 @@ THREE_CONTROL_HOST_TESTS = (
     (*PYTEST, "-m", "lab", "tests/e2e/test_removal.py"),
     (*PYTEST, "-m", "lab", "tests/e2e/test_cluster_kept.py"),  # last: the volumes of one host are lost
 )
+
+
+def unchanged(site: str, *arguments: str) -> tuple[str, ...]:
+    """Return the command that runs playbooks again, and fails when they change something."""
+    return ("ci/run", "python", "ci/unchanged.py", site, *arguments)
 
 
 def lab_tier(
@@ -161,12 +169,25 @@ TIERS = (
         always=("ci/run", "python", "tests/e2e/plain.py", "destroy"),
     ),
     lab_tier(
+        "machine",
+        f"SITE={MACHINE_SITE}",
+        ("ci/lab", "metal"),
+        unchanged(MACHINE_SITE, *MACHINE_PLAYBOOKS),
+        unchanged(MACHINE_SITE, *MACHINE_PLAYBOOKS, "--check", "--diff"),
+        unchanged(MACHINE_SITE, "groundup.cloud.host", "--limit", "provisioner_ironic"),
+        (*PYTEST, f"tests/e2e/{MACHINE}"),  # it prints what it measures
+        first=(("ci/bootstrap", "machine"),),
+        by_default=True,
+    ),
+    lab_tier(
         "cloud",
         WHOLE_CLOUD,
         ("ci/lab", "up"),  # ends with an instance that answered
         ("ci/lab", "unchanged"),
         ("ci/run", "python", "ci/bench/cloud.py"),  # reads what the two runs recorded
-        (*PYTEST, f"tests/e2e/{CLOUD}"),
+        # -s: what the loss of an OSD costs is printed; -x: each test goes on where the one before it ended.
+        (*PYTEST, "-s", "-x", "-m", "not long", *(f"tests/e2e/{name}" for name in (CLOUD, VOLUMES, DASHBOARD))),
+        first=(("ci/bootstrap", "browser"),),
         by_default=True,
     ),
     Tier(
@@ -188,7 +209,7 @@ TIERS = (
     Tier(
         name="kernel",
         commands=(
-            ("ci/bootstrap", "long"),  # QEMU
+            ("ci/bootstrap", "machine"),
             ("ci/supply", "build", "plain", "machine"),
             (*PYTEST, "-s", "-x", f"tests/e2e/{KERNEL}"),
         ),
@@ -199,13 +220,29 @@ TIERS = (
     Tier(
         name="metal",
         commands=(
-            ("ci/bootstrap", "long"),  # QEMU and its firmware
+            ("ci/bootstrap", "machine"),
             ("ci/supply", "build", "lab", "metal"),
             (*PYTEST, "-s", "-x", *METAL),
             ("ci/run", "python", "ci/bench/machines.py"),
         ),
         needs=needs_root,
         by_default=False,
+    ),
+    lab_tier(
+        "machines",
+        "SITE=tests/e2e/metal/life.yml",
+        ("ci/lab", "dark"),
+        (*PYTEST, "-s", "-x", f"tests/e2e/{MACHINE_LIFE}"),  # each test goes on where the one before it ended
+        first=(("ci/bootstrap", "machine"),),
+    ),
+    lab_tier(
+        "join",
+        "SITE=inventories/lab-metal/site.yml",
+        ("ci/lab", "metal"),
+        ("ci/lab", "up"),
+        ("ci/lab", "unchanged"),
+        (*PYTEST, f"tests/e2e/{MACHINE_JOIN}"),
+        first=(("ci/bootstrap", "machine"),),
     ),
     lab_tier("ha", THREE_CONTROL_HOSTS, *THREE_CONTROL_HOST_TESTS),
     lab_tier(
@@ -214,19 +251,15 @@ TIERS = (
         ("ci/lab", "up"),
         (*PYTEST, "-s", f"tests/e2e/{LIFE}"),
         (*PYTEST, "-s", f"tests/e2e/{FAULTS}"),
+        (*PYTEST, "-s", f"tests/e2e/{DISKS}"),
+        (*PYTEST, "-x", f"tests/e2e/{DASHBOARD}"),
+        first=(("ci/bootstrap", "long"), ("ci/bootstrap", "browser")),  # qemu-img, Chromium
     ),
     lab_tier(
         "kept",
         LARGE_CLOUD,
         ("ci/lab", "up"),
         (*PYTEST, "-s", f"tests/e2e/{NETWORK_KEPT}"),  # it prints what it measures
-    ),
-    lab_tier(
-        "dashboard",
-        CLOUD_WITH_DASHBOARD,
-        ("ci/lab", "up"),
-        (*PYTEST, "-x", f"tests/e2e/{DASHBOARD}"),  # each test goes on where the one before it ended
-        first=(("ci/bootstrap", "browser"),),
     ),
     lab_tier(
         "storage",
@@ -238,17 +271,9 @@ TIERS = (
             STORAGE_SITE,
             *(f"groundup.cloud.{name}" for name in (*CLUSTER, "storage")),
         ),
-        ("ci/run", "python", "ci/unchanged.py", STORAGE_SITE, "groundup.cloud.storage"),
+        unchanged(STORAGE_SITE, "groundup.cloud.storage"),
         (*PYTEST, "-s", f"tests/e2e/{STORAGE}"),  # it prints what it measures
         (*PYTEST, "-s", "-x", f"tests/e2e/{STORAGE_LIFE}"),  # each test goes on where the one before it ended
-    ),
-    lab_tier(
-        "volumes",
-        VOLUMES_SITE,
-        ("ci/lab", "up"),
-        ("ci/lab", "unchanged"),
-        (*PYTEST, "-s", f"tests/e2e/{VOLUMES}", f"tests/e2e/{DISKS}"),  # they print what they measure
-        first=(("ci/bootstrap", "long"),),  # qemu-img
     ),
     lab_tier(
         "cost",

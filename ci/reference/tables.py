@@ -113,7 +113,8 @@ def pools(_: Path) -> Iterator[str]:
     yield "| purpose | holds | share of the data | placement groups of 3 OSDs, of 30 |"
     for purpose, one in POOLS.items():
         groups = ", ".join(str(placement_groups(osds, share=one.share, replicas=3)) for osds in (3, 30))
-        yield f"| `{purpose}` | {one.what} | {one.share:.0%} | {groups} |"
+        only = f"; with {one.service}" if one.service else ""
+        yield f"| `{purpose}` | {one.what}{only} | {one.share:.0%} | {groups} |"
 
 
 def keys(_: Path) -> Iterator[str]:
@@ -121,7 +122,8 @@ def keys(_: Path) -> Iterator[str]:
     yield "| key (secret) | whose | writes to | reads |"
     for name, one in CLIENTS.items():
         may = f"{_code(list(one.writes))} | {_code(list(one.reads))}"
-        yield f"| `client.{name}` (`ceph/client.{name}`) | {one.what} | {may} |"
+        only = f"; with {one.service}" if one.service else ""
+        yield f"| `client.{name}` (`ceph/client.{name}`) | {one.what}{only} | {may} |"
 
 
 def _machine(role: Role, profile: str) -> str:

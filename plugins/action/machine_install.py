@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from ..plugin_utils.metal.install import Options, install
 from ..plugin_utils.metal.journal import home_of
 from ..plugin_utils.metal.page import page_of, shown
 from ..plugin_utils.metal.runner import Runner
-from ..plugin_utils.plan import load_site, make_plan
+from ..plugin_utils.plan import Plan, load_site, make_plan
 
 LAYER = "ironic"
 
@@ -37,12 +38,24 @@ class ActionModule(DocumentedAction):
             again=given["again"],
             wait_all=given["wait_all"],
         )
+        refuse_two(plan, given["layers"])
         _refuse_others(given["again"], given["hosts"])
         page = None if changes.check else page_of(plan)
         with shown(plan, page, say):
             failed = install(changes, plan, given["hosts"], say, options, then=then, page=page)
         away = [_aside(name, error) for name, error in sorted(failed.items())]
         return {**changes.result(), "aside": [asdict(one) for one in away], "warnings": [one.said for one in away]}
+
+
+def refuse_two(plan: Plan, layers: Sequence[str] | None) -> None:
+    """Raise GroundupError when controller and seed would both configure machines."""
+    if layers and plan.metal and plan.metal.runner:
+        raise GroundupError(
+            "two would configure each machine",
+            where="the variable machine_layers",
+            why=f"the site file has the seed run {', '.join(plan.metal.runner.layers)} (seed.runner)",
+            remedy="leave the variable out, or seed.runner",
+        )
 
 
 def _aside(name: str, error: GroundupError) -> Aside:

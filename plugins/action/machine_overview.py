@@ -6,6 +6,7 @@ import time
 from typing import Any
 
 from ..plugin_utils.actions import DocumentedAction
+from ..plugin_utils.metal.delegated import refresher
 from ..plugin_utils.metal.follow import View, follow
 from ..plugin_utils.metal.journal import home_of
 from ..plugin_utils.metal.overview import Overview, as_dict, as_json, summary, table
@@ -19,7 +20,7 @@ class ActionModule(DocumentedAction):
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
         """Return a record a machine."""
         plan = make_plan(load_site(given["site_file"]))
-        overview, ended = Overview(plan, home_of(plan.site)), True
+        overview, ended = Overview(plan, home_of(plan.site), refresh=refresher(plan)), True
         if given["follow"]:
             view = View(say=self._display.display, draw=self._draw, terminal=TERMINAL)
             rows, ended = follow(overview, view, timeout=given["timeout"])
@@ -35,6 +36,7 @@ class ActionModule(DocumentedAction):
             "changed": False,
             "machines": [as_dict(row, now) for row in rows],
             "msg": f"{plan.site}: {summary(rows)}{waits}",
+            **({"warnings": [f"what the seed's runner did is not known: {overview.lacks}"]} if overview.lacks else {}),
         }
 
     def _draw(self, text: str) -> None:

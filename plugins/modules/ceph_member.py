@@ -107,7 +107,7 @@ def work(changes: Changes, given: dict[str, Any]) -> None:
         raise GroundupError(
             "no machine is named",
             where=f"the variable {given['verb']}_machine",
-            why=f"one storage host is {given['verb']}ed at a time".replace("eed", "ed"),
+            why=f"{given['verb']} takes one storage host at a time",
             remedy=f"-e {given['verb']}_machine=NAME",
         )
     monitors = {one["name"]: one["address"] for one in ceph["monitors"]}

@@ -94,6 +94,10 @@ options:
     description: Program and assets of the page of machines, by file name.
     type: dict
     required: true
+  runner:
+    description: Whether the seed has a runner (M(groundup.cloud.runner_node)). Without, one that is there is removed.
+    type: bool
+    default: false
   verify:
     description: Changes nothing, asks whether Ironic and the page of machines answer.
     type: bool
@@ -160,6 +164,7 @@ def main() -> None:
             "machines_files": {"type": "dict", "required": True},
             "ramdisk": {"type": "path", "required": True},
             "password": {"type": "str", "required": True, "no_log": True},
+            "runner": {"type": "bool", "default": False},
             "verify": {"type": "bool", "default": False},
         },
         work,

@@ -8,10 +8,13 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import site_plan
+import yaml
+from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import site_plan, with_values
 from ansible_collections.groundup.cloud.plugins.plugin_utils.hypervisor.configuration import NOVA_FILES
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.services.parts import merge
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, build_site, make_plan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import ReleasePlan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets.names import references
+from ansible_collections.groundup.cloud.plugins.plugin_utils.services.parts import merge, public_endpoint
 
 from .conftest import CHARTS, SITES, Render, chart_in, objects
 
@@ -29,7 +32,7 @@ PLACE = "/etc/ceph"
 
 @pytest.fixture(scope="module")
 def site() -> Plan:
-    return site_plan(SITES["volumes"])
+    return site_plan(SITES["cloud"])
 
 
 @pytest.fixture(scope="module", params=["builtin", "real"])
@@ -133,3 +136,53 @@ def test_a_changed_key_starts_the_pods_anew(site: Plan, render: Render) -> None:
         after = one(objects(render(replace(release, values=other), CHARTS / service)), "Deployment", workload)
         notes = [item["spec"]["template"]["metadata"]["annotations"] for item in (before, after)]
         assert notes[0] != notes[1], service
+
+
+def test_the_object_store_is_its_entry_in_keystone_alone(plan: Plan, rendered_store: list[dict[str, Any]]) -> None:
+    """Gateways are on storage hosts: in the cluster there is nothing of them, and no key."""
+    kinds = {item["kind"] for item in rendered_store}
+    assert not kinds & {"Deployment", "DaemonSet", "StatefulSet", "Service", "Ingress"}, kinds
+    assert "ceph/client.rgw" not in references(release_of(plan, "ceph-rgw").values)
+    text = str([item for item in rendered_store if item["kind"] == "Job"]) + "".join(
+        base64.b64decode(held).decode() for item in rendered_store if item["kind"] == "Secret"
+        for held in (item.get("data") or {}).values()
+    )  # fmt: skip
+    url = public_endpoint(plan, "ceph-rgw").url
+    assert text.count(url) == 3, "public, internal and admin"
+    assert "ceph-rgw_swift" in text
+
+
+def release_of(plan: Plan, name: str) -> ReleasePlan:
+    return next(one for one in plan.openstack.releases if one.name == name)
+
+
+@pytest.fixture(params=["builtin", "real"])
+def rendered_store(request: pytest.FixtureRequest, plan: Plan, render: Render) -> list[dict[str, Any]]:
+    """What the built-in chart, and the real one, make of the object store."""
+    directory = CHARTS / "ceph-rgw"
+    if request.param == "real":
+        directory = chart_in(request.getfixturevalue("real_charts"), "ceph-rgw")
+    return objects(render(release_of(plan, "ceph-rgw"), directory))
+
+
+@pytest.mark.parametrize("charts", ["builtin", "real"])
+def test_backups_in_the_object_store_have_an_account_trust_the_sites_ca_and_have_no_key_of_the_pool(
+    charts: str, render: Render, request: pytest.FixtureRequest
+) -> None:
+    data = yaml.safe_load(SITES["cloud"].read_text())
+    data["storage"]["backups"] = "objects"
+    data["openstack"]["services"].append("ceph-rgw")
+    release = release_of(with_values(make_plan(build_site(data))), "cinder")
+    real = charts == "real"
+    chart = chart_in(request.getfixturevalue("real_charts"), "cinder") if real else CHARTS / "cinder"
+    items = objects(render(release, chart))
+    config = etc(items, "cinder", "cinder.conf")["DEFAULT"]
+    assert config["backup_driver"] == "cinder.backup.drivers.swift.SwiftBackupDriver"
+    assert config["backup_swift_key"] == "secretcinderkeystoneswift"
+    pod = one(items, "Deployment", "cinder-backup")["spec"]["template"]["spec"]
+    assert "cinder-volume-rbd-keyring" in str(pod["volumes"])
+    assert "cinder-backup-rbd-keyring" not in str(pod["volumes"])
+    mounts = [mount["mountPath"] for container in pod["containers"] for mount in container["volumeMounts"]]
+    assert config["backup_swift_ca_cert_file"].rsplit("/", 1)[0] in mounts
+    made = base64.b64decode(one(items, "Secret", "cinder-etc")["data"].get("identity.json", "")).decode()
+    assert real or config["backup_swift_user"] in made

@@ -1,6 +1,6 @@
 """A person's first hour, in a real browser: log in, look around, launch an instance through the form.
 
-Needs tests/e2e/dashboard/site.yml. GROUNDUP_SCREENSHOTS=docs/images writes the pictures of docs/dashboard.md.
+Needs inventories/cloud/site.yml. GROUNDUP_SCREENSHOTS=docs/images writes the pictures of docs/dashboard.md.
 """
 
 from __future__ import annotations
@@ -90,6 +90,7 @@ def test_a_person_sees_the_own_project(page: Any, url: str, person: dict[str, st
     picture(page, "overview")
 
 
+@pytest.mark.long
 def test_the_image_is_there(page: Any, url: str, person: dict[str, str]) -> None:
     page.goto(f"{url}/project/images")
     image = row(page, person["image"])
@@ -98,6 +99,7 @@ def test_the_image_is_there(page: Any, url: str, person: dict[str, str]) -> None
     picture(page, "images")
 
 
+@pytest.mark.long
 def test_an_instance_is_launched_through_the_form(page: Any, url: str, person: dict[str, str]) -> None:
     page.goto(f"{url}/project/instances/")
     page.click("#instances__action_launch-ng")

@@ -1,6 +1,6 @@
 """Disks of instances and backups are in the site's own Ceph: what moves is not copied, a lost volume comes back.
 
-Needs tests/e2e/volumes/site.yml.
+Needs inventories/cloud/site.yml.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ INSTANCES = "/var/lib/nova/instances"
 def ceph(plan: Plan) -> CephPlan:
     """The plan's Ceph."""
     if not plan.ceph or not plan.hypervisor.disks or len(hypervisors(plan)) < 2:
-        pytest.skip("a Ceph with disks of two hypervisors' instances is needed: see tests/e2e/volumes/site.yml")
+        pytest.skip("a Ceph with disks of two hypervisors' instances is needed: see inventories/cloud/site.yml")
     return plan.ceph
 
 

@@ -56,7 +56,7 @@ def pod(api: Api) -> dict[str, Any]:
     return start(api, "limited", image=proxy["spec"]["containers"][0]["image"], command="sleep infinity")
 
 
-def start(api: Api, name: str, *, image: str, command: str) -> dict[str, Any]:
+def start(api: Api, name: str, *, image: str, command: str, node: str = NODE) -> dict[str, Any]:
     """Start a pod on the machine and return it once it has begun."""
     container = {
         "name": "main",
@@ -64,7 +64,7 @@ def start(api: Api, name: str, *, image: str, command: str) -> dict[str, Any]:
         "command": ["bash", "-c", command],
         "resources": {"limits": {"memory": str(LIMIT), "cpu": "500m"}},
     }
-    spec = {"nodeName": NODE, "restartPolicy": "Never", "terminationGracePeriodSeconds": 1, "containers": [container]}
+    spec = {"nodeName": node, "restartPolicy": "Never", "terminationGracePeriodSeconds": 1, "containers": [container]}
     body = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": spec}
     api.request("POST", PODS, body=body)
     until(lambda: api.get(f"{PODS}/{name}")["status"]["phase"] != "Pending", seconds=PATIENCE)

@@ -61,15 +61,15 @@ def up(plan: Plan) -> None:
     store = open_store(plan.site, write=False)
     for host in _dark(plan):
         bmc = host.bmc or {}
-        # The controllers are on the lab's own machine, which the hosts reach as their router.
-        oob = next(network.name for network in plan.networks.values() if network.purpose == "oob")
-        run(["ip", "address", "replace", f"{bmc['address']}/32", "dev", link_name(plan.site, oob)])
         for port in ports(plan, host):
             tap = link_name(plan.site, host.name, port.name)
             if attempt(["ip", "link", "show", "dev", tap]).returncode:
                 run(["ip", "tuntap", "add", tap, "mode", "tap"])
             alias = link_alias(plan.site, host.name, port.name)
             run(["ip", "link", "set", tap, "master", link_name(plan.site, port.network), "alias", alias, "up"])
+        # The controllers are on the lab's own machine, which the hosts reach as their router. Their addresses are on a
+        # link of ours: the layer metal removes what it did not plan from its bridges.
+        run(["ip", "address", "replace", f"{bmc['address']}/32", "dev", tap])
         machine(plan, host, password=store.get(str(bmc["credentials"]))).start()
 
 

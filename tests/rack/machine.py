@@ -67,16 +67,20 @@ class RackMachine:
 
     def switch_on(self, *, device: str = "Pxe", inside: Sequence[str] = ()) -> None:
         """Switch the machine on, as somebody does who has racked it: it boots from its network."""
-        system = f"https://{self.address}:{self.port}/redfish/v1/Systems/{self.uuid}"
         boot = {"Boot": {"BootSourceOverrideEnabled": "Once", "BootSourceOverrideTarget": device}}
-        for method, path, body in (
-            ("PATCH", "", boot),
-            ("POST", "/Actions/ComputerSystem.Reset", {"ResetType": "On"}),
-        ):
-            ask = ["curl", "-sSfk", "--noproxy", "*", "--retry", "20", "--retry-connrefused", "--retry-delay", "1"]
-            ask += ["-K", "-", "-X", method, "-H", "Content-Type: application/json", "-d", json.dumps(body)]
-            login = f'user = "{USER}:{self.password}"'
-            subprocess.run([*inside, *ask, system + path], input=login.encode(), check=True)
+        self._ask("PATCH", "", boot, inside=inside)
+        self.power("On", inside=inside)
+
+    def power(self, reset: str, *, inside: Sequence[str] = ()) -> None:
+        """Have its controller carry out a reset type of Redfish: ForceOff takes the power away."""
+        self._ask("POST", "/Actions/ComputerSystem.Reset", {"ResetType": reset}, inside=inside)
+
+    def _ask(self, method: str, path: str, body: dict[str, Any], *, inside: Sequence[str]) -> None:
+        system = f"https://{self.address}:{self.port}/redfish/v1/Systems/{self.uuid}"
+        ask = ["curl", "-sSfk", "--noproxy", "*", "--retry", "20", "--retry-connrefused", "--retry-delay", "1"]
+        ask += ["-K", "-", "-X", method, "-H", "Content-Type: application/json", "-d", json.dumps(body)]
+        login = f'user = "{USER}:{self.password}"'
+        subprocess.run([*inside, *ask, system + path], input=login.encode(), check=True)
 
     @property
     def pid(self) -> int | None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from .._base.changes import Changes
 from .._base.files import read
 from .._host import units
-from . import disk, drain, health, members
+from . import disk, drain, gateway, health, members
 from .cluster import Cluster
 from .members import DRAINED, Member, Reason, listed
 from .model import ADMIN, CONF, ETC, LIB
@@ -93,7 +93,8 @@ def _data(fsid: str) -> list[Path]:
     """Return the directories of this host's daemons of the cluster."""
     osds = [one for one in sorted(disk.OSDS.glob("ceph-*")) if (read(one / "ceph_fsid") or "").strip() == fsid]
     monitors = [one for one in sorted((LIB / "mon").glob("ceph-*")) if (read(one / disk.FSID) or "").strip() == fsid]
-    return [*osds, *monitors, *(sorted((LIB / "mgr").glob("ceph-*")) if osds or monitors else ())]
+    others = [*sorted((LIB / "mgr").glob("ceph-*")), *([gateway.HOME] if gateway.HOME.exists() else ())]
+    return [*osds, *monitors, *(others if osds or monitors else ())]
 
 
 def _forget(changes: Changes, fsid: str) -> None:
@@ -107,6 +108,6 @@ def _forget(changes: Changes, fsid: str) -> None:
             )
         if changes.add(f"remove {one}"):
             shutil.rmtree(one)
-    for path in (CONF, ETC / f"ceph.{ADMIN}.keyring"):
+    for path in (CONF, gateway.CONF, gateway.DROP_IN, ETC / f"ceph.{ADMIN}.keyring"):
         if path.exists() and changes.add(f"remove {path}"):
             path.unlink()

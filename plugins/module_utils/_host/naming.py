@@ -70,12 +70,12 @@ def _outside_block(text: str) -> list[str]:
 
 
 def resolver(changes: Changes, servers: Sequence[str], *, domain: str) -> None:
-    """Make the host ask ``servers``; without any it keeps what it has."""
+    """Make the host ask ``servers``; without any it keeps what it has, and has a file at all: the kubelet wants one."""
     if RESOLV.is_symlink() and "systemd/resolve" in str(RESOLV.readlink()):
         unit = Unit(changes, "systemd-resolved.service")
         unit.generate(RESOLVED, f"[Resolve]\nDNS={' '.join(servers)}\nDomains={domain}\n" if servers else "")
         unit.refreshed()
-    elif servers:
+    elif servers or not RESOLV.exists():
         lines = (f"search {domain}\n", *(f"nameserver {server}\n" for server in servers))
         files.generate(changes, RESOLV, "".join(lines))
 

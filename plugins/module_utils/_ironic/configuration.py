@@ -15,6 +15,7 @@ MEDIA = STATE / "http"
 DIRECTORY = Path("/etc/ironic")
 CONF = DIRECTORY / "ironic.conf"
 PASSWORDS = DIRECTORY / "htpasswd"
+RUNNER_PASSWORDS = DIRECTORY / "runner-htpasswd"  # there only where the seed configures machines
 CA = DIRECTORY / "site-ca.crt"
 UNIT = Path("/etc/systemd/system/ironic.service")
 CONTACT_UNIT = Path("/etc/systemd/system/groundup-contact.service")
@@ -161,7 +162,7 @@ Description=Calls of machines that are installed
 [Service]
 User=ironic
 Group=ironic
-ExecStart=%(environment)s/bin/python %(programs)s/bin/groundup-contact --port %(contact_inside)s --passwords %(passwords)s --state %(state)s/machines
+ExecStart=%(environment)s/bin/python %(programs)s/bin/groundup-contact --port %(contact_inside)s --passwords %(passwords)s %(runner_passwords)s --state %(state)s/machines
 Restart=on-failure
 RestartSec=5
 UMask=0077
@@ -240,6 +241,7 @@ def values(wanted: Mapping[str, Any], *, environment: Path) -> dict[str, Any]:
     """Return what the texts above name, from the module's options and the environment's directory."""
     own = {
         "state": STATE, "database": DATABASE, "media": MEDIA, "conf": CONF, "passwords": PASSWORDS, "ca": CA,
+        "runner_passwords": RUNNER_PASSWORDS,
         "programs": PROGRAMS, "environment": environment, "tls": TLS_TEXT, "initramfs": INITRAMFS,
         "own_ramdisk": RAMDISK, "bounds": BOUNDS.parent, "kernel_options": KERNEL_OPTIONS,
         "inventory_kib": INVENTORY_KIB, "boot_url": wanted.get("boot_url") or wanted["media_url"],

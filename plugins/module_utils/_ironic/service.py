@@ -13,30 +13,20 @@ from typing import Any
 
 from .._base.changes import Changes
 from .._base.errors import GroundupError
-from .._base.run import attempt, run
+from .._base.run import run
 from .._base.wait import wait_until
 from .._host.units import Unit
 from .._hypervisor import accounts, environment
 from .._seed.configuration import nginx_takes
 from . import configuration as own
-from . import page, ramdisk
+from . import page, ramdisk, runner
+from .passwords import line_of
 
 ACCOUNT = "ironic"
 START = 180.0  # seconds until Ironic answers: it loads for ten, more on a busy machine
 _IMPORTS = "import ironic.version, cheroot, bcrypt, pycdlib, webob"
 # Below the state directory; `tftp` is Ironic's name for where boots from the network are prepared.
 _OWN = ("tmp", "logs", "machines", "images", "master-images", "master-ramdisks", "ramdisk", "tftp")
-# Prints the line of an htpasswd file; keeps the one it has while the password is the same.
-_HASH = """
-import bcrypt, sys
-user, path, given = sys.argv[1], sys.argv[2], sys.stdin.buffer.read()
-try:
-    kept = open(path).read().strip()
-except OSError:
-    kept = ""
-same = kept.startswith(user + ":") and bcrypt.checkpw(given, kept.split(":", 1)[1].encode())
-print(kept if same else user + ":" + bcrypt.hashpw(given, bcrypt.gensalt(10, b"2b")).decode())
-"""
 
 
 def converge(changes: Changes, wanted: Mapping[str, Any]) -> str:
@@ -74,13 +64,15 @@ def converge(changes: Changes, wanted: Mapping[str, Any]) -> str:
     if changes.check and not home.exists():
         changes.add("start Ironic")
         return name
-    line = _password_line(home, own.USER, own.PASSWORDS, wanted["password"])
+    line = line_of(home, own.USER, own.PASSWORDS, wanted["password"])
     ironic.place(own.PASSWORDS, line, mode=0o640, group=group, secret=True)
     _database(changes, home)
     ironic.running()
     contact.running()
-    operator = _password_line(home, page.USER, page.PASSWORDS, wanted["machines_password"])
+    operator = line_of(home, page.USER, page.PASSWORDS, wanted["machines_password"])
     page.converge(changes, wanted, home=home, is_current=is_current, controller=line, operator=operator)
+    if not wanted.get("runner"):
+        runner.absent(changes)
     web.place(own.WEB, own.web(found), valid=partial(nginx_takes, place=own.WEB))
     web.running()
     if not changes.check:
@@ -129,19 +121,6 @@ def _directories(changes: Changes) -> None:
             os.chown(path, account.pw_uid, account.pw_gid)
             # The web server reads boot media; their names are guessed by nobody, because nothing lists them.
             path.chmod(0o711 if path in (own.STATE, own.MEDIA, own.RAMDISK) else 0o700)
-
-
-def _password_line(home: Path, user: str, path: Path, password: str) -> str:
-    argv = [str(home / "bin/python"), "-c", _HASH, user, str(path)]
-    done = attempt(argv, stdin=password)
-    if done.returncode:
-        raise GroundupError(
-            f"the password cannot be hashed: {done.stderr.strip().splitlines()[-1:]}",
-            where=str(home),
-            why="the seed keeps a hash of it alone",
-            remedy="run the playbook groundup.cloud.ironic again",
-        )
-    return done.stdout
 
 
 def _database(changes: Changes, home: Path) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from .packages import CONNTRACK_MAX, PackageSet
 from .provisioners import Provisioner
 from .roles import ROLES, Role
-from .storage import Backend
+from .storage import GATEWAY, Backend
 
 ABSENT = "absent"  # group of hosts that a dry run cannot reach: later layers skip them
 MANAGED_NETWORK = "managed_network"  # group of hosts whose links the plan has
@@ -134,9 +134,10 @@ LAYERS: dict[str, LayerRecord] = {
                 space={"/var/lib/ceph": 5},
                 volumes=("/var/lib/ceph",),
             ),
+            PackageSet(roles=frozenset(("storage",)), service=GATEWAY, packages=("radosgw",)),
         ),
         library="`module_utils/_ceph`",
-        owns="Ceph: monitors, OSDs, pools, keys",
+        owns="Ceph: monitors, OSDs, pools, keys, object gateways",
     ),
     "network": LayerRecord(
         needs=("kubernetes",),
@@ -201,7 +202,8 @@ def sets_of(
     """Yield layer and package set of what a machine with ``roles`` gets in a site with ``services`` and ``backend``."""
     for name, layer in LAYERS.items():
         if present(layer, services=services, backend=backend):
-            yield from ((name, one) for one in layer.installs if one.fits(roles, node=node, backend=backend))
+            sets = (one for one in layer.installs if one.fits(roles, node=node, services=services, backend=backend))
+            yield from ((name, one) for one in sets)
 
 
 def groups_of(

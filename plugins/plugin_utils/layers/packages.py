@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from .roles import Role
@@ -24,6 +24,7 @@ class PackageSet:
     roles: frozenset[Role] = frozenset()
     nodes: bool = False  # for every node of the cluster
     backend: Backend | None = None  # only in sites with this storage backend
+    service: str | None = None  # only in sites that have it among their services
     packages: tuple[str, ...] = ()
     substitutes: tuple[str, ...] = ()  # installed where the host has nothing of its own that does their work
     sysctl: Mapping[str, str] = field(default_factory=dict)
@@ -32,6 +33,9 @@ class PackageSet:
     needed_modules: tuple[str, ...] = ()  # of the kernel, which loads them by itself
     volumes: tuple[str, ...] = ()  # hold overlays or much data: a lab host keeps them beside its root file system
 
-    def fits(self, roles: tuple[Role, ...], *, node: bool, backend: Backend = "none") -> bool:
+    def fits(
+        self, roles: tuple[Role, ...], *, node: bool, services: Collection[str] = (), backend: Backend = "none"
+    ) -> bool:
         """Say whether a machine with ``roles`` gets this; ``node``: it is a node of the cluster."""
-        return self.backend in (None, backend) and ((self.nodes and node) or not self.roles.isdisjoint(roles))
+        ours = self.backend in (None, backend) and self.service in (None, *services)
+        return ours and ((self.nodes and node) or not self.roles.isdisjoint(roles))

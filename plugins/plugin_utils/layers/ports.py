@@ -8,7 +8,7 @@ from typing import Literal
 from .provisioners import Provisioner
 from .purposes import Purpose
 from .roles import ROLES, Role
-from .storage import Backend
+from .storage import GATEWAY, Backend
 
 Clients = Literal["anyone", "hosts", "nodes", "control", "itself"]
 
@@ -190,6 +190,10 @@ PORTS: dict[str, PortRecord] = {
     "ceph": PortRecord(
         port=6800, last=7568, what="Ceph: OSDs and managers", programs=("ceph-osd", "ceph-mgr"), clients="hosts",
         roles=_STORAGE, backend="native", network="storage",
+    ),
+    "objects": PortRecord(
+        port=8088, what="Ceph: object gateway, behind HAProxy", programs=("radosgw",), clients="control",
+        roles=_STORAGE, backend="native", service=GATEWAY,
     ),
     "ovs-manager": PortRecord(
         port=6640, what="Open vSwitch's database, for nova-compute", programs=_OVSDB, clients="itself",

@@ -10,6 +10,7 @@ from .roles import Role
 
 Backend = Literal["none", "native", "cephadm", "rook", "external"]
 Volumes = Literal["local", "ceph-rbd", "external"]
+Backups = Literal["pool", "objects"]
 DeviceClass = Literal["hdd", "ssd", "nvme"]
 
 
@@ -44,6 +45,15 @@ class PoolRecord:
     what: str
     share: float  # of the cluster's data that it is expected to hold: its placement groups follow from it
     application: str = "rbd"
+    name: str = ""  # the one its service knows it by; "": the purpose, or as the site file says
+    service: str | None = None  # only in sites that have it among their services
+
+
+GATEWAY = "ceph-rgw"  # the service of the object gateway
+
+
+def _objects(name: str, what: str, *, share: float = 0) -> PoolRecord:
+    return PoolRecord(what=what, share=share, application="rgw", name=f"default.rgw.{name}", service=GATEWAY)
 
 
 POOLS: dict[str, PoolRecord] = {
@@ -51,6 +61,14 @@ POOLS: dict[str, PoolRecord] = {
     "volumes": PoolRecord(what="Cinder's volumes", share=0.4),
     "vms": PoolRecord(what="disks of instances that have no volume", share=0.3),
     "backups": PoolRecord(what="Cinder's backups", share=0.1),
+    # Those of radosgw's default zone, by its own names. What it does not find it would make by the default rule.
+    "objects": _objects("buckets.data", "objects of Swift and S3", share=0.3),
+    "objects-index": _objects("buckets.index", "what is in each container", share=0.02),
+    "objects-parts": _objects("buckets.non-ec", "parts of uploads that go on"),
+    "objects-meta": _objects("meta", "containers and users"),
+    "objects-log": _objects("log", "what is to be deleted or expires"),
+    "objects-control": _objects("control", "words between gateways"),
+    "objects-zone": PoolRecord(what="the zone", share=0, application="rgw", name=".rgw.root", service=GATEWAY),
 }
 OTHER_POOL = PoolRecord(what="as the site file says", share=0.1)
 
@@ -62,6 +80,8 @@ class ClientRecord:
     what: str
     writes: tuple[str, ...]
     reads: tuple[str, ...] = ()
+    service: str | None = None  # only in sites that have it among their services
+    images: bool = True  # of disks (RBD) is what it writes
 
 
 CLIENTS: dict[str, ClientRecord] = {
@@ -73,4 +93,8 @@ CLIENTS: dict[str, ClientRecord] = {
     "cinder-backup": ClientRecord(what="Cinder's backups", writes=("backups",)),
     # Volumes are attached with Cinder's key: it tells Nova so. Disks are clones of images.
     "nova": ClientRecord(what="Nova's disks of instances", writes=("vms",), reads=("images",)),
-}
+    "rgw": ClientRecord(
+        what="the object gateways", images=False, service=GATEWAY,
+        writes=tuple(purpose for purpose, pool in POOLS.items() if pool.service == GATEWAY),
+    ),
+}  # fmt: skip

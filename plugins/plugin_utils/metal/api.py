@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -38,19 +38,23 @@ class ExistsError(GroundupError):
 class Ironic:
     """One seed's Ironic."""
 
-    def __init__(self, *, api: str, media: str, password: str, ca: Path) -> None:
-        """Take both addresses, the password of our user and the file of the site's CA."""
+    def __init__(self, *, api: str, media: str, password: str, ca: Path, user: str = USER) -> None:
+        """Take both addresses, user and password, and the file of the site's CA."""
         self._api, self._media = api, media
         self._session = requests.Session()
         self._session.trust_env = False  # the seed is not behind a proxy
-        self._session.auth = (USER, password)
+        self._session.auth = (user, password)
         self._session.verify = str(ca)
         self._session.mount("https://", requests.adapters.HTTPAdapter(pool_maxsize=64))
         self._session.headers["X-OpenStack-Ironic-API-Version"] = VERSION
 
-    def node(self, identity: str) -> dict[str, Any] | None:
-        """Return a node, None when there is none. Raises GroundupError."""
+    def now(self, identity: str) -> dict[str, Any] | None:
+        """Return a node as it is now, by its id or name; None when there is none. Raises GroundupError."""
         return self._request("GET", f"{self._api}/v1/nodes/{identity}", missing=True)
+
+    def node(self, identity: str) -> dict[str, Any] | None:
+        """Return a node, by its id or name; None when there is none. Raises GroundupError."""
+        return self.now(identity)
 
     def nodes(self) -> dict[str, dict[str, Any]]:
         """Return what a way looks at of every node, by id. Raises GroundupError."""
@@ -58,7 +62,7 @@ class Ironic:
 
     def create(self, node: Mapping[str, Any], *, mac: str) -> None:
         """Make a node and its port; what a killed run made of the two stays. Raises GroundupError."""
-        known = Ironic.node(self, node["name"])  # as it is now, whatever was listed before
+        known = self.now(node["name"])
         if known is None:
             self._request("POST", f"{self._api}/v1/nodes", body=dict(node))
         identity = (known or node)["uuid"]
@@ -125,9 +129,21 @@ class Ironic:
         """Forget a node; one that is not there is forgotten. Raises GroundupError."""
         self._request("DELETE", f"{self._api}/v1/nodes/{identity}", missing=True)
 
-    def expect(self, name: str, *, sha256: str) -> None:
-        """Have the seed expect a machine's call, by the digest of its token. Raises GroundupError."""
-        self._request("PUT", f"{self._media}/v1/machines/{name}", body={"sha256": sha256})
+    def expect(self, name: str, *, sha256: str, layers: Sequence[str] = ()) -> None:
+        """Have the seed expect a machine's call, by the digest of its token. Raises GroundupError.
+
+        ``layers`` are what the seed's runner then runs on it.
+        """
+        body = {"sha256": sha256} | ({"layers": list(layers)} if layers else {})
+        self._request("PUT", f"{self._media}/v1/machines/{name}", body=body)
+
+    def tell(self, name: str, *, called: float, way: Sequence[Mapping[str, Any]]) -> None:
+        """Have the seed keep what was done with a machine since it ``called``. Raises GroundupError."""
+        self._request("PUT", f"{self._media}/v1/machines/{name}/way", body={"called": called, "way": list(way)})
+
+    def again(self, name: str) -> None:
+        """Have the seed's runner begin again with a machine that failed. Raises GroundupError."""
+        self._request("PUT", f"{self._media}/v1/machines/{name}/again", body={})
 
     def call_of(self, name: str) -> dict[str, Any] | None:
         """Return what the seed knows of a machine's call, None when it expects none. Raises GroundupError."""
@@ -187,6 +203,14 @@ class Watched(Ironic):
         """Return a node of the listing, by its id or name."""
         known = self.nodes()
         return known.get(identity) or self._named.get(identity)
+
+    def now(self, identity: str) -> dict[str, Any] | None:
+        """Return a node as it is now; the listing has it from then on."""
+        if node := super().now(identity):
+            with self._lock:
+                self._seen = {**self._seen, str(node["uuid"]): node}
+                self._named = {**self._named, **({str(node["name"]): node} if node.get("name") else {})}
+        return node
 
     def call_of(self, name: str) -> dict[str, Any] | None:
         """Return what was known of a machine's call when the nodes were listed."""

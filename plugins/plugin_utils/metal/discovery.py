@@ -199,10 +199,12 @@ class Discovery:
 
     def _adopt(self, host: HostPlan, found: Identity) -> None:
         """Give the discovered node its machine's name; one that has it stays."""
-        if self.ironic.node(host.name) is None and self.ironic.node(found.node) is not None:
+        # Not by a listing, which may be older than the machine: a second node would be made of it.
+        if self.ironic.now(host.name) is None and self.ironic.now(found.node) is not None:
             approved = {"groundup_approved": host.name}
             extra = {"site": self.plan.site, "rack": host.rack, DISCOVERED: True, **approved}
             self.ironic.change(found.node, {"/name": host.name, "/extra": extra})
+            self.ironic.now(host.name)  # the way of the machine goes on from here
 
     def _tell(self, journal: Journal, name: str, step: Step) -> None:
         if journal.note(step):

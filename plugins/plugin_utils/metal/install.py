@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from . import documents
 from .api import Ironic, Watched
 from .batch import Batch, Failed
 from .decisions import Desk, person
+from .delegated import follow, login_of
 from .discovery import Discovery
 from .journal import Journal, file_of, home_of
 from .match import judge
@@ -53,7 +55,8 @@ def install(
 ) -> Failed:  # fmt: skip
     """Install ``names``; those that are installed stay as they are. Return who failed, and why. Raises GroundupError.
 
-    ``then`` is called with each machine that this run installed, as soon as it has called home. With a LeftError are
+    ``then`` is called with each machine that this run installed, as soon as it has called home; where the seed
+    configures machines, it is waited for instead. With a LeftError are
     those that the run goes on without, because enough serve. What persons decide on ``page`` is acted on meanwhile.
     """
     store = open_store(plan.site, write=False)
@@ -66,7 +69,8 @@ def install(
     )
     if changes.check:
         return _predict(changes, ironic, plan, names)
-    keys = ((state / "ssh/id_ed25519.pub").read_text(encoding="utf-8").strip(), *plan.access.authorized_keys)
+    site_key = (state / "ssh/id_ed25519.pub").read_text(encoding="utf-8").strip()
+    keys = (site_key, *plan.access.authorized_keys, *login_of(plan))
     certificate = ca.read_text(encoding="utf-8")
     image = {"url": f"{metal.files_url}/{metal.image}", "sha256": _digest(plan, metal)}
 
@@ -91,6 +95,7 @@ def install(
             configdrive=lambda token: documents.configdrive(
                 plan, host, ca=certificate, keys=keys, home=f"{metal.media_url}/v1/phone-home", token=token
             ),
+            layers=metal.runner.layers if metal.runner else (),
             again=name in desk.again,
             judge=lambda told: _judged(ironic, plan, host, told),
         )
@@ -100,6 +105,11 @@ def install(
             changes.add(f"install {name}")
         remember(changes, state / "ssh/known_hosts", plan, host, call["host_keys"])
         return is_new or journal.lines()[-1].get("state") != "serving"
+
+    if metal.runner:
+        then = partial(
+            follow, ironic, plan, say=say, timeout=options.timeout, pause=options.pause, left=left
+        )  # fmt: skip
 
     # Those that are waited for do not hold up others.
     hosts = sorted((plan.hosts[name] for name in names), key=lambda host: to_discover(host, plan.networks))

@@ -87,8 +87,12 @@ class Journal:
         what = {"state": step.state, "doing": step.doing, "card": asdict(step.card) if step.card else None}
         if what == {key: self._last.get(key) for key in what}:
             return False
-        self._last = {"time": round(time.time(), 3), **what}
+        self.add({"time": round(time.time(), 3), **what})
+        return True
+
+    def add(self, line: Mapping[str, Any]) -> None:
+        """Add a line as it is."""
+        self._last = dict(line)
         self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with self._path.open("a", encoding="utf-8") as stream:
             stream.write(json.dumps(self._last) + "\n")
-        return True

@@ -138,6 +138,8 @@ def _recover(ironic: Ironic, leaving: Leaving, journal: Journal) -> None:
 
 def _carry_out(ironic: Ironic, leaving: Leaving, verb: str) -> None:
     if verb != "erase":
+        if verb == "deleted":
+            _unexpect(ironic, leaving)  # the seed's runner leaves it alone from now on
         ironic.provision(leaving.name, verb)
         return
     step = {"interface": "deploy", "step": STEPS[leaving.method]}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import statistics
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from itertools import accumulate, pairwise
 from pathlib import Path
@@ -48,13 +48,15 @@ class Row:
 class Overview:
     """The rows of one site; a journal is read again only when it has grown."""
 
-    def __init__(self, plan: Plan, home: Path) -> None:
-        """Take the plan, and the directory of the journals."""
-        self._plan, self._home = plan, home
+    def __init__(self, plan: Plan, home: Path, *, refresh: Callable[[], str] = str) -> None:
+        """Take the plan, and the directory of the journals; ``refresh`` brings them up to date, or says why not."""
+        self._plan, self._home, self._refresh = plan, home, refresh
+        self.lacks = ""  # why journals may be old
         self._kept: dict[str, tuple[tuple[int, int], list[dict[str, Any]]]] = {}
 
     def rows(self) -> list[Row]:
         """Return a row a machine, in the plan's order; then those of which there is but a journal."""
+        self.lacks = self._refresh()
         files = {name: file_of(self._home, name) for name in self._plan.hosts}
         for folder in (self._home, self._home / DISCOVERED):
             files |= {path.stem: path for path in sorted(folder.glob("[!.]*.jsonl")) if path.stem not in files}

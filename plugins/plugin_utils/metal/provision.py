@@ -6,8 +6,8 @@ import hashlib
 import secrets
 import threading
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,6 +36,7 @@ class Wanted:
     mac: str
     image: dict[str, str]  # url, sha256
     configdrive: Callable[[str], dict[str, Any]]  # from the token of its call
+    layers: tuple[str, ...] = ()  # that the seed runs on it after its call
     again: bool = False  # somebody has looked at its failure: its attempts are counted anew
     judge: Callable[[dict[str, Any] | None], Card | None] = lambda _told: None  # from what its ramdisk told
 
@@ -81,12 +82,25 @@ def provision(
         if step.card:
             raise as_error(wanted.name, step.card)
         if step.verb != "wait":
-            with suppress(BusyError):  # looked at again after a pause
+            with suppress(BusyError), _journaled(journal):  # a busy machine is looked at again after a pause
                 _carry_out(ironic, wanted, step.verb, node or {})
                 asked |= step.verb in ("manage", "inspect")
         elif left.is_set() or time.monotonic() > deadline:
             raise _ends_waiting(wanted.name, step, None if left.is_set() else timeout)
         left.wait(pause)
+
+
+@contextmanager
+def _journaled(journal: Journal) -> Iterator[None]:
+    """Write what Ironic refuses into the machine's journal, as a card; that it is busy is no fault."""
+    try:
+        yield
+    except BusyError:
+        raise
+    except GroundupError as error:
+        card = Card(what=error.what, why=error.why, remedy=error.remedy)
+        journal.note(Step(state="failed", verb="fail", card=card))
+        raise
 
 
 def _judged(ironic: Ironic, wanted: Wanted, node: dict[str, Any], step: Step, *, silent: bool) -> Step:
@@ -130,7 +144,7 @@ def _carry_out(ironic: Ironic, wanted: Wanted, verb: Verb, node: dict[str, Any])
         case "deploy":
             time.sleep(pause_before(node))
             token = secrets.token_urlsafe(32)
-            ironic.expect(wanted.name, sha256=hashlib.sha256(token.encode()).hexdigest())
+            ironic.expect(wanted.name, sha256=hashlib.sha256(token.encode()).hexdigest(), layers=wanted.layers)
             image = {
                 "image_source": wanted.image["url"], "image_os_hash_algo": "sha256",
                 "image_os_hash_value": wanted.image["sha256"], "image_disk_format": "qcow2",

@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 import os
+import re
+import shutil
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
+from ...module_utils._base.files import write_file
 from ...module_utils._base.locks import locked
 from ..errors import GroundupError
 from .journal import Journal, file_of
 from .way import Card, Step
 
 PAUSES = (5.0, 30.0)  # seconds before another try: a host that has just booted is busy
+# Stands before the program: it holds the lock for as long as it lives, also when who started it was killed.
+_LOCKED = """\
+#!/bin/sh
+exec flock --exclusive --no-fork "$GROUNDUP_RUN_LOCK" "$GROUNDUP_RUN_PROGRAM" "$@"
+"""
 COLLECTION = "groundup.cloud"
+_AGAIN = "layer {} again"
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,18 +39,27 @@ class Runner:
     layers: Sequence[str]
     say: Callable[[str], None]
     sleep: Callable[[float], None] = field(default=time.sleep)
+    pauses: Sequence[float] = PAUSES
+    slots: AbstractContextManager[object] = field(default_factory=nullcontext)  # held during a run
+    variables: Mapping[str, Any] = field(default_factory=dict)  # further ones of every run
 
     def configure(self, host: str) -> None:
-        """Run the layers on ``host`` until each ends well. Raises GroundupError when one does not in three tries."""
+        """Run the layers on ``host`` until each ends well. Raises GroundupError when one fails again and again.
+
+        Tries that a killed run left in the journal count.
+        """
         journal = Journal(file_of(self.home, host))
         with locked(self.home / f".{host}.lock"):  # never two runs on one host
             for layer in self.layers:
-                self._note(journal, host, Step(state="configuring", verb="wait", doing=f"layer {layer}"))
-                for pause in (*PAUSES, None):
-                    if not (said := self._run(layer, host)):
+                for pause in (*self.pauses[_tried(journal, layer) :], None):
+                    self._note(journal, host, _step(f"layer {layer}"))
+                    with self.slots:
+                        said = self._run(layer, host)
+                    if not said:
                         break
                     if pause is None:
                         raise self._failed(journal, host, layer, said)
+                    self._note(journal, host, _step(f"{_AGAIN.format(layer)} in {pause:g} s: {said}"))
                     self.sleep(pause)
             self._note(journal, host, Step(state="serving", verb="done", doing=f"verified up to {self.layers[-1]}"))
 
@@ -52,6 +73,12 @@ class Runner:
 
         directory = self.home / "runs" / host
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        shutil.rmtree(directory / "env", ignore_errors=True)  # what an earlier run was told would count, not this
+        lock = {
+            "GROUNDUP_RUN_LOCK": str(self.home / f".{host}.run.lock"),
+            "GROUNDUP_RUN_PROGRAM": shutil.which("ansible-playbook") or "ansible-playbook",
+            "PATH": f"{self._programs()}:{os.environ.get('PATH', os.defpath)}",
+        }
         run = ansible_runner.run(
             private_data_dir=str(directory),
             project_dir=os.getcwd(),  # noqa: PTH109  # the runner takes text
@@ -59,19 +86,27 @@ class Runner:
             playbook=f"{COLLECTION}.{layer}",
             limit=host,
             # The runner turns the check of host keys off where nothing is said, before what the inventory says.
-            envvars={"ANSIBLE_HOST_KEY_CHECKING": "True", "ANSIBLE_FORCE_COLOR": "0"},
+            envvars={"ANSIBLE_HOST_KEY_CHECKING": "True", "ANSIBLE_FORCE_COLOR": "0", **lock},
+            extravars=dict(self.variables),
             quiet=True,  # its output is kept below `runs`
             ident=f"{layer}-{time.time_ns()}",
             rotate_artifacts=10,
         )
         if run.rc == 0:
             return ""
-        ended = "the run was killed" if run.rc is None else f"ansible-playbook ended with {run.rc}"
+        ended = "the run was killed" if run.rc is None else f"ansible-playbook ended with {run.rc}{_words(run.events)}"
         return next(filter(None, map(_failure, run.events)), ended)
+
+    def _programs(self) -> Path:
+        """Return a directory whose ``ansible-playbook`` holds the lock of its host."""
+        program = self.home / "programs/ansible-playbook"
+        if not program.exists():
+            write_file(program, _LOCKED.encode(), mode=0o755)
+        return program.parent
 
     def _failed(self, journal: Journal, host: str, layer: str, said: str) -> GroundupError:
         card = Card(
-            what=f"layer {layer} failed {len(PAUSES) + 1} times: {said}",
+            what=f"layer {layer} failed {len(self.pauses) + 1} times: {said}",
             why="the machine is installed, and does not serve",
             remedy=f"see the newest stdout below {self.home / 'runs' / host / 'artifacts'}, then run this again",
         )
@@ -79,9 +114,30 @@ class Runner:
         return GroundupError(card.what, where=host, why=card.why, remedy=card.remedy)
 
 
+def _step(doing: str) -> Step:
+    return Step(state="configuring", verb="wait", doing=doing)
+
+
+def _tried(journal: Journal, layer: str) -> int:
+    """Return how often ``layer`` has failed since the machine was last at rest."""
+    lines = takewhile(
+        lambda line: line.get("state") == "configuring", reversed(journal.lines() if journal.last else [])
+    )
+    return sum(str(line.get("doing")).startswith(_AGAIN.format(layer)) for line in lines)
+
+
+def _words(events: Iterable[Mapping[str, Any]]) -> str:
+    """Return the last that a run said beside its tasks, which is why it did not begin any."""
+    said = [str(event.get("stdout") or "") for event in events if event["event"] == "verbose"]
+    lines = [line for text in said for line in _COLOUR.sub("", text).splitlines() if line.strip()]
+    return f": {lines[-1].strip()}" if lines else ""
+
+
 def _failure(event: Mapping[str, Any]) -> str:
     """Return what a task's failure says, empty for other events."""
     data = event.get("event_data", {})
+    for aside in data.get("res", {}).get("aside") or ():  # the run went on without the host
+        return str(aside["reason"])
     if event["event"] not in ("runner_on_failed", "runner_on_unreachable") or data.get("ignore_errors"):
         return ""
     return " ".join(str(data.get("res", {}).get("msg") or data.get("task")).split())

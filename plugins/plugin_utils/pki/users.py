@@ -34,6 +34,9 @@ def users(plan: Plan) -> tuple[LeafSpec, ...]:
         for host in plan.hosts.values()
         if "hypervisor" in host.roles and LAYERS["hypervisor"].service in plan.openstack.services
     ]
+    if plan.ceph and plan.ceph.gateway:
+        hosts = [plan.hosts[name] for name in plan.ceph.locations]
+        found += [LeafSpec(user=f"rgw-{host.name}", names=(host.fqdn, host.address)) for host in hosts]
     found += [LeafSpec(user=one.user, names=one.names, usage=one.usage) for one in certificates(plan)]
     return tuple(found)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from ..layers.storage import Backend, DeviceClass
+from ..layers.storage import Backend, Backups, DeviceClass
 
 LinkKind = Literal["port", "bond", "bridge", "vlan"]
 
@@ -83,6 +83,16 @@ class NetbootPlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RunnerPlan:
+    """What the seed runs on machines that called home."""
+
+    release: str  # of ansible-core
+    environment: str  # its file below files_url
+    layers: tuple[str, ...]
+    source: str  # address that its logins come from
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MetalPlan:
     """How machines are installed from power-off."""
 
@@ -97,6 +107,7 @@ class MetalPlan:
     contact_inside: int
     netboot: NetbootPlan | None  # None: no machine boots from the network
     machines_inside: int
+    runner: RunnerPlan | None  # None: the controller configures machines
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,6 +163,17 @@ class CephOsd:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CephGateway:
+    """The object gateway of each storage host."""
+
+    client: str  # whose key it has: "client.rgw"
+    port: int  # with TLS
+    password: str  # secret: of its account in Keystone
+    health_path: str  # answers whoever asks
+    settings: dict[str, str]  # options of the daemon that are the same on every host
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CephPlan:
     """The site's Ceph."""
 
@@ -170,3 +192,5 @@ class CephPlan:
     locations: dict[str, dict[str, str]]  # by storage host: its place in the CRUSH map, below root
     secrets: tuple[str, ...]  # of the daemons, beside the clients'
     settings: dict[str, str]  # further options of every daemon: the profile's, and those of the site file
+    backups: Backups  # of Cinder
+    gateway: CephGateway | None  # on every storage host; None: the site has no object store

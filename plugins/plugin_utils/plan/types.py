@@ -193,9 +193,10 @@ class EndpointPlan:
     type: str  # catalog type: "identity"
     name: str  # "identity.lab.test"
     url: str  # "https://identity.lab.test/v3"
-    node_port: int
+    node_port: int  # 0: `servers` serve it
     health_path: str  # what the edge asks: "/v3/"
     in_catalog: bool = True
+    servers: dict[str, str] = field(default_factory=dict)  # host -> address and port, with TLS; {}: the cluster does
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,10 +7,12 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from ..layers.storage import GATEWAY
 from . import ceph
-from .parts import WORKERS, ChartNames, api_values, merge, queued, resources, uwsgi
+from .parts import WORKERS, ChartNames, api_values, merge, public_endpoint, queued, resources, uwsgi
 from .probing import PROBE, Client, forgotten, probed
-from .record import Advice, PublicApi, ServiceRecord, Values
+from .record import Advice, PodCertificate, PublicApi, ServiceRecord, Values
+from .secrets import secret
 from .sizes import Sizes
 from .verification import Check, Verification
 
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 KEY, BACKUP_KEY = "ceph/client.cinder", "ceph/client.cinder-backup"
 _BACKEND = "rbd1"
 _KEYRING, _BACKUP_KEYRING = "cinder-volume-rbd-keyring", "cinder-backup-rbd-keyring"  # names of Secrets
+_TRUST, _TRUSTED = "cinder-backup-tls", "/etc/cinder-backup"  # Secret and where it is, with backups among objects
 _OTHERS = ("scheduler", "volume", "backup")  # beside the API
 _JOBS = ["cinder-db-sync", "cinder-ks-user", "cinder-rabbit-init"]
 _API = "Deployment/cinder-api"
@@ -77,11 +80,16 @@ def values(plan: Plan, sizes: Sizes) -> Values:
     }
     names = ChartNames(probes=("api", "cinder-api"), labels=("api", "job", *_OTHERS))
     shared = api_values(plan, sizes, "cinder", memory="256Mi", limit="1Gi", cpu=250, names=names)
-    return merge(merge(shared, own), _ceph(plan.ceph) if plan.ceph else {})
+    return merge(merge(shared, own), _ceph(plan, plan.ceph) if plan.ceph else {})
 
 
-def _ceph(found: CephPlan) -> Values:
-    """Return values with Cinder's keys, and backups in their pool: whoever has the volumes' key cannot take them."""
+def _ceph(plan: Plan, found: CephPlan) -> Values:
+    """Return values with Cinder's keys, and backups where whoever has the volumes' key cannot take them."""
+    keys = ceph.access(found, "cinder", keyring=_KEYRING)
+    return merge(keys, _objects(plan) if found.backups == "objects" else _pool(found))
+
+
+def _pool(found: CephPlan) -> Values:
     backups = {
         "backup_driver": "cinder.backup.drivers.ceph.CephBackupDriver",
         "backup_ceph_conf": ceph.CONF,
@@ -89,11 +97,36 @@ def _ceph(found: CephPlan) -> Values:
         "backup_ceph_pool": found.pools["backups"].name,
     }
     entry = "ceph_backup_keyring"
-    own = {
+    return {
         "conf": {"cinder": {"DEFAULT": backups}},
         "extraObjects": {entry: ceph.key(found, "cinder-backup", keyring=_BACKUP_KEYRING, entry=entry)},
     }
-    return merge(ceph.access(found, "cinder", keyring=_KEYRING), own)
+
+
+def _objects(plan: Plan) -> Values:
+    """Return values with backups in the object store, in the services' project: no tenant can remove them there."""
+    place = {"name": _TRUST, "secret": {"secretName": _TRUST, "items": [{"key": "ca.crt", "path": "ca.crt"}]}}
+    mount = {"name": _TRUST, "mountPath": _TRUSTED, "readOnly": True}
+    backups = {
+        "backup_driver": "cinder.backup.drivers.swift.SwiftBackupDriver",
+        "backup_swift_auth": "single_user",
+        "backup_swift_auth_version": "3",
+        "backup_swift_auth_url": public_endpoint(plan, "keystone").url,
+        "backup_swift_user": "cinder_swift",
+        "backup_swift_key": secret("cinder/keystone-swift"),
+        **dict.fromkeys(("backup_swift_user_domain", "backup_swift_project_domain", "backup_swift_project"), "service"),
+        "backup_swift_ca_cert_file": f"{_TRUSTED}/ca.crt",
+    }
+    return {
+        "conf": {"cinder": {"DEFAULT": backups}},
+        "pod": {"mounts": {"cinder_backup": {"cinder_backup": {"volumes": [place], "volumeMounts": [mount]}}}},
+    }
+
+
+def _certificates(plan: Plan) -> tuple[PodCertificate, ...]:
+    """Return the Secret by which cinder-backup believes the object store; it shows none itself."""
+    objects = plan.ceph is not None and plan.ceph.backups == "objects"
+    return (PodCertificate(user="cinder-backup", secret=_TRUST, usage="client"),) if objects else ()
 
 
 def _backend(found: CephPlan) -> Values:
@@ -182,6 +215,7 @@ SERVICE = ServiceRecord(
     },
     api=PublicApi(type="volumev3", host="volume", path="/v3", health="/healthcheck", port=8776, node_port=30877),
     images=dict.fromkeys(("cinder_api", "cinder_db_sync", *(f"cinder_{name}" for name in _OTHERS)), "openstack"),
+    certificates=_certificates,
     secrets={KEY: "Cinder's key of the site's Ceph", BACKUP_KEY: "key of the backups' pool in it"},
     workers=WORKERS,
     advice=(
@@ -192,6 +226,15 @@ SERVICE = ServiceRecord(
             what="Cinder has nothing to make volumes on",
             why="its volumes are images of a Ceph of the site's own: every request for one would end in an error",
             remedy="write storage.backend: native and storage hosts, or leave cinder out; LVM and NFS come later",
+        ),
+        Advice(
+            name="backups-without-objects",
+            severity="error",
+            when=lambda plan, _: bool(_certificates(plan)) and GATEWAY not in plan.openstack.services,
+            where="storage.backups",
+            what="Cinder's backups are to be in an object store that the site has not",
+            why="every backup would end in an error",
+            remedy="add ceph-rgw to openstack.services, or write storage.backups: pool",
         ),
     ),
     values=values,

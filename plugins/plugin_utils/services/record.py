@@ -28,8 +28,9 @@ class PublicApi:
     host: str
     path: str = ""
     health: str = "/"
-    port: int  # of the Service
-    node_port: int  # the chart's own default
+    port: int  # of the Service, or of the hosts that serve it
+    node_port: int = 0  # the chart's own default
+    role: Role | None = None  # whose hosts serve it themselves, with TLS; None: the cluster does
     backend: str = ""  # name of the Service; "": <service>-api
     port_name: str = "api"  # the port's key under the charts' endpoint
     in_catalog: bool = True

@@ -1,7 +1,8 @@
-"""What a tenant does with volumes: writes to one from one instance, and reads it from another on another host.
+"""What a tenant does with volumes: writes to one while it loses an OSD, and reads it by an instance on another host.
 
-Usage: volumes.py HOST HOST GUEST LOOK... Prints, as JSON: SHA-256 of what was sent and of what each instance read, of
-a volume made of an image too; seconds; ids of that image and volume, and what the command LOOK said of them meanwhile.
+Usage: volumes.py HOST HOST GUEST LOOK... Prints, as JSON: SHA-256 of every block that was written, how many of them
+without the OSD, and of what the other instance read; of a volume of an image, too; seconds; ids of that image and
+volume. The command LOOK says what is in the pools (`pools`), kills an OSD (`lose`) and starts it again (`back`).
 """
 
 from __future__ import annotations
@@ -27,6 +28,22 @@ MIB = 1024 * 1024
 SIZE = 8 * MIB
 WAIT = 240.0
 _DISK = "/dev/vdb"
+_SOME = 20  # blocks: enough to see that writes go on
+# Four blocks in each object of Ceph's, so that every OSD leads some of them.
+_BLOCK = "bs=65536 {word}=$((n * 16))"
+_WRITE = f"""
+cd ~; (n=0; while [ ! -e stop ] && [ $n -lt 1000 ]; do
+  head -c 65536 /dev/urandom > block
+  dd if=block of={_DISK} {_BLOCK.format(word="seek")} conv=fsync || break
+  sha256sum < block >> sums; n=$((n + 1))
+done; touch stopped) < /dev/null > /dev/null 2>&1 &
+"""
+_WRITTEN = "cd ~; touch stop; while [ ! -e stopped ]; do sleep 1; done; cat sums"
+_READ = f"""
+n=0; while [ $n -lt %d ]; do
+  dd if={_DISK} {_BLOCK.format(word="skip")} count=1 2> /dev/null | sha256sum; n=$((n + 1))
+done
+"""
 
 
 class Volumes(Tenant):
@@ -34,9 +51,15 @@ class Volumes(Tenant):
 
     def walk(self, hosts: list[str], look: list[str]) -> dict[str, Any]:
         """Return what was seen."""
+
+        def told(word: str) -> Any:
+            done = subprocess.run([*look, word], check=False, capture_output=True, text=True, timeout=WAIT)
+            assert done.returncode == 0, done.stdout + done.stderr
+            return json.loads(done.stdout)
+
         ground = self.prepare(chooses=True)
         servers = [self.create(ground, name=f"{self.name}-{host}", host=host) for host in hosts]
-        written, image = os.urandom(SIZE), os.urandom(SIZE)
+        image = os.urandom(SIZE)
         seconds: dict[str, float] = {}
         with self.steps.step("volume", layer="compute"):
             empty = self._volume(seconds, "empty volume", size=1)
@@ -44,27 +67,47 @@ class Volumes(Tenant):
             made = self._raw(image)
             clone = self._volume(seconds, "volume of an image", size=1, image_id=made)
         # Whoever sees the pools looks now: afterwards there is nothing to be seen.
-        looked = json.loads(subprocess.run([*look, made, clone], check=True, capture_output=True, text=True).stdout)
+        looked = told("pools")
         with self.steps.step("instances", layer="compute"):
             first, second = (self._guest(ground, server) for server in servers)
-        found = {}
-        with self.steps.step("written", layer="guest"):
-            self._attach(seconds, servers[0], empty, first)
-            (self.directory / "payload").write_bytes(written)
-            with (self.directory / "payload").open("rb") as stream:
-                said = first.ask(f"dd of={_DISK} bs=1M conv=fsync 2>&1", timeout=WAIT, stdin=stream)
-            assert not said.fault, said
-            found["first"] = self._read(first)
-            self._detach(seconds, servers[0], empty, first)
-        with self.steps.step("read elsewhere", layer="guest"):
-            self._attach(seconds, servers[1], empty, second)
-            found["second"] = self._read(second)
-            self._detach(seconds, servers[1], empty, second)
-            self._attach(seconds, servers[1], clone, second)
-            found["clone"] = self._read(second)
-            self._detach(seconds, servers[1], clone, second)
-        sent = {"written": hashlib.sha256(written).hexdigest(), "image": hashlib.sha256(image).hexdigest()}
-        return {"sent": sent, "found": found, "seconds": seconds, "looked": looked, "image": made, "clone": clone}
+        try:
+            with self.steps.step("written", layer="guest"):
+                self._attach(seconds, servers[0], empty, first)
+                assert not first.ask(_WRITE).fault
+                self._more(first)
+                told("lose")
+                with_it, without = self._more(first)
+                written = self._sums(first, _WRITTEN)
+                self._detach(seconds, servers[0], empty, first)
+            with self.steps.step("read elsewhere", layer="guest"):
+                self._attach(seconds, servers[1], empty, second)
+                read = self._sums(second, _READ % len(written))
+                self._detach(seconds, servers[1], empty, second)
+                self._attach(seconds, servers[1], clone, second)
+                copy = self._read(second)
+                self._detach(seconds, servers[1], clone, second)
+        finally:
+            told("back")
+        found = {"written": written, "without": without - with_it, "read": read, "copy": copy}
+        ids = {"sent": hashlib.sha256(image).hexdigest(), "image": made, "clone": clone}
+        return {**found, **ids, "seconds": seconds, "looked": looked}
+
+    def _more(self, guest: Guest) -> tuple[int, int]:
+        """Wait until some more blocks are written; return how many there were, and are."""
+        seen: list[int] = []
+
+        def few() -> bool:
+            said = guest.ask("wc -l < ~/sums")
+            seen.extend([] if said.fault else [int(said.data)])
+            return not seen or seen[-1] < seen[0] + _SOME
+
+        assert not wait_until(few, timeout=WAIT, pause=0.5), f"blocks: {seen}"
+        return seen[0], seen[-1]
+
+    def _sums(self, guest: Guest, words: str) -> list[str]:
+        said = guest.ask(words, timeout=WAIT)
+        assert not said.fault, said
+        return [line.split()[0] for line in said.data.decode().splitlines()]
 
     def _raw(self, content: bytes) -> str:
         path = self.directory / "raw"

@@ -24,7 +24,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.cache.unpack
 
 from .conftest import Image
 
-SITE = Path(__file__).resolve().parents[2] / "e2e/volumes/site.yml"
+SITE = Path(__file__).resolve().parents[3] / "inventories/cloud/site.yml"
 TEMPORARY = "/tmp"  # noqa: S108  # in the image's own root
 MIB, LOOPBACK = 1024**2, "127.0.0.1"
 CHART = Path(__file__).resolve().parents[3] / "charts/cinder"

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.wait import wait_until
-from ansible_collections.groundup.cloud.plugins.module_utils._ironic import configuration, page, service
+from ansible_collections.groundup.cloud.plugins.module_utils._ironic import configuration, page, passwords
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
 from ansible_collections.groundup.cloud.tests.integration.host_root import HostRoot, host_root
@@ -75,7 +75,7 @@ def _page(host: HostRoot) -> None:
         if path.is_file():
             host.at(page.PROGRAMS / path.name).write_bytes(path.read_bytes())
     host.at(page.CONTROLLER).write_text(host.at(configuration.PASSWORDS).read_text())
-    hashed = host.run(str(home / "bin/python"), "-c", service._HASH, page.USER, "/nothing", input=OPERATOR)
+    hashed = host.run(str(home / "bin/python"), "-c", passwords.HASH, page.USER, "/nothing", input=OPERATOR)
     host.at(page.PASSWORDS).write_text(hashed.stdout)
     host.at(page.STATE).mkdir()
     start_page(host)

@@ -49,14 +49,14 @@ supply: {source: build}
 
 
 @contextmanager
-def fake_site(room: Path, count: int) -> Iterator[tuple[HostRoot, Plan]]:
+def fake_site(room: Path, count: int, more: str = "") -> Iterator[tuple[HostRoot, Plan]]:
     """Give a seed whose Ironic and agents answer, and the plan of ``count`` machines that are none.
 
-    Nodes that the file ``silent`` in ``room`` lists are not heard of.
+    ``more`` is added to the site file. Nodes that the file ``silent`` in ``room`` lists are not heard of.
     """
     numbers = range(1, count + 1)
     lines = [f'      worker-{n}: {{mac: "52:54:01:00:{n >> 8:02x}:{n & 255:02x}"}}' for n in numbers]
-    (room / "site.yml").write_text(SITE % {"count": count, "machines": "\n".join(lines)})
+    (room / "site.yml").write_text(SITE % {"count": count, "machines": "\n".join(lines)} + more)
     (room / "password").write_text("of this benchmark")
     os.environ |= {"GROUNDUP_STATE": str(room / "state"), "ANSIBLE_VAULT_PASSWORD_FILE": str(room / "password")}
     plan = make_plan(load_site(room / "site.yml"))

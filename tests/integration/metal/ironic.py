@@ -17,7 +17,13 @@ from typing import Any, TypeVar
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.wait import wait_until
-from ansible_collections.groundup.cloud.plugins.module_utils._ironic import configuration, netboot, ramdisk, service
+from ansible_collections.groundup.cloud.plugins.module_utils._ironic import (
+    configuration,
+    netboot,
+    passwords,
+    ramdisk,
+    service,
+)
 from ansible_collections.groundup.cloud.plugins.module_utils._seed.configuration import PEM
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.api import USER, Ironic
@@ -102,7 +108,8 @@ def start(host: HostRoot) -> None:
     path = f"PATH={configuration.PROGRAMS}/bin:{home}/bin:/usr/sbin:/usr/bin:/sbin:/bin"
     environment = (path, f"PYTHONPATH={configuration.BOUNDS.parent}")
     host.start("env", *environment, str(home / "bin/ironic"), "--config-file", str(configuration.CONF))
-    contact = ["--port", "6389", "--passwords", str(configuration.PASSWORDS), "--state", "/var/lib/ironic/machines"]
+    files = [str(configuration.PASSWORDS), str(configuration.RUNNER_PASSWORDS)]
+    contact = ["--port", "6389", "--passwords", *files, "--state", "/var/lib/ironic/machines"]
     host.start(str(home / "bin/python"), str(configuration.PROGRAMS / "bin/groundup-contact"), *contact)
     host.start("nginx", "-g", "daemon off;")
     libraries = f"LD_LIBRARY_PATH={netboot.PROGRAMS / 'lib'}"
@@ -148,7 +155,7 @@ def _install(host: HostRoot, artifacts: dict[str, Path], own: tls.Pair) -> None:
     host.at(configuration.CA).write_text(own.certificate)
     host.at(PEM).write_text(own.certificate + own.key)
     host.at(configuration.WEB).write_text(configuration.web(found))
-    hashed = host.run(str(home / "bin/python"), "-c", service._HASH, USER, "/nothing", input=PASSWORD)
+    hashed = host.run(str(home / "bin/python"), "-c", passwords.HASH, USER, "/nothing", input=PASSWORD)
     host.at(configuration.PASSWORDS).write_text(hashed.stdout)
     made = host.run(str(home / "bin/ironic-dbsync"), "--config-file", str(configuration.CONF), "create_schema")
     assert made.returncode == 0, made.stdout

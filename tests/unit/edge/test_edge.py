@@ -23,7 +23,13 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import Pass
 
 TEMPLATES = Path(__file__).parents[3] / "roles" / "edge" / "templates"
 ADDRESSES = {"control-1": "10.0.0.11", "control-2": "10.0.0.12", "control-3": "10.0.0.13", "worker-1": "10.0.0.31"}
-KEYSTONE = {"type": "identity", "name": "identity.lab.test", "node_port": 30500, "health_path": "/v3/"}
+KEYSTONE = {
+    "type": "identity", "name": "identity.lab.test", "node_port": 30500, "health_path": "/v3/", "servers": {},
+}  # fmt: skip
+OBJECTS = {
+    "type": "s3", "name": "s3.lab.test", "node_port": 0, "health_path": "/health",
+    "servers": {"worker-1": "10.0.0.31:8088"},
+}  # fmt: skip
 
 
 def render(template: str, *, control: list[str], host: str = "control-1", public: bool = True) -> str:
@@ -40,9 +46,13 @@ def render(template: str, *, control: list[str], host: str = "control-1", public
         "edge_control": control,
         "edge_nodes": [*control, "worker-1"],
         "edge_host": {"name": host, "address": ADDRESSES[host]},
-        "edge_plan": {"router_id": 7, "endpoints": [KEYSTONE]},
+        "edge_plan": {"router_id": 7, "endpoints": [KEYSTONE, OBJECTS]},
+        "edge_trust": "/ca.crt",
         "edge_kubernetes": {"endpoint_name": "kubernetes.lab.test", "endpoint_port": 6443, "api_port": 6444},
-        "hostvars": {name: {"groundup_host": {"address": address}} for name, address in ADDRESSES.items()},
+        "hostvars": {
+            name: {"groundup_host": {"address": address, "fqdn": f"{name}.lab.test"}}
+            for name, address in ADDRESSES.items()
+        },
     }
     return environment.get_template(template).render(variables)
 
@@ -75,6 +85,13 @@ def test_a_public_name_goes_to_its_service_on_every_node_and_another_name_nowher
     assert "uri /v3/" in backend
     assert "default-server check " in backend
     assert re.findall(r" {4}server \S+ (\S+)", backend) == ["10.0.0.11:30500", "10.0.0.31:30500"]
+
+
+def test_a_name_that_hosts_serve_themselves_goes_to_them_with_tls_and_to_nobody_else() -> None:
+    backend = section(render("haproxy.cfg.j2", control=["control-1"]), "backend s3")
+    assert re.findall(r" {4}server (.+)", backend) == [
+        "worker-1 10.0.0.31:8088 ssl verify required ca-file /ca.crt verifyhost worker-1.lab.test"
+    ]
 
 
 def test_without_public_names_there_is_no_listener_for_them() -> None:

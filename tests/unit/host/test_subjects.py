@@ -438,6 +438,14 @@ def test_the_resolver_of_a_host_is_written_only_when_the_site_says_which(
     assert resolv.read_text().splitlines()[1:] == ["search lab.test", "nameserver 10.0.0.1", "nameserver 10.0.0.2"]
 
 
+def test_a_host_without_a_resolver_has_the_file_all_the_same(
+    changes: Changes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(naming, "RESOLV", tmp_path / "resolv.conf")  # the kubelet makes no pod without it
+    naming.resolver(changes, [], domain="lab.test")
+    assert (tmp_path / "resolv.conf").read_text().splitlines()[1:] == ["search lab.test"]
+
+
 def test_names_that_resolve_elsewhere_or_not_at_all_are_all_named(monkeypatch: pytest.MonkeyPatch) -> None:
     def ask(name: str, _port: None) -> list[Any]:
         if name == "gone.lab.test":

@@ -16,6 +16,7 @@ DOWNLOADED = {"crictl", "kubeadm", "kubectl", "kubelet"}  # from the seed's file
 EVERY_DEBIAN = {
     "apt-get": "apt", "blkid": "util-linux", "dpkg": "dpkg", "dpkg-query": "dpkg", "install": "coreutils",
     "journalctl": "systemd", "lsblk": "util-linux", "runuser": "util-linux", "setpriv": "util-linux",
+    "ssh-keygen": "openssh-client",  # sshd needs it
     "sshd": "openssh-server", "systemctl": "systemd", "systemd-run": "systemd", "tar": "tar", "timedatectl": "systemd",
     "unshare": "util-linux", "useradd": "passwd", "usermod": "passwd", "visudo": "sudo",
 }  # fmt: skip

@@ -6,11 +6,12 @@ import base64
 import hashlib
 import io
 import json
+import sys
 import urllib.request
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from threading import Thread
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any, ClassVar
 
 import pytest
@@ -19,6 +20,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLEC
 PROGRAM = COLLECTION / "roles/ironic/files/groundup-contact"
 KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAAA"
 ADMIN = "Basic " + base64.b64encode(b"groundup:p").decode()
+RUNNER = "Basic " + base64.b64encode(b"runner:p").decode()
 
 
 class Seed:
@@ -28,7 +30,7 @@ class Seed:
         program = ModuleType("contact")
         exec(compile(PROGRAM.read_text(), PROGRAM, "exec"), program.__dict__)  # noqa: S102  # a program of ours
         self.application = program.Contact(
-            state, lambda user, given: (user, given) == ("groundup", "p"), program._controller
+            state, lambda user, given: user in ("groundup", "runner") and given == "p", program._controller
         )
 
     def ask(self, method: str, path: str, body: Any = None, *, login: str = ADMIN) -> tuple[int, dict[str, Any]]:
@@ -158,3 +160,53 @@ def test_who_may_ask_what(  # noqa: PLR0917  # one argument a column
     seed: Seed, method: str, path: str, body: Any, login: str, status: int
 ) -> None:
     assert seed.ask(method, path, body, login=login)[0] == status
+
+
+def test_what_was_done_with_a_machine_is_kept_with_its_call_and_forgotten_with_it(seed: Seed) -> None:
+    order = {"sha256": hashlib.sha256(b"token").hexdigest(), "layers": ["host"]}
+    assert seed.ask("PUT", "/v1/machines/worker-1", order)[0] == 200
+    way = "/v1/machines/worker-1/way"
+    assert seed.ask("PUT", way, {"called": 0, "way": []}, login=RUNNER)[0] == 409, "it has not called"
+    assert call(seed) == 200
+    told = seed.ask("GET", "/v1/machines", login=RUNNER)[1]["worker-1"]
+    assert told["layers"] == ["host"]
+    lines = [{"state": "serving", "time": 1.0}]
+    assert seed.ask("PUT", way, {"called": told["called"], "way": lines}, login=RUNNER)[1]["way"] == lines
+    assert seed.ask("PUT", way, {"called": 1.0, "way": []}, login=RUNNER)[0] == 409, "that was an earlier call"
+    assert "again" in seed.ask("PUT", "/v1/machines/worker-1/again", {})[1]
+    assert seed.ask("GET", "/v1/machines/worker-1")[1]["way"] == lines
+    assert set(seed.ask("PUT", "/v1/machines/worker-1", order)[1]) == {"expected", "layers"}
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("PUT", "/v1/machines/worker-1"),
+        ("PUT", "/v1/machines/worker-1/again"),
+        ("POST", "/v1/controllers"),
+    ],
+)
+def test_the_runner_expects_nobody_and_asks_no_controller(seed: Seed, method: str, path: str) -> None:
+    before = seed.ask("GET", "/v1/machines/worker-1")
+    assert seed.ask(method, path, {"sha256": "0" * 64}, login=RUNNER)[0] == 403
+    assert seed.ask("GET", "/v1/machines/worker-1") == before
+
+
+def test_a_place_that_is_none_and_layers_that_are_no_names_are_refused(seed: Seed) -> None:
+    assert seed.ask("GET", "/v1/machines/worker-1/way")[0] == 404
+    assert seed.ask("PUT", "/v1/machines/worker-1/other", {})[0] == 404
+    for layers in ("host", [""], ["../x"], [1]):
+        assert seed.ask("PUT", "/v1/machines/worker-1", {"sha256": "0" * 64, "layers": layers})[0] == 400
+    assert call(seed) == 200
+
+
+def test_each_file_of_passwords_is_good_for_its_own_users(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "bcrypt", SimpleNamespace(checkpw=lambda given, kept: given == kept))
+    program = ModuleType("contact")
+    exec(compile(PROGRAM.read_text(), PROGRAM, "exec"), program.__dict__)  # noqa: S102  # a program of ours
+    ironic, runner = tmp_path / "ironic", tmp_path / "runner"
+    ironic.write_text("groundup:a\nrunner:a\n")
+    right = program.passwords(ironic, runner)
+    assert (right("groundup", "a"), right("runner", "a")) == (True, False), "the runner has no file yet"
+    runner.write_text("runner:b\ngroundup:b\n")
+    assert (right("runner", "b"), right("groundup", "b"), right("runner", "a")) == (True, False, False)

@@ -52,6 +52,9 @@ class Seed:
         del self.nodes[key]
 
     def node(self, key: str) -> dict[str, Any] | None:
+        return self.now(key)
+
+    def now(self, key: str) -> dict[str, Any] | None:
         return next((node for node in self.nodes.values() if key in (node["uuid"], node["name"])), None)
 
     def controller(self, **given: str) -> dict[str, Any]:
@@ -89,6 +92,16 @@ def test_a_machine_is_waited_for_named_and_known_by_what_it_told(plan: Plan, tmp
     ]  # fmt: skip
     assert json.loads((tmp_path / "discovered" / f"{BOOTS}.json").read_text()) == told(1)
     assert {"mac": BOOT.format(1), "address": "10.77.2.72", "name": "found-1"} in known_macs(plan, tmp_path)
+
+
+def test_a_machine_that_is_newer_than_the_listing_of_nodes_is_named(plan: Plan, tmp_path: Path) -> None:
+    class Listed(Seed):
+        def node(self, key: str) -> dict[str, Any] | None:  # noqa: ARG002  # the Seed's
+            return None
+
+    seed = Listed(told(1))
+    discovery(seed, plan, tmp_path).identified(plan.hosts["found-1"])
+    assert seed.nodes["node-1"]["name"] == "found-1", "else Ironic is given a second node with its MAC address"
 
 
 def test_a_run_goes_on_with_the_machine_that_a_killed_one_found(plan: Plan, tmp_path: Path) -> None:

@@ -63,7 +63,7 @@ def go(seed: Seed, home: Path, leaving: Leaving = LEAVING) -> dict[str, Any] | N
 def test_a_machine_that_leaves_is_erased_forgotten_and_recorded(tmp_path: Path) -> None:
     seed = Seed("active", properties={"vendor": "Dell Inc."})
     record = go(seed, tmp_path) or {}
-    assert seed.done == ["deleted", "manage", "clean erase_devices_metadata", "delete", "expect"]
+    assert seed.done == ["expect", "deleted", "manage", "clean erase_devices_metadata", "delete", "expect"]
     assert (record["machine"], record["erased"], record["vendor"]) == ("worker-1", "metadata", "Dell Inc.")
     assert [line["state"] for line in Journal(tmp_path / "journal").lines()][-1] == "retired"
 
@@ -71,7 +71,14 @@ def test_a_machine_that_leaves_is_erased_forgotten_and_recorded(tmp_path: Path) 
 def test_one_that_is_installed_again_stays_known_and_is_counted_anew(tmp_path: Path) -> None:
     seed = Seed("active")
     go(seed, tmp_path, replace(LEAVING, stays=True, method="full"))
-    assert seed.done == ["deleted", "manage", "clean erase_devices", f"change {{'/extra/{RETRIES}': 0}}", "expect"]
+    assert seed.done == [
+        "expect",
+        "deleted",
+        "manage",
+        "clean erase_devices",
+        f"change {{'/extra/{RETRIES}': 0}}",
+        "expect",
+    ]
     assert not Journal(tmp_path / "journal").installed
 
 
@@ -132,7 +139,7 @@ def test_a_controller_that_refuses_is_a_card_and_not_asked_for_ever(tmp_path: Pa
     with pytest.raises(GroundupError, match="Failed to set power state") as failed:
         go(seed, tmp_path)
     assert "dead" in failed.value.remedy
-    assert seed.done == ["deleted"]
+    assert seed.done == ["expect", "deleted"]
 
 
 def test_a_dead_machine_is_detached_and_the_record_says_that_nothing_was_erased(tmp_path: Path) -> None:

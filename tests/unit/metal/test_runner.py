@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -58,6 +61,73 @@ def test_a_run_that_fails_is_tried_again_after_a_pause(runs: list[dict[str, Any]
     one, slept = runner(tmp_path, "host")
     one.configure("worker-1")
     assert (len(runs), slept) == (3, list(PAUSES))
+
+
+def test_tries_of_a_run_that_was_killed_count(runs: list[dict[str, Any]], tmp_path: Path) -> None:
+    sys.modules["ansible_runner"].codes[:] = [2, 2]
+    first, _ = runner(tmp_path, "host")
+
+    def killed(_seconds: float) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        replace(first, sleep=killed).configure("worker-1")
+    again, slept = runner(tmp_path, "host")
+    again.configure("worker-1")
+    assert (len(runs), slept) == (3, [PAUSES[1]])
+    doing = [line["doing"] for line in Journal(tmp_path / "worker-1.jsonl").lines()]
+    assert doing[1] == "layer host again in 5 s: ansible-playbook ended with 2"
+
+
+def test_a_program_that_outlives_who_started_it_keeps_its_host_s_lock(
+    runs: list[dict[str, Any]], tmp_path: Path
+) -> None:
+    one, _ = runner(tmp_path, "host")
+    one.configure("worker-1")
+    sleeps = {**runs[0]["envvars"], "GROUNDUP_RUN_PROGRAM": "/bin/cat"}
+    program = shutil.which("ansible-playbook", path=sleeps["PATH"]) or ""
+    with subprocess.Popen([program], env=sleeps, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as runs_on:
+        assert runs_on.stdin
+        assert runs_on.stdout
+        runs_on.stdin.write(b"it runs\n")
+        runs_on.stdin.flush()
+        assert runs_on.stdout.readline() == b"it runs\n"
+        lock = tmp_path / ".worker-1.run.lock"
+        assert subprocess.run(["flock", "--nonblock", lock, "true"], check=False).returncode == 1
+        runs_on.stdin.close()
+    assert subprocess.run(["flock", "--nonblock", lock, "true"], check=False).returncode == 0
+
+
+def test_a_run_is_told_what_holds_now_and_not_what_an_earlier_one_was(
+    runs: list[dict[str, Any]], tmp_path: Path
+) -> None:
+    one, _ = runner(tmp_path, "host")
+    stale = tmp_path / "runs/worker-1/env/envvars"
+    stale.parent.mkdir(parents=True)
+    stale.write_text('{"PATH": "/a/former/environment"}')
+    replace(one, variables={"a": 1}).configure("worker-1")
+    assert not stale.exists(), "the runner would believe it more than us"
+    assert runs[0]["extravars"] == {"a": 1}
+
+
+@pytest.mark.usefixtures("runs")
+def test_a_host_that_a_layer_set_aside_has_failed_for_that_reason(tmp_path: Path) -> None:
+    sys.modules["ansible_runner"].codes[:] = [4, 4, 4]
+    res = {"aside": [{"host": "worker-1", "reason": "unreachable: no route"}]}
+    sys.modules["ansible_runner"].events[:] = [{"event": "runner_on_ok", "event_data": {"res": res}}]
+    one, _ = runner(tmp_path, "host")
+    with pytest.raises(GroundupError, match="failed 3 times: unreachable: no route"):
+        one.configure("worker-1")
+
+
+@pytest.mark.usefixtures("runs")
+def test_a_run_that_begins_no_task_fails_with_its_last_words(tmp_path: Path) -> None:
+    sys.modules["ansible_runner"].codes[:] = [1, 1, 1]
+    said = {"event": "verbose", "event_data": {}, "stdout": "\x1b[0;31m[ERROR]: no such inventory\x1b[0m\r\n"}
+    sys.modules["ansible_runner"].events[:] = [said, {"event": "verbose", "event_data": {}}]
+    one, _ = runner(tmp_path, "host")
+    with pytest.raises(GroundupError, match=r"ended with 1: \[ERROR\]: no such inventory"):
+        one.configure("worker-1")
 
 
 def test_a_host_that_fails_again_and_again_has_a_card_and_the_place_of_its_output(

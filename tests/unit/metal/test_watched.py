@@ -15,6 +15,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.api import Bu
 PAGES: dict[str, Any] = {
     "/v1/nodes?fields": {"nodes": [{"uuid": "a", "name": "m-1"}], "next": "https://seed/v1/nodes?marker=a"},
     "/v1/nodes?marker": {"nodes": [{"uuid": "b", "name": "m-2"}]},
+    "/v1/nodes/m-3": {"uuid": "c", "name": "m-3"},
     "/v1/machines": {"m-1": {"called": 1.0}},
 }
 
@@ -53,6 +54,13 @@ def test_a_hundred_looks_are_one_listing_of_every_page(web: Web) -> None:
         assert ironic.node("c") is None
         assert ironic.call_of("m-1") == {"called": 1.0}
     assert len(web.asked) == 3
+
+
+def test_a_node_that_was_asked_for_as_it_is_now_is_in_the_listing(web: Web) -> None:
+    ironic = watched()
+    assert ironic.node("m-3") is None
+    assert ironic.now("m-3") == ironic.node("m-3") == ironic.node("c") == ironic.nodes()["c"]
+    assert len(web.asked) == 4
 
 
 def test_a_listing_that_is_too_old_is_asked_again(web: Web) -> None:

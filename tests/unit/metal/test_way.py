@@ -115,7 +115,8 @@ class Seed:
         if "configdrive" in more:
             self.called = {"called": 1.0, "host_keys": ["ssh-ed25519 AAAA"], "token": more["configdrive"]["token"]}
 
-    def expect(self, name: str, *, sha256: str) -> None:
+    def expect(self, name: str, *, sha256: str, layers: tuple[str, ...] = ()) -> None:
+        assert layers == ()
         self.done.append(f"expect {name}")
         assert len(sha256) == 64
 
@@ -170,6 +171,17 @@ def test_a_machine_that_is_not_what_the_plan_says_is_a_card_before_anything_is_w
         go(seed, tmp_path / "journal", work=replace(wanted(), judge=lambda _told: card))
     assert seed.done == []
     assert Journal(tmp_path / "journal").lines()[-1]["state"] == "failed"
+
+
+def test_what_ironic_refuses_is_a_card_in_the_journal(tmp_path: Path) -> None:
+    class Refuses(Seed):
+        def create(self, node: dict[str, Any], *, mac: str) -> None:
+            raise GroundupError("another machine has its MAC address", where=mac, why=node["name"], remedy="change it")
+
+    with pytest.raises(GroundupError, match="MAC address"):
+        go(Refuses({}), tmp_path / "journal")
+    last = Journal(tmp_path / "journal").last
+    assert (last["state"], last["card"]["remedy"]) == ("failed", "change it")
 
 
 def test_a_ramdisk_that_runs_is_used_only_when_it_has_said_where_it_is_reached(tmp_path: Path) -> None:

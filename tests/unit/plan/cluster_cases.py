@@ -86,6 +86,13 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
         "storage.pools.vms.replicas",
     ),
     (
+        "pool-name-fixed",
+        "error",
+        "lab",
+        {**NATIVE, "machines/storage": {"count": 3}, "storage/pools": {"objects": {"name": "mine"}}},
+        "storage.pools.objects.name",
+    ),
+    (
         "ceph-needs-debian",
         "error",
         "lab",
@@ -93,7 +100,13 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
         "hosts.debian_releases",
     ),
     # disks of instances
-    ("disks-without-ceph", "error", "cloud", IN_CEPH, "hardware.own.compute.disks"),
+    (
+        "disks-without-ceph",
+        "error",
+        "cloud",
+        {**IN_CEPH, "storage/backend": "none"},
+        "hardware.own.compute.disks",
+    ),
     (
         "mixed-disks",
         "warning",
@@ -155,6 +168,19 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
     ("service-without-its-needs", "error", "lab", {"openstack/services": ["glance"]}, "openstack.services"),
     ("dashboard-first", "error", "lab", {"openstack/services": ["horizon"]}, "openstack.services"),
     ("volumes-without-ceph", "error", "lab", {"openstack/services": ["keystone", "cinder"]}, "openstack.services"),
+    ("objects-without-ceph", "error", "lab", {"openstack/services": ["keystone", "ceph-rgw"]}, "openstack.services"),
+    (
+        "backups-without-objects",
+        "error",
+        "lab",
+        {
+            **NATIVE,
+            "machines/storage": {"count": 3},
+            "storage/backups": "objects",
+            "openstack/services": ["keystone", "cinder"],
+        },
+        "storage.backups",
+    ),
     ("service-not-built-in", "warning", "lab", {"openstack/services": ["keystone", "manila"]}, "openstack.services"),
     ("needless-magnum", "warning", "lab", {"openstack/services": ["keystone", "magnum"]}, "openstack.services"),
     (

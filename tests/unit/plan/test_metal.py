@@ -11,9 +11,9 @@ from ansible_collections.groundup.cloud.plugins.module_utils._host import networ
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal import documents
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, load_site, make_plan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, SiteError, load_site, make_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.output.serial import host_vars
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.platform.metal import ARTIFACTS
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.platform.metal import ARTIFACTS, RUNNER
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import load_lock
 
 SITE = COLLECTION / "inventories/lab-metal/site.yml"
@@ -40,9 +40,25 @@ def test_a_site_without_dark_machines_opens_no_port_for_them() -> None:
     assert "6385/tcp" not in plain.preflight.by_roles["seed"].listens
 
 
+def test_a_seed_configures_machines_only_where_the_site_file_says_so(plan: Plan, tmp_path: Path) -> None:
+    assert plan.metal
+    assert plan.metal.runner is None
+    assert not set(RUNNER) & set(plan.supply.chosen)
+    (tmp_path / "site.yml").write_text(SITE.read_text() + "seed: {runner: [host]}\n")
+    own = make_plan(load_site(tmp_path / "site.yml"))
+    assert own.metal
+    assert own.metal.runner
+    assert (own.findings, own.metal.runner.layers) == ((), ("host",))
+    assert own.metal.runner.environment == "runner-13/2.19.14/environment.tar.gz"
+    assert set(RUNNER) <= set(own.supply.chosen)
+    (tmp_path / "site.yml").write_text(SITE.read_text() + "seed: {runner: [kubernetes]}\n")
+    with pytest.raises(SiteError, match=r"seed\.runner"):
+        load_site(tmp_path / "site.yml")
+
+
 def test_versions_of_the_plan_are_those_of_the_lock() -> None:
     lock = load_lock().artifacts
-    assert {name: lock[name].version for name in ARTIFACTS} == ARTIFACTS
+    assert {name: lock[name].version for name in ARTIFACTS | RUNNER} == ARTIFACTS | RUNNER
 
 
 def test_a_node_carries_the_plan_s_network_and_is_the_same_in_every_run(plan: Plan) -> None:

@@ -280,6 +280,19 @@ def test_a_service_that_is_kept_though_the_site_file_has_it_no_more_needs_no_rou
     assert "glance is no longer in the site file" in [check.detail for check in found.checks]
 
 
+def test_so_does_one_that_hosts_serve(keystone: Keystone, tmp_path: Path) -> None:
+    keystone.urls.append("https://object-store.test/swift/v1/AUTH_%(project_id)s")
+    found = asked(keystone, tmp_path, node_ports=(30500,))
+    assert failures(found) == {}
+    assert "ceph-rgw is no longer in the site file" in [check.detail for check in found.checks]
+
+
+def test_a_service_that_hosts_serve_needs_none_in_the_cluster(keystone: Keystone, tmp_path: Path) -> None:
+    image = replace(image_at(keystone), node_port=0, servers={"storage-1": "10.0.0.1:8088"})
+    keystone.urls.append(image.url)
+    assert failures(asked(keystone, tmp_path, routes=(image,), node_ports=(30500,))) == {}
+
+
 def test_a_removed_service_leaves_the_catalog_and_no_other_does(keystone: Keystone, tmp_path: Path) -> None:
     keystone.services = ["keystone", "glance"]
     asked(keystone, tmp_path, verifier=lambda context: cast(Verification, leave_catalog(context, "glance")))
@@ -368,7 +381,7 @@ def rollout_of(keystone: Keystone, tmp_path: Path, *routes: EndpointPlan) -> Rol
     endpoints = (endpoint("keystone", NAME, keystone.base, 30500), *routes)
     ports = [service(one.service, one.node_port) for one in endpoints]
     plan: Any = SimpleNamespace(
-        site="test", edge=SimpleNamespace(endpoints=endpoints, address="127.0.0.1"),
+        site="test", domain="test", edge=SimpleNamespace(endpoints=endpoints, address="127.0.0.1"),
         host=SimpleNamespace(names={}), openstack=SimpleNamespace(releases=releases, namespace="openstack"),
     )  # fmt: skip
     nothing: Any = None

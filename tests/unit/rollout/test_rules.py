@@ -287,10 +287,15 @@ def test_a_failed_migration_says_what_still_serves() -> None:
     assert "still serve" in cards.make(denied, Redactor({})).what, "whatever its cause"
 
 
-def test_a_secret_that_came_since_has_the_time_of_kubelet_s_next_try() -> None:
-    lacked = 'MountVolume.SetUp failed for volume "tls" : secret "rabbitmq-tls-direct" not found'
-    found = diagnose(seen(events=(event("FailedMount", lacked),)))
-    assert found.rule == "secret-missing"
+@pytest.mark.parametrize(
+    ("lacked", "rule"),
+    [('secret "rabbitmq-tls-direct"', "secret-missing"), ('configmap "keystone-bin"', "chart-missing-object")],
+)
+def test_what_came_since_has_the_time_of_kubelet_s_next_try(*, lacked: str, rule: str) -> None:
+    found = diagnose(
+        seen(events=(event("FailedMount", f'MountVolume.SetUp failed for volume "x" : {lacked} not found'),))
+    )
+    assert found.rule == rule
     assert found.patience is not None
     assert found.patience > 122
 

@@ -38,7 +38,8 @@ def test_the_documentation_names_every_secret() -> None:
 
 
 def test_each_record_is_in_the_module_of_its_name() -> None:
-    modules = [path.stem for path in Path(services.__file__).parent.glob("*.py") if "SERVICE = " in path.read_text()]
+    files = Path(services.__file__).parent.glob("*.py")
+    modules = [path.stem.replace("_", "-") for path in files if "SERVICE = " in path.read_text()]
     assert sorted(RECORDS) == sorted(modules), "of two records of one name, one is lost"
 
 

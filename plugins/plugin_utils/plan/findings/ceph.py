@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ...layers.storage import POOLS
 from ..form import error
 from ..layout.context import PlanContext
 from ..platform.ceph import DEBIAN
@@ -47,6 +48,13 @@ def check(context: PlanContext) -> Iterator[Finding]:
                 what=f"pool {pool.name} has one copy of each object",
                 why="the loss of one disk loses data, and Ceph itself refuses such a pool unless it is told twice",
                 remedy="write 3, or 2 where a lost disk may stop writes",
+            )
+    for purpose, written in context.site.storage.pools.items():
+        if written.name and purpose in POOLS and POOLS[purpose].name not in ("", written.name):
+            yield error("pool-name-fixed", f"storage.pools.{purpose}.name")(
+                what=f"the pool of {purpose} is called {POOLS[purpose].name}, not {written.name}",
+                why="object gateways know their pools by these names, and would make others beside yours",
+                remedy="leave the name out",
             )
     if DEBIAN not in context.site.hosts.debian_releases:
         yield error("ceph-needs-debian", "hosts.debian_releases", "storage.backend")(

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field
 
-from ...layers.storage import BACKENDS, Backend, DeviceClass, Volumes
+from ...layers.storage import BACKENDS, Backend, Backups, DeviceClass, Volumes
 from ..types import CniName, DebianRelease, EdgeKind, FailureDomain, PackageSource, SupplySource, TenantNetwork
 from .base import Address, Cidr, Domain, IdRange, Model, Mtu, Name, Plain, Text, Version
 
@@ -131,6 +131,17 @@ class Hosts(Model):
     )
 
 
+class Seed(Model):
+    """What the seed does beside serving files."""
+
+    runner: list[Literal["host"]] = Field(
+        default_factory=list,
+        max_length=1,
+        description="Layers that the seed itself runs on each machine that Ironic installs, as soon as it has called "
+        "home: no controller is needed for it. The seed then has a key of its own to these machines. Default: none.",
+    )
+
+
 class Edge(Model):
     """The virtual IP and what listens on it."""
 
@@ -233,6 +244,9 @@ class Storage(Model):
     )
     pools: dict[str, Pool] = Field(
         default_factory=dict, description="Pools by purpose. Default: one a purpose (volumes, images, vms, ...)."
+    )
+    backups: Backups = Field(
+        "pool", description="Where Cinder's backups are: in a pool of their own, or in the object store (ceph-rgw)."
     )
     settings: dict[CephOption, CephValue] = Field(
         default_factory=dict, description="native: further options of ceph.conf, section global, over the profile's."

@@ -10,7 +10,7 @@ from .base import Domain, Model, Name
 from .machines import Hardware, MachineGroup
 from .networks import Network, Rack
 from .openstack import OpenStack
-from .platform import Access, Cluster, Edge, Hosts, Ovn, Storage, Supply
+from .platform import Access, Cluster, Edge, Hosts, Ovn, Seed, Storage, Supply
 
 ProfileName = Literal["lab", "edge", "region"]
 
@@ -38,6 +38,7 @@ class Site(Model):
     )
     access: Access = Field(default_factory=Access, description="Who may log in, and how.")
     hosts: Hosts = Field(default_factory=Hosts, description="What every host gets.")
+    seed: Seed = Field(default_factory=Seed, description="The seed.")
     edge: Edge = Field(default_factory=Edge, description="The virtual IP.")
     supply: Supply = Field(default_factory=Supply, description="Where artifacts come from.")
     kubernetes: Cluster = Field(default_factory=Cluster, description="The infrastructure's own cluster.")

@@ -12,6 +12,7 @@ from ..layout.places import NO_RACK
 from ..model.platform import Pool
 from ..part_types import CephClient, CephMonitor, CephOsd, CephPlan, CephPool, CephRule
 from ..types import HostPlan
+from .gateway import gateway
 
 RELEASE = 18  # Debian 13's
 DEBIAN = "13"
@@ -51,10 +52,16 @@ def ceph(layout: Layout) -> CephPlan | None:
         managers=managers,
         rules=rules,
         pools=pools,
-        clients={name: _client(name, record, fsid, pools) for name, record in CLIENTS.items()},
+        clients={
+            name: _client(name, record, fsid, pools)
+            for name, record in CLIENTS.items()
+            if record.service in (None, *layout.site.openstack.services)
+        },
         osds={kind: osds_of(layout, kind) for kind in dict.fromkeys(host.hardware for host in hosts)},
         locations={host.name: location(layout, host) for host in hosts},
         settings={**layout.profile.ceph, **layout.site.storage.settings},
+        backups=layout.site.storage.backups,
+        gateway=gateway(layout),
         secrets=(
             "ceph/mon",
             "ceph/client.admin",
@@ -135,7 +142,8 @@ def _pools(layout: Layout) -> tuple[tuple[CephRule, ...], dict[str, CephPool]]:
     osds = counted(layout)
     rules: dict[str, CephRule] = {}
     pools: dict[str, CephPool] = {}
-    wanted = {purpose: written.pools.get(purpose) or Pool() for purpose in (*POOLS, *written.pools)}
+    ours = [one for one, pool in POOLS.items() if pool.service in (None, *layout.site.openstack.services)]
+    wanted = {purpose: written.pools.get(purpose) or Pool() for purpose in (*ours, *written.pools)}
     shares = {purpose: POOLS.get(purpose, OTHER_POOL).share for purpose in wanted}
     fastest: DeviceClass = next(iter(osds), "ssd")
     on = {purpose: pool.device_class or fastest for purpose, pool in wanted.items()}
@@ -146,7 +154,7 @@ def _pools(layout: Layout) -> tuple[tuple[CephRule, ...], dict[str, CephPool]]:
         replicas = pool.replicas or written.replicas
         beside = sum(share for other, share in shares.items() if on[other] == on[purpose])
         pools[purpose] = CephPool(
-            name=pool.name or purpose,
+            name=POOLS.get(purpose, OTHER_POOL).name or pool.name or purpose,
             application=POOLS.get(purpose, OTHER_POOL).application,
             replicas=replicas,
             min_size=replicas // 2 + 1,
@@ -164,14 +172,16 @@ def placement_groups(osds: int, *, share: float, replicas: int) -> int:
 
 def _client(service: str, record: ClientRecord, fsid: str, pools: dict[str, CephPool]) -> CephClient:
     writes, reads = ([pools[purpose].name for purpose in purposes] for purposes in (record.writes, record.reads))
-    writing = ", ".join(f"profile rbd pool={name}" for name in writes)
+    writing = ", ".join(f"{'profile rbd' if record.images else 'allow rwx'} pool={name}" for name in writes)
     reading = (f"profile rbd-read-only pool={name}" for name in reads)
     name = f"client.{service}"
+    # Pools are made by the layer, so a gateway asks monitors for nothing but the map.
+    others = {"mon": "profile rbd", "mgr": writing} if record.images else {"mon": "allow r"}
     return CephClient(
         name=name,
         secret=f"ceph/{name}",
         uuid=str(uuid.uuid5(uuid.UUID(fsid), name)),
         writes=tuple(writes),
         reads=tuple(reads),
-        caps={"mon": "profile rbd", "osd": ", ".join((writing, *reading)), "mgr": writing},
+        caps={"osd": ", ".join((writing, *reading)), **others},
     )

@@ -11,7 +11,7 @@ from ...layers.ports import PORTS
 from ..layout.addresses import nth_of, number, text
 from ..layout.context import Layout
 from ..layout.wires import gateway_of
-from ..part_types import LeafPlan, MetalPlan, NetbootPlan
+from ..part_types import LeafPlan, MetalPlan, NetbootPlan, RunnerPlan
 from ..types import HostPlan, NetworkPlan, SupplyPlan
 from .hypervisor import ENVIRONMENT
 
@@ -20,6 +20,7 @@ IRONIC, AGENT, SYSTEM = "39.0.0", "13.0.0", "13"  # versions of the lock's artif
 PROTOCOLS = {"redfish-virtual-media": "redfish-virtual-media", "redfish": "ipxe"}
 ARTIFACTS = {"ironic-13": IRONIC, "deploy-ramdisk-13": AGENT, "machine-13": SYSTEM}
 NETBOOT = {"netboot-13": SYSTEM}  # only where machines boot from the network
+RUNNER = {"runner-13": "2.19.14"}  # of ansible-core; only where the seed configures machines
 POOL = 8  # the last of so many parts of the network is for machines that nobody knows
 
 
@@ -41,13 +42,27 @@ def metal(layout: Layout, supply: SupplyPlan) -> MetalPlan | None:
         contact_inside=PORTS["ironic-contact"].port,
         netboot=_netboot(layout, supply, address),
         machines_inside=PORTS["ironic-machines"].port,
+        runner=_runner(layout, address),
     )
 
 
 def artifacts(layout: Layout) -> tuple[str, ...]:
     """Return the lock's artifacts that only sites with machines from power-off need."""
     dark = [host for host in layout.hosts.values() if host.provisioner == "ironic"]
-    return (*(ARTIFACTS if dark else ()), *(NETBOOT if any(map(from_network, dark)) else ()))
+    runs = bool(dark and layout.site.seed.runner)
+    return (
+        *(ARTIFACTS if dark else ()),
+        *(NETBOOT if any(map(from_network, dark)) else ()),
+        *(RUNNER if runs else ()),
+    )
+
+
+def _runner(layout: Layout, address: str) -> RunnerPlan | None:
+    ((name, release),) = RUNNER.items()
+    layers = tuple(layout.site.seed.runner)
+    if not layers:
+        return None
+    return RunnerPlan(release=release, environment=f"{name}/{release}/{ENVIRONMENT}", layers=layers, source=address)
 
 
 def from_network(host: HostPlan) -> bool:

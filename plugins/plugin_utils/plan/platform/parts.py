@@ -146,6 +146,9 @@ def edge(layout: Layout) -> EdgePlan:
                     node_port=api.node_port,
                     health_path=api.health,
                     in_catalog=api.in_catalog,
+                    servers={one.name: f"{one.address}:{api.port}" for one in layout.with_role(api.role)}
+                    if api.role
+                    else {},
                 )
             )
     return EdgePlan(

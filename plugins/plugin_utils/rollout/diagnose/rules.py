@@ -20,7 +20,7 @@ _MISMATCH = (
 )
 # Seconds. What a volume lacked may be there by now: the kubelet tries again after 122 s at the latest, and events of
 # its former tries stay.
-MOUNTED_AGAIN = 150.0
+_MOUNTED_AGAIN = 150.0
 _ENDED = ("BackoffLimitExceeded", "DeadlineExceeded", "PodFailurePolicy")
 
 
@@ -164,7 +164,7 @@ RULES: tuple[Rule, ...] = (
     ),
     text_rule(
         "secret-missing", "credentials", r"secret \S+ not found|references non-existent secret key",
-        "a Secret the pod needs is missing", next_=describe, patience=MOUNTED_AGAIN,
+        "a Secret the pod needs is missing", next_=describe, patience=_MOUNTED_AGAIN,
     ),
     text_rule(
         "quorum", "database", r"WSREP has not yet prepared|\b1047\b|non-primary|failed to reach primary view",
@@ -189,7 +189,7 @@ RULES: tuple[Rule, ...] = (
     text_rule(
         "chart-missing-object", "chart",
         r"configmap \S+ not found|references non-existent config key|CreateContainerConfigError",
-        "the chart refers to what it does not make", next_=describe, patience=60.0,
+        "the chart refers to what it does not make", next_=describe, patience=_MOUNTED_AGAIN,
     ),
     text_rule(
         "memory-limit", "chart", r"OOMKilled", "a container needs more memory than its limit (pod.resources)",

@@ -13,6 +13,7 @@ from ...plan.types import EndpointPlan
 from ...services import RECORDS
 from ...services.keystone import token
 from ...services.parts import FOR_HOSTS, public_endpoint
+from ...services.record import PublicApi
 from ...services.verification import Check, UnansweredError, Verification
 from ..gate.reasons import holders_of_node_ports
 from ..types import RolloutError
@@ -42,11 +43,11 @@ def verify_catalog(context: VerifierContext) -> Verification:
         (record.name, f"{api.host}.{context.plan.domain}", api.node_port)
         for record in RECORDS.values()
         for api in record.apis
-        if record.name not in rolled_out and api.node_port in served
+        if record.name not in rolled_out and (api.node_port in served or (api.role and _listed(urls, api, context)))
     ]
     for _, host, port in kept:  # out of the site file and not removed: it has no route by intent
         urls = [url for url in urls if urlsplit(url).hostname != host]
-        del served[port]
+        served.pop(port, None)  # hosts serve some themselves
     return Verification(
         checks=(
             judge_endpoints(urls, routes),
@@ -56,6 +57,10 @@ def verify_catalog(context: VerifierContext) -> Verification:
         ),
         facts={"token_expires_at": issued.expires, "catalog": issued.catalog},
     )
+
+
+def _listed(urls: Iterable[str], api: PublicApi, context: VerifierContext) -> bool:
+    return f"{api.host}.{context.plan.domain}" in [urlsplit(url).hostname for url in urls]
 
 
 def leave_catalog(context: VerifierContext, service: str) -> None:
@@ -117,7 +122,7 @@ def judge_endpoints(urls: Iterable[str], routes: Iterable[EndpointPlan]) -> Chec
 
 def judge_services(routes: Iterable[EndpointPlan], served: Mapping[int, str]) -> Check:
     """Return whether every route leads to a Service and every Service with a node port has a route."""
-    by_port = {route.node_port: route for route in routes}
+    by_port = {route.node_port: route for route in routes if not route.servers}
     wrong = [f"no Service behind {route.name} (port {port})" for port, route in by_port.items() if port not in served]
     wrong += [f"Service without a route: {name} (port {port})" for port, name in served.items() if port not in by_port]
     return Check(

@@ -1,0 +1,39 @@
+"""Action of module groundup.cloud.runner_node: what the runner runs is sent to the seed, its public key kept here."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+from typing import Any
+
+from ..module_utils._base import files
+from ..plugin_utils.actions import DocumentedAction
+from ..plugin_utils.metal.delegated import PUBLIC_KEY
+from ..plugin_utils.metal.package import packed
+from ..plugin_utils.paths import state_dir
+from ..plugin_utils.plan import load_site
+
+
+class ActionModule(DocumentedAction):
+    """Sends the collection where the seed lacks it."""
+
+    _requires_connection = True
+
+    def work(self, given: dict[str, Any]) -> dict[str, Any]:
+        """Return what the module did."""
+        site_file = Path(given["site_file"])
+        digest, content = ("", b"") if given["verify"] else packed()
+        own = {"collection": digest, "site_text": site_file.read_text(encoding="utf-8")}
+        done = self._on_seed(given, **own)
+        if done.get("lacking"):
+            done = self._on_seed(given, **own, content=base64.b64encode(content).decode())
+        if key := done.get("public_key"):
+            path = state_dir(load_site(site_file).site) / PUBLIC_KEY
+            files.place(self.changes, path, f"{key}\n")
+            done["changed"] = done.get("changed") or bool(self.changes.done)
+        return done
+
+    def _on_seed(self, given: dict[str, Any], **own: Any) -> dict[str, Any]:
+        done: dict[str, Any] = self._execute_module(module_args={**given, **own}, task_vars=self.variables)
+        done.pop("invocation", None)  # it holds the collection
+        return done

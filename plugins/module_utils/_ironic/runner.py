@@ -1,0 +1,179 @@
+"""The runner on the seed: its account, programs, the site's public files, a key and a password of its own, and unit."""
+
+from __future__ import annotations
+
+import base64
+import secrets
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from .._base import files
+from .._base.changes import Changes
+from .._base.errors import GroundupError
+from .._base.run import run
+from .._host import units
+from .._hypervisor import accounts, environment
+from . import configuration as own
+from .passwords import line_of
+
+ACCOUNT = "groundup-runner"
+USER = "runner"  # whom the service that hears machines knows
+PROGRAMS = Path("/opt/groundup/runner")
+COLLECTIONS = PROGRAMS / "collections"
+COLLECTION = PROGRAMS / "collection"  # links to the one in use
+CONFIGURATION = Path("/etc") / ACCOUNT
+SITE_FILE, PUBLIC = CONFIGURATION / "site.yml", CONFIGURATION / "public"
+# Root's alone; systemd gives them to the service.
+PASSWORD, KEY = CONFIGURATION / "password", CONFIGURATION / "id_ed25519"
+STATE = Path("/var/lib") / ACCOUNT
+UNIT = Path(f"/etc/systemd/system/{ACCOUNT}.service")
+MODULE = "ansible_collections.groundup.cloud.plugins.plugin_utils.metal.seed_runner"
+_IMPORTS = "import ansible, ansible_runner, pydantic, requests"
+
+UNIT_TEXT = """\
+[Unit]
+Description=Runs layers on machines that called home
+Wants=network-online.target
+After=network-online.target groundup-contact.service nginx.service
+
+[Service]
+User=%(account)s
+Group=%(account)s
+WorkingDirectory=%(state)s
+Environment=HOME=%(state)s GROUNDUP_STATE=%(state)s
+Environment=PATH=%(environment)s/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+Environment=PYTHONPATH=%(collection)s ANSIBLE_COLLECTIONS_PATH=%(collection)s
+Environment=ANSIBLE_CONFIG=%(collection)s/ansible_collections/groundup/cloud/ansible.cfg
+LoadCredential=password:%(password)s
+LoadCredential=key:%(key)s
+ExecStart=%(environment)s/bin/python -m %(module)s --site-file %(site_file)s --public %(public)s --contact %(contact_url)s --ca %(public)s/ca.crt --password %%d/password --key %%d/key
+Restart=always
+RestartSec=5
+# What it started ends with it, and is started again.
+KillMode=control-group
+TimeoutStopSec=30
+StateDirectory=%(account)s
+StateDirectoryMode=0700
+UMask=0077
+Nice=10
+CapabilityBoundingSet=
+NoNewPrivileges=true
+ProtectSystem=strict
+ProtectHome=true
+PrivateTmp=true
+LockPersonality=true
+RestrictAddressFamilies=AF_INET AF_INET6 AF_NETLINK AF_UNIX
+RestrictNamespaces=true
+RestrictRealtime=true
+RestrictSUIDSGID=true
+SystemCallArchitectures=native
+SystemCallFilter=@system-service
+
+[Install]
+WantedBy=multi-user.target
+"""  # noqa: E501  # one command
+
+
+def unit_text(contact_url: str) -> str:
+    """Return the unit."""
+    found = {
+        "account": ACCOUNT, "state": STATE, "environment": PROGRAMS / environment.CURRENT, "collection": COLLECTION,
+        "password": PASSWORD, "key": KEY, "module": MODULE, "site_file": SITE_FILE, "public": PUBLIC,
+        "contact_url": contact_url,
+    }  # fmt: skip
+    return files.HEADER + UNIT_TEXT % found
+
+
+def lacks(digest: str) -> bool:
+    """Say whether the collection of ``digest`` is to be sent."""
+    return not _place_of(digest).is_dir()
+
+
+def converge(changes: Changes, wanted: Mapping[str, Any]) -> str:
+    """Bring the runner to what ``wanted`` says; return the public half of its key, empty when foreseen.
+
+    Raises GroundupError, OSError.
+    """
+    group = accounts.ensure(changes, ACCOUNT, home=str(STATE), login="/usr/sbin/nologin")
+    name, is_current = environment.place(
+        changes, release=wanted["release"], url=wanted["environment_url"], sha256=None,
+        ca=wanted["public"]["ca.crt"], root=PROGRAMS, imports=_IMPORTS,
+    )  # fmt: skip
+    home, place, unit = PROGRAMS / environment.CURRENT, _place_of(wanted["collection"]), units.Unit(changes, UNIT.name)
+    if not is_current:
+        unit.replaced()
+        environment.switch(changes, name, root=PROGRAMS)
+    if not place.is_dir() and changes.add(f"place {place}"):
+        _unpack(base64.b64decode(wanted["content"]), place, python=home / "bin/python")
+    if not COLLECTION.is_symlink() or str(COLLECTION.readlink()) != str(place):
+        unit.replaced()
+        files.link(changes, COLLECTION, str(place))
+    for path, text in wanted["public"].items():
+        unit.place(PUBLIC / path, text)
+    files.place(changes, SITE_FILE, wanted["site_text"], mode=0o640, group=group)  # it is read when it has changed
+    unit.place(UNIT, unit_text(wanted["contact_url"]))
+    _own(changes)
+    if changes.check and not (home.exists() and KEY.exists()):
+        changes.add(f"start {UNIT.name}")
+        return ""
+    password = PASSWORD.read_text(encoding="utf-8").strip()
+    line = line_of(own.PROGRAMS / environment.CURRENT, USER, own.RUNNER_PASSWORDS, password)
+    reader = accounts.group_id("ironic")
+    files.place(changes, own.RUNNER_PASSWORDS, line, mode=0o640, group=reader, secret=True)
+    unit.running()
+    for former in COLLECTIONS.iterdir():
+        if former != place and changes.add(f"remove {former}"):
+            shutil.rmtree(former)
+    return run(["ssh-keygen", "-y", "-f", str(KEY)]).strip()
+
+
+def serves() -> None:
+    """Raise GroundupError when the runner does not run."""
+    if not units.Unit(Changes(check=True), UNIT.name).active:
+        raise GroundupError(
+            f"{UNIT.name} does not run",
+            where=str(UNIT),
+            why="machines that call home are not configured",
+            remedy=f"journalctl -n 50 -u {UNIT.name}",
+        )
+
+
+def absent(changes: Changes) -> None:
+    """End the runner, and remove its key and password. Raises OSError."""
+    if UNIT.exists():
+        units.off(changes, [UNIT.name])
+        for path in (UNIT, own.RUNNER_PASSWORDS):
+            files.remove(changes, path)
+        if changes.add(f"remove {CONFIGURATION}"):
+            shutil.rmtree(CONFIGURATION, ignore_errors=True)
+
+
+def _place_of(digest: str) -> Path:
+    return COLLECTIONS / digest[:12]
+
+
+def _unpack(archive: bytes, place: Path, *, python: Path) -> None:
+    part = place.with_name(f".{place.name}.part")
+    shutil.rmtree(part, ignore_errors=True)
+    part.mkdir(mode=0o755, parents=True)
+    packed = part / "collection.tar.gz"
+    packed.write_bytes(archive)
+    run(["tar", "--extract", "--gzip", "--no-same-owner", "--file", str(packed), "--directory", str(part)])
+    packed.unlink()
+    run([str(python), "-m", "compileall", "-q", str(part)], timeout=300)  # the service cannot write there
+    part.rename(place)
+
+
+def _own(changes: Changes) -> None:
+    """Make password and key: nobody else ever knows them, nor does the controller."""
+    if not PASSWORD.exists() and changes.add(f"make {PASSWORD}"):
+        files.write_new(PASSWORD, secrets.token_urlsafe(32).encode(), mode=0o600)
+    if not KEY.exists() and changes.add(f"make {KEY}"):
+        new = KEY.with_name("new")
+        for path in (new, new.with_suffix(".pub")):
+            path.unlink(missing_ok=True)
+        run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", ACCOUNT, "-f", str(new)])
+        new.with_suffix(".pub").unlink()
+        new.rename(KEY)

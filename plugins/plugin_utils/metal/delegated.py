@@ -1,0 +1,106 @@
+"""What the seed's runner does with machines, as the controller sees it: waited for, and taken into its journals."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from ..errors import GroundupError
+from ..paths import state_dir
+from ..plan.types import Plan
+from ..secrets import open_store
+from ..secrets.names import IRONIC
+from .api import BusyError, Ironic
+from .batch import left_behind
+from .journal import Journal, file_of, home_of
+from .provision import as_error
+from .way import Card
+
+PUBLIC_KEY = Path("ssh/runner.pub")  # below the site's state directory: of the runner's own key
+_SILENT = Card(
+    what="the seed's runner does nothing",
+    why="it configures machines that called home",
+    remedy="on the seed: systemctl status groundup-runner; journalctl -u groundup-runner",
+)
+
+
+def login_of(plan: Plan) -> tuple[str, ...]:
+    """Return the line by which machines let the seed's runner in, from the seed alone; nothing where there is none.
+
+    Raises OSError when the seed has not made its key yet.
+    """
+    runner = plan.metal.runner if plan.metal else None
+    if runner is None:
+        return ()
+    key = (state_dir(plan.site) / PUBLIC_KEY).read_text(encoding="utf-8").strip()
+    return (f'from="{runner.source}" {key}',)
+
+
+def adopt(journal: Journal, call: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Take into a journal what the seed's runner did since the machine's call; return where it is by that."""
+    way = call.get("way") or []
+    if not way or journal.leaving:
+        return {}
+    last = max((float(line["time"]) for line in journal.lines() if line.get("by")), default=0.0) if journal.last else 0
+    for line in way:
+        if float(line["time"]) > last:
+            journal.add({**line, "by": "the seed"})
+    return dict(way[-1])
+
+
+def refresher(plan: Plan) -> Callable[[], str]:
+    """Return what takes the doings of the seed's runner into the journals, and returns why it could not."""
+    if plan.metal is None or plan.metal.runner is None:
+        return str
+    password, ca = open_store(plan.site, write=False).get(IRONIC), state_dir(plan.site) / "ca.crt"
+    ironic = Ironic(api=plan.metal.api_url, media=plan.metal.media_url, password=password, ca=ca)
+
+    def refresh() -> str:
+        try:
+            calls = ironic.calls()
+        except GroundupError as error:
+            return error.what
+        for name in plan.hosts.keys() & calls.keys():
+            adopt(Journal(file_of(home_of(plan.site), name)), calls[name])
+        return ""
+
+    return refresh
+
+
+def follow(
+    ironic: Ironic, plan: Plan, name: str, say: Callable[[str], None], *, timeout: float, pause: float,
+    left: threading.Event,
+) -> None:  # fmt: skip
+    """Wait until the seed's runner has configured a machine; one that had failed begins again. Raises GroundupError.
+
+    ``timeout`` is in seconds without anything new. Does nothing for a machine that was not ordered with layers.
+    """
+    journal = Journal(file_of(home_of(plan.site), name))
+    known, asked, deadline = dict[str, Any](), "", time.monotonic() + timeout
+    while True:
+        with suppress(BusyError):  # the seed starts again
+            call = ironic.call_of(name) or {}
+            if not call.get("layers"):
+                return
+            last = dict(adopt(journal, call))
+            if last != known:
+                say(f"{name}: {last['state']}, {last['doing'] or last['card']['what']}")
+                known, deadline = last, time.monotonic() + timeout
+            match last.get("state"):
+                case "serving":
+                    return
+                case "failed" if not asked:
+                    ironic.again(name)
+                case "failed" if asked != str(last["time"]):
+                    card = last["card"]
+                    raise as_error(name, Card(what=card["what"], why=card["why"], remedy=card["remedy"]))
+            asked = asked or str(last.get("time"))
+        if left.is_set():
+            raise left_behind(name, f"{known.get('state', 'installed')}, {known.get('doing', '')}")
+        if time.monotonic() > deadline:
+            raise as_error(name, _SILENT)
+        left.wait(pause)

@@ -1,0 +1,234 @@
+"""The runner as a service of the seed: configures machines that called home, whether a controller is there or not.
+
+It is told by `groundup-contact`, which keeps the calls: a machine that was ordered with layers and has called is
+configured; what becomes of it is kept there, too, where controllers read it. All it knows is on disk: after any kind of
+end it goes on where it was.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from ...module_utils._base import files
+from ...module_utils._base.changes import Changes
+from ...module_utils._base.locks import locked
+from ..errors import GroundupError
+from ..paths import state_dir
+from ..plan import Plan, SiteError, load_site, make_plan
+from .api import Ironic
+from .install import remember
+from .journal import Journal, file_of, home_of
+from .runner import Runner
+from .way import Card, Step
+
+USER = "runner"  # of the seed's contact; it may do the least
+PAUSES = (5.0, 30.0, 120.0, 300.0)  # seconds before another try: nobody is there who would run it again
+REST = ("serving", "failed")
+MOST, LONGEST = 40, 600  # lines of a way and characters of a text that are told
+_UNKNOWN = Card(
+    what="it called home, and the seed's copy of the site file has no such machine",
+    why="what is to be run on it follows from the site file",
+    remedy="run the playbook groundup.cloud.ironic, which sends the site file",
+)
+_FAULT = Card(
+    what="",
+    why="this is a fault of groundup.cloud",
+    remedy="report it, with journalctl -u groundup-runner; the other machines are not concerned",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """A machine that called, and what is to be run on it."""
+
+    name: str
+    called: float
+    layers: tuple[str, ...]
+    host_keys: tuple[str, ...]
+    again: float  # when a controller had it begin again; 0: never
+    told: Sequence[Mapping[str, Any]]  # what the seed keeps of its way
+
+    @property
+    def mark(self) -> str:
+        """What tells this order from an earlier one of the machine; times are compared with nothing."""
+        return f"{self.called} {self.again}"
+
+
+def orders(calls: Mapping[str, Mapping[str, Any]]) -> list[Order]:
+    """Return what is to be configured or was, in the order of the calls. Machines without layers are a controller's."""
+    found = [
+        Order(
+            name=name,
+            called=float(call["called"]),
+            layers=tuple(call["layers"]),
+            host_keys=tuple(call["host_keys"]),
+            again=float(call.get("again", 0)),
+            told=call.get("way", ()),
+        )
+        for name, call in calls.items()
+        if call.get("layers") and call.get("called")
+    ]
+    return sorted(found, key=lambda order: order.called)
+
+
+def begins(order: Order, taken: str, state: str) -> str:
+    """Return why ``order`` begins, ``taken`` being the mark of the last that did; empty when it goes on or is done."""
+    if taken.split(" ", maxsplit=1)[0] != str(order.called):
+        return "it called home"
+    return "begun again" if taken != order.mark and state == "failed" else ""
+
+
+def way_of(lines: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the lines since the machine called last, its texts and their number bounded."""
+    starts = [number for number, line in enumerate(lines) if line.get("state") == "installed"]
+    if not starts:
+        return []
+    first, *rest = lines[starts[-1] :]
+    return [_short(line) for line in (first, *rest[-MOST:])]
+
+
+def _short(line: Mapping[str, Any]) -> dict[str, Any]:
+    card = {key: str(value)[:LONGEST] for key, value in (line.get("card") or {}).items()}
+    return {**line, "doing": str(line.get("doing") or "")[:LONGEST], "card": card or None}
+
+
+@dataclass(kw_only=True)
+class Service:
+    """One seed's."""
+
+    site_file: Path
+    ironic: Ironic
+    at_once: int
+    pause: float
+    say: Callable[[str], None]
+    variables: Mapping[str, Any]
+    pauses: Sequence[float] = PAUSES
+    _busy: dict[str, Future[None]] = field(default_factory=dict)
+    _plan: tuple[bytes, Plan] | None = None
+    _said: str = ""
+
+    def run(self) -> None:
+        """Work until the process ends."""
+        slots = threading.Semaphore(self.at_once)
+        # A machine that waits for its next try, or for its turn, holds up no other.
+        with ThreadPoolExecutor(max_workers=1024) as pool:
+            while True:
+                for order, plan in self.turn():
+                    self._busy[order.name] = pool.submit(self._configure, order, plan, slots)
+                time.sleep(self.pause)
+
+    def turn(self) -> list[tuple[Order, Plan]]:
+        """Tell what is new of every machine; return those that are to be configured from now on."""
+        try:
+            found = orders(self.ironic.calls())
+            plan, said = (self._read() if found else None), ""
+        except (GroundupError, SiteError) as error:  # the seed starts; or the site file has a fault
+            found, plan, said = [], None, str(error)
+        if said and said != self._said:
+            self.say(said)
+        self._said = said
+        return [(order, plan) for order in found if plan and self._look(order, home_of(plan.site))]
+
+    def _read(self) -> Plan:
+        """Return the plan of the site file as it is now."""
+        text = self.site_file.read_bytes()
+        if self._plan is None or self._plan[0] != text:
+            self._plan = text, make_plan(load_site(self.site_file))
+        return self._plan[1]
+
+    def _look(self, order: Order, home: Path) -> bool:
+        """Tell what is new of a machine; say whether its configuration begins now, or goes on."""
+        journal, taken = Journal(file_of(home, order.name)), home / f".{order.name}.order"
+        running = order.name in self._busy and not self._busy[order.name].done()
+        mark = files.read(taken) or ""
+        if not mark and order.told:  # the seed was lost and restored: what it kept of the machine is what there is
+            for line in order.told:
+                journal.add(line)
+            mark = order.mark
+            files.write_file(taken, mark.encode(), mode=0o600)
+        if not running and (why := begins(order, mark, str(journal.last.get("state")))):
+            journal.note(Step(state="installed", verb="done", doing=why))
+            files.write_file(taken, order.mark.encode(), mode=0o600)
+        elif mark.split(" ")[0] != str(order.called):
+            return False  # the run is of an earlier call, and ends first
+        lines = journal.lines()
+        self._tell(order, way_of(lines))
+        return not running and lines[-1].get("state") not in REST
+
+    def _tell(self, order: Order, way: Sequence[Mapping[str, Any]]) -> None:
+        if way == list(order.told):
+            return
+        try:
+            self.ironic.tell(order.name, called=order.called, way=way)
+        except GroundupError as error:  # told at the next turn
+            self.say(f"{order.name}: the seed was not told where it is: {error.what}")
+
+    def _configure(self, order: Order, plan: Plan, slots: threading.Semaphore) -> None:
+        home = home_of(plan.site)
+        try:
+            self._know(plan, order)
+            Runner(
+                site_file=self.site_file, home=home, layers=order.layers, say=self.say, pauses=self.pauses, slots=slots,
+                variables=self.variables,
+            ).configure(order.name)  # fmt: skip
+        except GroundupError as error:
+            self.say(f"{order.name}: failed, {error.what}")
+        except Exception as error:  # noqa: BLE001  # of one machine: the others go on
+            card = replace(_FAULT, what=f"{type(error).__name__}: {error}")
+            self.say(f"{order.name}: failed, {_fails(home, order.name, card).what}")
+
+    @staticmethod
+    def _know(plan: Plan, order: Order) -> None:
+        """Have ssh know the machine by the keys of its call. Raises GroundupError for one that is not the site's."""
+        host = plan.hosts.get(order.name)
+        if host is None:
+            raise _fails(home_of(plan.site), order.name, _UNKNOWN)
+        remember(Changes(check=False), state_dir(plan.site) / "ssh/known_hosts", plan, host, order.host_keys)
+
+
+def _fails(home: Path, name: str, card: Card) -> GroundupError:
+    Journal(file_of(home, name)).note(Step(state="failed", verb="fail", card=card))
+    return GroundupError(card.what, where=name, why=card.why, remedy=card.remedy)
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Serve until the process ends."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--site-file", type=Path, required=True)
+    parser.add_argument("--contact", required=True, help="URL of the service that keeps the calls")
+    parser.add_argument("--ca", type=Path, required=True)
+    parser.add_argument("--password", type=Path, required=True, help="file of our password there")
+    parser.add_argument("--key", type=Path, required=True, help="ssh key of the runner's own")
+    parser.add_argument("--public", type=Path, required=True, help="directory of the site's files that layers read")
+    parser.add_argument("--at-once", type=int, default=10)
+    parser.add_argument("--pause", type=float, default=5.0)
+    parser.add_argument("--pauses", type=float, nargs="+", default=PAUSES)
+    given = parser.parse_args(argv)
+    home = Path(os.environ["GROUNDUP_STATE"])
+    # Ours then: whoever placed them is root, and writes in no directory of this account.
+    shutil.copytree(given.public, home / load_site(given.site_file).site, dirs_exist_ok=True)
+    ironic = Ironic(
+        api=given.contact, media=given.contact, ca=given.ca, user=USER,
+        password=given.password.read_text(encoding="utf-8").strip(),
+    )  # fmt: skip
+    service = Service(
+        site_file=given.site_file, ironic=ironic, at_once=given.at_once, pause=given.pause, pauses=given.pauses,
+        say=lambda line: print(line, flush=True),
+        variables={"ansible_ssh_private_key_file": str(given.key)},
+    )  # fmt: skip
+    with locked(home / ".service.lock", timeout=60):  # there is one
+        print(f"waits for calls of machines: {given.contact}, {time.strftime('%F %T')}", flush=True)
+        service.run()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,120 @@
+"""The object store: Swift and S3 by gateways (radosgw) on the storage hosts. Its release is the account and catalog."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from ..layers.ports import PORTS
+from ..layers.storage import GATEWAY
+from .parts import node_labels, public_endpoint
+from .probing import PROBE, Client, probed
+from .record import Advice, PublicApi, ServiceRecord, Values
+from .sizes import Sizes
+from .verification import Check, Verification
+
+if TYPE_CHECKING:
+    from ..plan.types import Plan
+    from ..rollout.verify.context import VerifierContext
+
+_SWIFT, _S3 = "object-store", "s3"
+_OBJECT = "radosgw on the storage hosts"
+_SIZE = 256 * 1024  # bytes of the object that is put and read back
+_PORT = PORTS["objects"].port
+# What the chart would run in the cluster: here it is the layer storage's.
+_OFF = (
+    "configmap_ceph_templates", "configmap_test_bin", "deployment_rgw", "helm_tests",
+    "ingress_rgw", "job_ceph_rgw_storage_init", "job_rgw_pool", "job_s3_admin", "secret_ingress_tls",
+    "secret_keystone_rgw", "secret_s3_rgw", "service_ingress_rgw", "service_rgw",
+)  # fmt: skip
+
+
+def values(_plan: Plan, sizes: Sizes) -> Values:
+    """Return the chart's values: an account in Keystone and an entry in the catalog."""
+    return {
+        "labels": node_labels(("job",)),
+        "conf": {"rgw_ks": {"enabled": True}},
+        "pod": {"resources": {"enabled": sizes.resources}},
+        "manifests": dict.fromkeys(_OFF, False),
+    }
+
+
+def endpoints(plan: Plan, _sizes: Sizes, _client: str) -> Values:
+    """Return the public endpoint for all uses: there is no Service in the cluster, and pods know the public name."""
+    url = urlsplit(public_endpoint(plan, GATEWAY, _SWIFT).url)
+    return {
+        _SWIFT.replace("-", "_"): {
+            "name": GATEWAY,
+            "host_fqdn_override": {"default": url.hostname, "public": {"host": url.hostname}},
+            "scheme": {"default": url.scheme},
+            "port": {"api": dict.fromkeys(("default", "public"), url.port or 443)},
+            "path": {"default": url.path},
+        }
+    }
+
+
+def verify(context: VerifierContext) -> Verification:
+    """Return whether an object is put, read back and deleted with a token, and nothing of it is given without one."""
+    return probed(context, GATEWAY, _ask)
+
+
+def _ask(client: Client) -> Iterator[Check]:
+    account = client.at(next(one["url"] for one in client.token.catalog if one["type"] == _SWIFT))  # with the project
+    content, thing = secrets.token_bytes(_SIZE), f"/{PROBE}/{PROBE}"
+    plain = "application/octet-stream"
+    account.call("PUT", f"/{PROBE}", body=b"", content=plain, good=201)
+    try:
+        account.call("PUT", thing, body=content, content=plain, good=201)
+        back = account.call("GET", thing).data
+        alone = client.context.request("GET", f"{account.url}{thing}").status
+    finally:
+        account.gone(thing)
+        account.gone(f"/{PROBE}")
+    yield judge_object(sent=content, back=back)
+    yield judge_refusal(alone)
+
+
+def judge_object(*, sent: bytes, back: bytes) -> Check:
+    """Return whether an object is what was put."""
+    ok = sent == back
+    detail = f"{len(sent)} bytes put, read and deleted" if ok else f"{len(back)} other bytes come back of {len(sent)}"
+    return Check(name="object", ok=ok, detail=detail, layer="volume", object=_OBJECT)
+
+
+def judge_refusal(status: int) -> Check:
+    """Return whether who has no token was refused."""
+    ok = status in (401, 403)
+    detail = "refused without a token" if ok else f"without a token it answers {status}"
+    return Check(name="refusal", ok=ok, detail=detail, layer="credentials", object=_OBJECT)
+
+
+SERVICE = ServiceRecord(
+    name=GATEWAY,
+    title="Object store",
+    needs=("keystone",),
+    accounts={"swift": "that gateways ask about tokens with"},
+    nobody_at=("keystone",),
+    api=PublicApi(
+        type=_SWIFT, host=_SWIFT, path="/swift/v1/AUTH_%(project_id)s", health="/swift/healthcheck", port=_PORT,
+        role="storage",
+    ),
+    more_apis=(
+        PublicApi(type=_S3, host=_S3, health="/swift/healthcheck", port=_PORT, role="storage", in_catalog=False),
+    ),
+    images=dict.fromkeys(("ks_user", "ks_service", "ks_endpoints"), "openstack-client"),
+    advice=(
+        Advice(
+            name="objects-without-ceph",
+            severity="error",
+            when=lambda plan, _: plan.ceph is None,
+            what="the object store has no storage hosts",
+            why="its gateways run on them, and objects are in the Ceph of the site's own",
+            remedy="write storage.backend: native and machines.storage, or leave ceph-rgw out",
+        ),
+    ),
+    endpoints=endpoints,
+    values=values,
+    verify=verify,
+)  # fmt: skip

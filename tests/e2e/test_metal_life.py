@@ -1,0 +1,163 @@
+"""Dark machines that wait, are approved, lose their power, are installed anew and erased; a stranger is left alone.
+
+Needs tests/e2e/metal/life.yml after `ci/lab dark`. Each test goes on where the one before it ended.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shlex
+import subprocess
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import Journal, file_of, home_of
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import Plan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import open_store
+from ansible_collections.groundup.cloud.tests.e2e.cluster import play
+from ansible_collections.groundup.cloud.tests.e2e.conftest import SITE_FILE
+from ansible_collections.groundup.cloud.tests.e2e.test_metal import table
+from ansible_collections.groundup.cloud.tests.e2e.waiting import until
+from ansible_collections.groundup.cloud.tests.integration.metal.test_plane import ASK
+from ansible_collections.groundup.cloud.tests.rack import lab
+from ansible_collections.groundup.cloud.tests.rack.machine import RackMachine
+
+pytestmark = pytest.mark.lab
+
+USED, FOUND, STRANGER = "worker-1", "found-1", "found-2"
+LAYERS = ["host"]
+WRITES = "its ramdisk boots, or writes the system"
+ASIDE = 4  # the exit code of a run that went on without some hosts
+PATIENCE = 600.0  # seconds
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site file that the tests run: of the machines that are discovered it has one."""
+    content = yaml.safe_load(SITE_FILE.read_text())
+    content["machines"]["found"]["count"] = 1
+    path = tmp_path_factory.mktemp("site") / "site.yml"
+    path.write_text(yaml.safe_dump(content))
+    return path
+
+
+@pytest.fixture(scope="module")
+def rack(plan: Plan) -> dict[str, RackMachine]:
+    """The emulated machines, by name."""
+    store = open_store(plan.site, write=False)
+    dark = [host for host in plan.hosts.values() if host.provisioner == "ironic"]
+    return {
+        host.name: lab.machine(plan, host, password=store.get(str((host.bmc or {})["credentials"]))) for host in dark
+    }
+
+
+def content(machine: RackMachine) -> str:
+    """Return the digest of the beginning of its disk, where an installation writes first."""
+    with (machine.home / "disk.raw").open("rb") as disk:
+        return hashlib.sha256(disk.read(64 * 2**20)).hexdigest()
+
+
+def journal(plan: Plan, name: str) -> list[dict[str, Any]]:
+    """Return a machine's way."""
+    path = file_of(home_of(plan.site), name)
+    return Journal(path).lines() if path.exists() else []
+
+
+def asked(plan: Plan, name: str) -> bool:
+    """Say whether it waits for approval."""
+    return bool((journal(plan, name)[-1]["card"] or {}).get("asks"))
+
+
+def test_used_disks_and_a_found_machine_wait_and_a_stranger_is_left_alone(
+    plan: Plan, site: Path, rack: dict[str, RackMachine]
+) -> None:
+    subprocess.run(["mkfs.ext4", "-q", "-F", rack[USED].home / "disk.raw"], check=True)
+    before = {name: content(machine) for name, machine in rack.items()}
+    lab.on(plan)
+    said = play("ironic", site=site, code=ASIDE)
+    assert "its disks are in use and it waits for approval" in said
+    assert f"it fits {FOUND} and waits for approval" in said
+    assert [name for name in (USED, FOUND) if not asked(plan, name)] == []
+    stranger = home_of(plan.site) / "discovered" / f"{rack[STRANGER].mac.replace(':', '-')}.jsonl"
+
+    def seen() -> bool:
+        play("approve", "--check", site=site, approve_machine=FOUND)  # looks at what was discovered
+        return stranger.exists() and Journal(stranger).last.get("state") == "quarantined"
+
+    until(seen, seconds=PATIENCE)
+    assert "no machine of the site is waited for" in Journal(stranger).last["card"]["what"]
+    assert asked(plan, FOUND), "a dry run approves nothing"
+    assert {name: content(machine) for name, machine in rack.items()} == before, "nothing was written"
+
+
+def test_approved_machines_are_installed_even_when_one_loses_its_power_meanwhile(
+    plan: Plan, site: Path, rack: dict[str, RackMachine], capfd: pytest.CaptureFixture[str]
+) -> None:
+    for name in (USED, FOUND):
+        play("approve", site=site, approve_machine=name)
+    lost, over = threading.Event(), threading.Event()
+
+    def pull() -> None:
+        while not over.wait(1):
+            if journal(plan, USED)[-1]["doing"] == WRITES:
+                rack[USED].power("ForceOff")
+                rack[USED].power("On")
+                lost.set()
+                return
+
+    puller = threading.Thread(target=pull, daemon=True)
+    puller.start()
+    try:
+        play("ironic", site=site, machine_layers=LAYERS, machine_timeout=900)
+    finally:
+        over.set()
+        puller.join()
+        with capfd.disabled():
+            for line in journal(plan, USED):
+                print(json.dumps(line), flush=True)
+    assert lost.is_set(), f"it was never seen that {WRITES}"
+    rows = table(site)
+    assert {name: rows[name]["state"] for name in (USED, FOUND)} == {USED: "serving", FOUND: "serving"}
+    assert rack[STRANGER].mac in rows, "the stranger is shown"
+
+
+def test_the_plane_tells_an_installed_machine_names_and_the_time(plan: Plan, connect: Callable[[str], Any]) -> None:
+    machine = connect(FOUND)
+    seed = next(port.address for port in plan.hosts["seed-1"].interfaces if port.network == "provisioning")
+    known = plan.hosts["seed-1"].address
+    asking = f"python3 -c {shlex.quote(ASK)} {seed}"
+    assert machine.check_output(f"{asking} registry.{plan.domain}") == f"0 {known}"
+    told, now = int(machine.check_output(f"{asking} time")), int(machine.check_output("date +%s"))
+    assert abs(told - now) <= 30
+    assert f"nameserver {seed}" in machine.file("/etc/resolv.conf").content_string.splitlines()
+    assert seed in machine.check_output("cat /etc/chrony/sources.d/*.sources /etc/systemd/timesyncd.conf.d/* || true")
+
+
+def test_a_machine_is_erased_and_installed_anew(plan: Plan, site: Path, connect: Callable[[str], Any]) -> None:
+    before = connect(USED).check_output("cat /etc/machine-id")
+    play("reprovision", site=site, reprovision_machine=USED, reprovision_force=["disks"])
+    assert connect(USED).check_output("cat /etc/machine-id") != before
+    assert [record["machine"] for record in records(plan)] == [USED]
+
+
+def test_an_erased_machine_has_a_record_and_empty_disks(plan: Plan, site: Path, rack: dict[str, RackMachine]) -> None:
+    said = play("erase", site=site, code=2, erase_machine=USED)
+    assert f"everything on the disks of {USED} would be lost" in said
+    play("erase", site=site, erase_machine=USED, erase_force=["disks"])
+    _, record = records(plan)
+    assert (record["machine"], record["erased"]) == (USED, "metadata")
+    found = subprocess.run(
+        ["blkid", "--probe", rack[USED].home / "disk.raw"], capture_output=True, text=True, check=False
+    )
+    assert (found.returncode, found.stdout) == (2, ""), "no partition table, no file system"
+    assert journal(plan, USED)[-1]["state"] == "retired"
+
+
+def records(plan: Plan) -> list[dict[str, Any]]:
+    """Return the records of erasures, the oldest first."""
+    return [json.loads(path.read_text()) for path in sorted((home_of(plan.site) / "erasures").glob("*.json"))]
