@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from ansible.errors import AnsibleConnectionFailure
+from ansible.plugins.action import ActionBase
 from ansible_collections.groundup.cloud.plugins.action import host_network
 
 BEGUN = {"changed": True, "pending": True, "changes": ["write a file"], "diff": []}
@@ -76,8 +77,8 @@ def test_a_change_that_was_taken_back_is_no_change_and_a_fault(monkeypatch: pyte
 def test_a_host_that_a_quorum_is_made_of_is_not_set_aside(monkeypatch: pytest.MonkeyPatch) -> None:
     action = object.__new__(host_network.ActionModule)
     action._task = SimpleNamespace(check_mode=False)
-    action.converge = lambda _variables: {"failed": True, "msg": "was taken back"}
-    monkeypatch.setattr(host_network.HostAction.__base__, "run", lambda *_: {})
+    monkeypatch.setattr(action, "converge", lambda _variables: {"failed": True, "msg": "was taken back"})
+    monkeypatch.setattr(ActionBase, "run", lambda *_: {})
     for group, failed in (("control", False), ("network_in_turn", True)):
         found = action.run(None, {"inventory_hostname": "h", "group_names": [group]})
         assert bool(found.get("failed")) is failed

@@ -77,16 +77,16 @@ def to_discover(host: HostPlan, networks: Mapping[str, NetworkPlan]) -> bool:
 
 
 def pool_of(network: NetworkPlan, written: str | None, hosts: Iterable[HostPlan]) -> tuple[str, str]:
-    """Return first and last address that machines are lent which nobody knows: above all planned ones."""
+    """Return first and last address that machines are lent which nobody knows: above planned ones, beside the router."""
     if written:
-        first, _, last = written.partition("-")
-        return first, last
+        start, _, end = written.partition("-")
+        return start, end
     segment = IPv4Network(network.cidr)
     size = segment.num_addresses
     planned = (port.address for host in hosts for port in host.interfaces if port.network == network.name)
     highest = max((number(one) for one in planned if one and IPv4Address(one) in segment), default=0)
-    first = max(number(nth_of(network.cidr, size - size // POOL)), highest + 1)
-    last, router = number(nth_of(network.cidr, size - 2)), number(network.gateway or network.cidr.partition("/")[0])
+    first, last = max(number(nth_of(network.cidr, size - size // POOL)), highest + 1), number(nth_of(network.cidr, size - 2))
+    router = number(network.gateway) if network.gateway else 0
     if first <= router <= last:  # the larger part beside it
         first, last = (first, router - 1) if router - first > last - router else (router + 1, last)
     return text(first), text(last)
