@@ -106,8 +106,7 @@ def start(host: HostRoot) -> None:
     """Start what the seed's units start, and wait until it answers."""
     home = configuration.PROGRAMS / "current"
     path = f"PATH={configuration.PROGRAMS}/bin:{home}/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-    environment = (path, f"PYTHONPATH={configuration.BOUNDS.parent}")
-    host.start("env", *environment, str(home / "bin/ironic"), "--config-file", str(configuration.CONF))
+    host.start("env", path, *configuration.BOUNDED, str(home / "bin/ironic"), "--config-file", str(configuration.CONF))
     files = [str(configuration.PASSWORDS), str(configuration.RUNNER_PASSWORDS)]
     contact = ["--port", "6389", "--passwords", *files, "--state", "/var/lib/ironic/machines"]
     host.start(str(home / "bin/python"), str(configuration.PROGRAMS / "bin/groundup-contact"), *contact)
