@@ -46,9 +46,10 @@ def refuse_another(configuration: str, *, hardware: str, host: str) -> None:
         raise GroundupError(
             f"{len(found)} of its instances have disks that are {_WHERE[before]}, {found[0]} first, and new ones would "
             f"be {_WHERE[after]}",
-            where=f"{host}, {INSTANCES}; site file key hardware.{hardware}.compute.disks",
+            where=f"{host}, {INSTANCES}",
             why="Nova looks for all of them in one place: none could start again, move or be deleted",
-            remedy="write what it was; or shelve the instances, or drain it to a host with such disks, and run again",
+            remedy=f"write hardware.{hardware}.compute.disks of the site file as it was; or shelve the instances, or "
+            "drain it to a host with such disks, and run again",
         )
 
 

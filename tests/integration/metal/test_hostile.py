@@ -7,8 +7,7 @@ import json
 import os
 import socket
 import ssl
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,116 +17,23 @@ import pytest
 import requests
 from ansible_collections.groundup.cloud.plugins.module_utils._base.wait import wait_until
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.api import Ironic
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.discovery import Discovery
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.documents import node_id
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import load_site, make_plan
-from ansible_collections.groundup.cloud.tests.integration.metal.fake import FakeSeed
-from ansible_collections.groundup.cloud.tests.integration.metal.ironic import PASSWORD, SEED, WANTED
-from ansible_collections.groundup.cloud.tests.rack import controllers
-from ansible_collections.groundup.cloud.tests.unit import tls
+from ansible_collections.groundup.cloud.tests.integration.metal.stranger import API, BOOT, KEY, MEDIA, MEMORY, Stranger
 from ansible_collections.groundup.cloud.tests.unit.metal.test_match import told
 
 pytestmark = [
     pytest.mark.skipif(os.geteuid() != 0, reason="a seed's programs run as root"),
     pytest.mark.filterwarnings("ignore::urllib3.exceptions.InsecureRequestWarning"),
 ]
-API, MEDIA, BOOT = WANTED["api_url"], WANTED["media_url"], WANTED["boot_url"]
-KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAAA"
-MEMORY = 700 * 2**10  # KiB that Ironic may ever take here; it loads with 200 MiB
 OUTSIDE = (
     "/../ironic.sqlite", "/%2e%2e/ironic.sqlite", "/..%2fironic.sqlite", "/groundup/../../ironic.sqlite",
     "/groundup/%2e%2e/%2e%2e/ironic.sqlite", "/groundup/..%5c..%5cironic.sqlite", "//var/lib/ironic/ironic.sqlite",
     f"/{'0' * 36}/deploy_kernel/../../../ironic.sqlite", "/pxelinux.cfg/..%2f..%2fironic.sqlite",
     "/v1/machines/..%2f..%2f..%2fetc%2fironic%2fhtpasswd", "/v1/../../ironic.sqlite", "/redfish/", "/groundup/", "/",
 )  # fmt: skip
-
-
-class Stranger:
-    """Somebody on the seed's network, who knows no password."""
-
-    def __init__(self, seed: FakeSeed) -> None:
-        """Begin without anything; keep a client of the controller's beside."""
-        self.seed = seed
-        self.ironic = Ironic(api=API, media=MEDIA, password=PASSWORD, ca=seed.ca)
-
-    def ask(self, method: str, url: str, *, address: str = "10.0.2.7", **more: Any) -> int:
-        """Return the status of one request from ``address``."""
-        return self.seed.inside(lambda: self._ask(method, url, address, **more)).status_code
-
-    def all_at_once(self, asked: list[Callable[[], requests.Response]]) -> list[int]:
-        """Return the status of each of many requests."""
-
-        def work() -> list[int]:
-            with ThreadPoolExecutor(len(asked)) as pool:
-                return [one.result().status_code for one in [pool.submit(ask) for ask in asked]]
-
-        return self.seed.inside(work)
-
-    def _ask(self, method: str, url: str, address: str, **more: Any) -> requests.Response:
-        with requests.Session() as session:
-            session.trust_env = False
-            session.mount("https://", From(address))
-            given = {"X-OpenStack-Ironic-API-Version": "1.95", **more.pop("headers", {})}
-            return session.request(method, url, headers=given, verify=False, timeout=120, **more)
-
-    def tell(self, body: dict[str, Any], *, query: str = "", **more: Any) -> int:
-        """Tell the seed what a machine is, as its ramdisk does."""
-        said = {"inventory": body["inventory"], **body["plugin_data"]}
-        return self.ask("POST", f"{API}/v1/continue_inspection{query}", json=said, **more)
-
-    def node(self, name: str) -> dict[str, Any]:
-        """Return a node as the controller sees it."""
-        return self.seed.inside(lambda: self.ironic.node(name)) or {}
-
-    def makes(self, name: str, mac: str, **more: Any) -> None:
-        """Have the site enrol a machine."""
-        node = {
-            "uuid": node_id("hostile", name), "name": name, "driver": "fake-hardware", "extra": {}, "properties": {},
-            **more,
-        }  # fmt: skip
-        self.seed.inside(lambda: self.ironic.create(node, mac=mac))
-
-    def memory(self) -> int:
-        """Return the most memory that Ironic ever had, in KiB."""
-        found = self.seed.host.run("pgrep", "-f", "^ironic:|--config-file /etc/ironic/ironic.conf").stdout.split()
-        texts = [self.seed.host.run("cat", f"/proc/{pid}/status").stdout for pid in found]
-        return max(int(text.partition("VmHWM:")[2].split()[0]) for text in texts if "VmHWM:" in text)
-
-
-class From(requests.adapters.HTTPAdapter):
-    """Ask from an address of one's own."""
-
-    def __init__(self, address: str) -> None:
-        """Take the address."""
-        self._address = address
-        super().__init__()
-
-    def init_poolmanager(self, *given: Any, **more: Any) -> None:
-        """Have connections begin at it."""
-        super().init_poolmanager(*given, **more, source_address=(self._address, 0))
-
-
-@pytest.fixture(scope="module")
-def stranger(seed_of_fakes: FakeSeed) -> Iterator[Stranger]:
-    for last in range(7, 12):
-        seed_of_fakes.host.run("ip", "address", "add", f"10.0.2.{last}/32", "dev", "lo", outside=True)
-    found = Stranger(seed_of_fakes)
-    before = set(seed_of_fakes.inside(found.ironic.nodes))
-    yield found
-    left = wait_until(partial(_forget, found, before), timeout=120, pause=1)
-    assert not left, left
-
-
-def _forget(stranger: Stranger, before: set[str]) -> str:
-    for node in set(stranger.seed.inside(stranger.ironic.nodes)) - before:
-        try:
-            stranger.seed.inside(partial(stranger.ironic.hold, node, on=True))
-            stranger.seed.inside(partial(stranger.ironic.delete, node))
-        except GroundupError as error:
-            return str(error)
-    return ""
 
 
 def test_forged_calls_of_a_ramdisk_are_refused_and_change_nothing(stranger: Stranger) -> None:
@@ -277,57 +183,4 @@ def test_nothing_but_what_machines_boot_is_given_whatever_the_path(stranger: Str
         said = stranger.seed.host.run(*asks, f"{place}{path}", errors="replace").stdout
         assert said.splitlines()[-1] in ("400", "401", "403", "404"), (path, said[:200])
         assert "SQLite format" not in said
-    assert stranger.seed.host.run(*asks, f"{BOOT}/groundup/known.ipxe").stdout.startswith("# ") or place
-
-
-@pytest.fixture
-def pem(tmp_path: Path) -> Path:
-    own = tls.pair(address=SEED)
-    path = tmp_path / "controller.pem"
-    path.write_text(own.certificate + own.key)
-    return path
-
-
-def test_controllers_without_an_end_stop_no_other_machine_and_take_no_memory(stranger: Stranger, pem: Path) -> None:
-    kinds: dict[str, controllers.Kind] = {"flood": "endless", "nest": "deep", "drip": "drips"}
-    servers = []
-    for number, (name, kind) in enumerate(kinds.items()):
-        servers.append(stranger.seed.inside(partial(controllers.serve, kind, port=8101 + number, pem=pem)))
-        driver = {
-            "redfish_address": f"https://{SEED}:{8101 + number}", "redfish_username": "a", "redfish_password": "p",
-            "redfish_verify_ca": False,
-        }  # fmt: skip
-        stranger.makes(name, f"52:54:0a:00:00:0{number}", driver="redfish", driver_info=driver)
-        stranger.seed.inside(partial(stranger.ironic.provision, name, "manage"))
-    stranger.makes("good", "52:54:0a:00:00:0a")
-    stranger.seed.inside(lambda: stranger.ironic.provision("good", "manage"))
-
-    def undone(*names: str) -> str:
-        return " ".join(name for name in names if not stranger.node(name)["last_error"])
-
-    left = wait_until(lambda: stranger.node("good")["provision_state"] != "manageable", timeout=60, pause=0.5)
-    assert not left, stranger.node("good")
-    assert not (left := wait_until(lambda: undone("flood", "nest"), timeout=240, pause=1)), left
-    assert "more than 16 MiB" in stranger.node("flood")["last_error"]
-    assert stranger.memory() < MEMORY
-    for server in servers:
-        server.shutdown()
-    assert not (left := wait_until(lambda: undone("drip"), timeout=120, pause=1)), left
-
-
-def test_controllers_that_drip_keep_nobody_from_calling_home(stranger: Stranger, pem: Path) -> None:
-    server = stranger.seed.inside(partial(controllers.serve, "drips", port=443, pem=pem))
-    body = {"address": SEED, "user": "a", "password": "p"}
-    stranger.seed.inside(lambda: stranger.ironic.expect("early", sha256=hashlib.sha256(b"t").hexdigest()))
-
-    def both() -> tuple[int, int, list[int]]:
-        with ThreadPoolExecutor(8) as pool:
-            login = {"auth": ("groundup", PASSWORD), "json": body}
-            asked = [pool.submit(stranger._ask, "POST", f"{MEDIA}/v1/controllers", SEED, **login) for _ in range(8)]
-            call = {"name": "early", "token": "t", "host_keys": [KEY]}
-            heard = stranger._ask("POST", f"{MEDIA}/v1/phone-home", SEED, json=call).status_code
-            return heard, sum(one.done() for one in asked), [one.result().status_code for one in asked]
-
-    heard, done, answers = stranger.seed.inside(both)
-    server.shutdown()
-    assert (heard, done, set(answers)) == (200, 0, {502})
+    assert stranger.seed.host.run(*asks, f"{BOOT}/groundup/known.ipxe").stdout.endswith("\n200")

@@ -21,6 +21,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
 from ansible_collections.groundup.cloud.tests.integration.metal import ironic as seed
 from ansible_collections.groundup.cloud.tests.integration.metal.fake_site import fake_site, metal_of
 from ansible_collections.groundup.cloud.tests.integration.metal.ironic import _enter
+from ansible_collections.groundup.cloud.tests.integration.metal.stranger import From
 from ansible_collections.groundup.cloud.tests.unit.metal.test_match import told
 
 pytestmark = [pytest.mark.skipif(os.geteuid() != 0, reason="a seed's programs run as root"), pytest.mark.long]
@@ -50,17 +51,6 @@ def machine(number: int) -> dict[str, Any]:
         nic["mac_address"] = f"52:54:0{4 + port}:00:{number >> 8:02x}:{number & 255:02x}"
     found["inventory"]["boot"]["pxe_interface"] = found["inventory"]["interfaces"][0]["mac_address"]
     return {"inventory": found["inventory"], **found["plugin_data"]}
-
-
-class From(requests.adapters.HTTPAdapter):
-    """Ask from an address of one's own, as machines do."""
-
-    def __init__(self, address: str) -> None:
-        self._address = address
-        super().__init__()
-
-    def init_poolmanager(self, *given: Any, **more: Any) -> None:
-        super().init_poolmanager(*given, **more, source_address=(self._address, 0))
 
 
 def tell(url: str, address: str, body: dict[str, Any]) -> list[int]:

@@ -85,8 +85,8 @@ def pool_of(network: NetworkPlan, written: str | None, hosts: Iterable[HostPlan]
     size = segment.num_addresses
     planned = (port.address for host in hosts for port in host.interfaces if port.network == network.name)
     highest = max((number(one) for one in planned if one and IPv4Address(one) in segment), default=0)
-    first, last = max(number(nth_of(network.cidr, size - size // POOL)), highest + 1), number(nth_of(network.cidr, size - 2))
-    router = number(network.gateway) if network.gateway else 0
+    first = max(number(nth_of(network.cidr, size - size // POOL)), highest + 1)
+    last, router = number(nth_of(network.cidr, size - 2)), number(network.gateway or network.cidr.partition("/")[0])
     if first <= router <= last:  # the larger part beside it
         first, last = (first, router - 1) if router - first > last - router else (router + 1, last)
     return text(first), text(last)
