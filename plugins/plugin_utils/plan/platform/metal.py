@@ -77,7 +77,7 @@ def to_discover(host: HostPlan, networks: Mapping[str, NetworkPlan]) -> bool:
 
 
 def pool_of(network: NetworkPlan, written: str | None, hosts: Iterable[HostPlan]) -> tuple[str, str]:
-    """Return first and last address that machines are lent which nobody knows: above planned ones, beside the router."""
+    """Return first and last address that unknown machines are lent: above planned ones, beside the router."""
     if written:
         start, _, end = written.partition("-")
         return start, end
