@@ -20,7 +20,8 @@ def _bounded(answer: models.Response) -> Any:
             found += part
             if len(found) > LARGEST:
                 answer.close()
-                raise exceptions.ConnectionError(f"{answer.url} answers with more than {LARGEST >> 20} MiB")
+                # sushy asks again after a ConnectionError, many times.
+                raise exceptions.RequestException(f"{answer.url} answers with more than {LARGEST >> 20} MiB")
         answer._content, answer._content_consumed = bytes(found), True
     return _content.fget(answer)
 
