@@ -4,7 +4,7 @@
 OBJECTS = """
 import csv, datetime, hashlib, hmac, json, os, socket, sys, time, urllib.parse
 import requests
-KEYSTONE, SWIFT, S3 = "https://identity.volumes.test/v3", "https://object-store.volumes.test", "s3.volumes.test"
+KEYSTONE, SWIFT, S3 = "https://identity.cloud.test/v3", "https://object-store.cloud.test", "s3.cloud.test"
 web = requests.Session()
 web.verify = "/mnt/ca.crt"
 
