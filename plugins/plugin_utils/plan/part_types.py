@@ -57,12 +57,24 @@ class PreflightPlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LeafPlan:
+    """The part of the network provisioning in one rack, whose leaf relays DHCP to the seed."""
+
+    rack: str
+    cidr: str
+    gateway: str  # the leaf, there
+    pool: tuple[str, str] | None  # as the seed's own segment has one
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NetbootPlan:
     """How machines boot from the network."""
 
     programs: str  # file of dnsmasq and iPXE, below files_url
-    cidr: str  # of the network
+    plane: str  # the whole network
+    cidr: str  # of the seed's own segment
     gateway: str | None
+    leaves: tuple[LeafPlan, ...]  # the other segments
     address: str  # of the seed there
     seed_address: str  # of the seed where ramdisks call it
     port: int
