@@ -63,7 +63,7 @@ Per component, <key> -> ...:
 {{- $known := $component.known -}}
 {{- $labels := include "groundup.labels" (dict "root" $root "component" $component.label) -}}
 {{- $upgrades := $pod.lifecycle.upgrades.deployments -}}
-{{- $grace := (include "groundup.known" (dict "map" $pod.lifecycle.termination_grace_period "names" $known) | fromJson).it | default dict }}
+{{- $grace := (include "groundup.known" (dict "map" (default dict $pod.lifecycle.termination_grace_period) "names" $known) | fromJson).it | default dict }}
 ---
 apiVersion: apps/v1
 kind: {{ $component.kind | default "Deployment" }}

@@ -53,7 +53,7 @@ def vrrp_password() -> str:
 
 
 def aes_key() -> str:
-    """Return 32 random bytes in base64: aescbc, aesgcm and secretbox keys of Kubernetes, Barbican's simple crypto."""
+    """Return 32 random bytes in base64: aescbc, aesgcm and secretbox keys of Kubernetes."""
     return base64.b64encode(secrets.token_bytes(32)).decode("ascii")
 
 
@@ -101,7 +101,7 @@ KINDS: tuple[tuple[str, Callable[[], str]], ...] = (
     ("keepalived/auth", vrrp_password),
     ("ceph/*", cephx_key),
     ("*/encryption-key", aes_key),
-    ("*/kek", aes_key),
+    ("*/kek", fernet_key),  # Barbican's simple crypto
     ("*/fernet-key", fernet_key),
     ("*/erlang-cookie", erlang_cookie),
     ("*/erlang_cookie", erlang_cookie),

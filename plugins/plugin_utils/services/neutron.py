@@ -6,7 +6,7 @@ import datetime
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from . import dialects
+from . import dialects, ovn
 from .parts import WORKERS, ChartNames, api_values, merge, node_labels, public_endpoint, queued, resources, uwsgi
 from .probing import PROBE, Client, forgotten, probed
 from .record import PublicApi, ServiceRecord, Values
@@ -22,7 +22,6 @@ METADATA_PROXY = "neutron/metadata-proxy"  # name of the secret
 _OBJECT = "Deployment/neutron-server"
 _NAMES = ChartNames(api="server", resources="server", probes=("server", "server"), labels=("server", "job"))
 _ETC, _TLS = "/etc/neutron", "/etc/neutron/ovn"
-_CERTIFICATE = "neutron-ovn-tls"  # Secret made by the layer that makes OVN's databases: tls.crt, tls.key, ca.crt
 _CIDR = "192.0.2.0/24"  # for documentation (RFC 5737): nobody's network
 # Every process that asks neutron-server's configuration for more than the API; the charts have none of them.
 _WORKERS = {"ovn-maintenance-worker": "neutron-ovn-maintenance-worker", "periodic-workers": "neutron-periodic-workers"}
@@ -61,7 +60,9 @@ def values(plan: Plan, sizes: Sizes) -> Values:
             },
         ),
         "pod": {
-            "mounts": {"neutron_server": {"neutron_server": {"volumes": [_tls_volume()], "volumeMounts": [_tls()]}}}
+            "mounts": {
+                "neutron_server": {"neutron_server": {"volumes": [ovn.volume()], "volumeMounts": [ovn.mount(_TLS)]}}
+            }
         },
         "manifests": {
             **{f"daemonset_{name}": False for name in agents},
@@ -76,37 +77,32 @@ def values(plan: Plan, sizes: Sizes) -> Values:
     return merge(api_values(plan, sizes, "neutron", memory="256Mi", limit="2Gi", cpu=500, names=_NAMES), own)
 
 
-def _ml2(ovn: OvnPlan) -> Values:
+def _ml2(plan: OvnPlan) -> Values:
     """Return ml2_conf.ini."""
     physical = {
-        "physical_network_mtus": ",".join(f"{name}:{mtu}" for name, mtu in sorted(ovn.physical_mtus.items())),
+        "physical_network_mtus": ",".join(f"{name}:{mtu}" for name, mtu in sorted(plan.physical_mtus.items())),
     }
-    ranges = {"network_vlan_ranges": ",".join(_vlans(ovn))} if ovn.bridge_mappings else {}
+    ranges = {"network_vlan_ranges": ",".join(_vlans(plan))} if plan.bridge_mappings else {}
     return {
         "ml2": {
             "mechanism_drivers": "ovn",
             "type_drivers": "geneve,flat,vlan",
-            "tenant_network_types": ovn.tenant_network,
+            "tenant_network_types": plan.tenant_network,
             "extension_drivers": "port_security",
-            "path_mtu": ovn.path_mtu,
-            **(physical if ovn.physical_mtus else {}),
+            "path_mtu": plan.path_mtu,
+            **(physical if plan.physical_mtus else {}),
         },
         "ml2_type_geneve": {
-            "vni_ranges": ovn.tunnel_ids.replace("-", ":"),
+            "vni_ranges": plan.tunnel_ids.replace("-", ":"),
             # The tenants' MTU is the path's less this and the IP header.
-            "max_header_size": max(ovn.max_header_size, ovn.path_mtu - ovn.tenant_mtu - 20),
+            "max_header_size": max(plan.max_header_size, plan.path_mtu - plan.tenant_mtu - 20),
         },
         "ml2_type_vlan": ranges,
         "ovn": {
-            "ovn_nb_connection": ",".join(ovn.northbound),
-            "ovn_sb_connection": ",".join(ovn.southbound),
-            **{f"ovn_{db}_private_key": f"{_TLS}/tls.key" for db in ("nb", "sb")},
-            **{f"ovn_{db}_certificate": f"{_TLS}/tls.crt" for db in ("nb", "sb")},
-            **{f"ovn_{db}_ca_cert": f"{_TLS}/ca.crt" for db in ("nb", "sb")},
+            **ovn.connection(plan, _TLS),
             "ovn_metadata_enabled": True,
-            "enable_distributed_floating_ip": ovn.distributed_floating_ip,
+            "enable_distributed_floating_ip": plan.distributed_floating_ip,
             "neutron_sync_mode": "log",  # a repair is an operator's decision
-            "ovsdb_probe_interval": 60000,
         },
     }
 
@@ -125,14 +121,6 @@ def _metadata(plan: Plan) -> Values:
         return proxy
     name = public_endpoint(plan, "nova", "compute-metadata").name
     return {**proxy, "nova_metadata_host": name, "nova_metadata_port": 443, "nova_metadata_protocol": "https"}
-
-
-def _tls_volume() -> Values:  # for everyone in the pod: that of OpenStack-Helm's chart gives its user no group
-    return {"name": "ovn-tls", "secret": {"secretName": _CERTIFICATE, "defaultMode": 0o444}}
-
-
-def _tls() -> Values:
-    return {"name": "ovn-tls", "mountPath": _TLS, "readOnly": True}
 
 
 def _worker(plan: Plan, sizes: Sizes, name: str, command: str) -> Values:
@@ -162,7 +150,7 @@ def _worker(plan: Plan, sizes: Sizes, name: str, command: str) -> Values:
             {**file, "mountPath": f"{_ETC}/plugins/ml2/ml2_conf.ini", "subPath": "ml2_conf.ini"},
             {**file, "mountPath": f"{_ETC}/logging.conf", "subPath": "logging.conf"},
             {"name": "accounts", "readOnly": True, "mountPath": f"{_ETC}/neutron.conf.d"},
-            _tls(),
+            ovn.mount(_TLS),
         ],
         **({"resources": resources(memory="256Mi", limit="2Gi", cpu=sizes.cpu(100))} if sizes.resources else {}),
     }
@@ -193,7 +181,7 @@ def _worker(plan: Plan, sizes: Sizes, name: str, command: str) -> Values:
             {"name": "etc", "secret": {"secretName": "neutron-etc", "defaultMode": 0o440}},
             # OpenStack-Helm's chart has the accounts in a Secret of their own, the built-in one in neutron.conf.
             {"name": "accounts", "secret": {"secretName": "neutron-ks-etc", "defaultMode": 0o440, "optional": True}},
-            _tls_volume(),
+            ovn.volume(),
         ],
     }  # fmt: skip
     rolled = "{{ toJson (list .Values.conf.neutron .Values.conf.plugins .Values.endpoints) | sha256sum }}"

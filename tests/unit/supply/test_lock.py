@@ -11,6 +11,7 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.platform import versions
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import CniName
+from ansible_collections.groundup.cloud.plugins.plugin_utils.services import RECORDS
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build.builder import builder_of
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build.keys import keys
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.lock.model import DEFAULT_PATH, Lock, load_lock
@@ -75,7 +76,9 @@ def test_the_lock_has_every_image_of_the_plan_under_the_plans_name_repository_an
     lock = load_lock()
     for kubernetes in versions.KUBERNETES:
         for openstack, cni in itertools.product(versions.OPENSTACK, versions.POD_NETWORKS):
-            wanted = versions.images(registry="r:1", kubernetes=kubernetes, openstack=openstack, cni=cni)
+            wanted = versions.images(
+                registry="r:1", kubernetes=kubernetes, openstack=openstack, cni=cni, services=RECORDS
+            )
             for name, reference in wanted.items():
                 assert name in lock.artifacts, f"the plan wants image {name}"
                 assert f"r:1/{lock.artifacts[name].image}" == reference
@@ -119,8 +122,18 @@ def test_images_of_the_version_matrix_are_in_the_lock_under_their_names_and_no_o
     cluster = {name: entry for name, entry in load_lock().artifacts.items() if "conformance" not in entry.groups}
     references: dict[str, str] = {}
     for cni in versions.POD_NETWORKS:
-        references |= versions.images(registry="registry", kubernetes="1.36.3", openstack="2026.1", cni=cni)
+        references |= versions.images(
+            registry="registry", kubernetes="1.36.3", openstack="2026.1", cni=cni, services=RECORDS
+        )
     assert {name: f"registry/{entry.image}" for name, entry in cluster.items() if entry.kind == "image"} == references
+
+
+def test_an_image_of_services_that_few_sites_name_is_built_for_those_alone() -> None:
+    lock = load_lock()
+    for release in versions.OPENSTACK:
+        named = versions.more_images(release, RECORDS)
+        assert named
+        assert all(lock.artifacts[name].optional for name in named)
 
 
 def told(after: str, until: str) -> set[str]:

@@ -67,7 +67,7 @@ def _charts(context: PlanContext) -> Iterator[Finding]:
 def _images(context: PlanContext) -> Iterator[Finding]:
     known = versions.images(
         registry="", kubernetes=context.site.kubernetes.version, openstack=context.site.openstack.release,
-        cni=context.plan.kubernetes.cni.name,
+        cni=context.plan.kubernetes.cni.name, services=context.site.openstack.services,
     )  # fmt: skip
     release = context.site.openstack.release
     for name, reference in context.site.supply.images.items():

@@ -48,8 +48,9 @@ def supply(layout: Layout) -> SupplyPlan:
     registry = site.supply.registry or f"registry.{site.domain}:{REGISTRY_PORT}"
     pod_network = site.kubernetes.cni or layout.profile.cni
     found = versions.images(
-        registry=registry, kubernetes=site.kubernetes.version, openstack=site.openstack.release, cni=pod_network
-    )
+        registry=registry, kubernetes=site.kubernetes.version, openstack=site.openstack.release, cni=pod_network,
+        services=site.openstack.services,
+    )  # fmt: skip
     charts = versions.POD_NETWORKS[pod_network].chart
     chosen = charts if charts is None or site.supply.source == "registry" else f"cni-{pod_network}"
     seed = seeds[0].name if seeds and not site.supply.registry else None
@@ -71,7 +72,12 @@ def supply(layout: Layout) -> SupplyPlan:
             *((chosen,) if chosen else ()),
             *repositories.values(),
             *(
-                (*hypervisor_artifacts(layout), *metal_artifacts(layout), *ceph_artifacts(layout))
+                (
+                    *versions.more_images(site.openstack.release, site.openstack.services),
+                    *hypervisor_artifacts(layout),
+                    *metal_artifacts(layout),
+                    *ceph_artifacts(layout),
+                )
                 if site.supply.source != "registry"
                 else ()
             ),

@@ -6,6 +6,7 @@ defaults of each OpenStack-Helm release; the package versions of Debian trixie f
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ...layers.ports import PORTS
@@ -28,6 +29,7 @@ class OpenStackRelease:
 
     charts: dict[str, str]
     images: dict[str, str]
+    more: dict[str, str]  # images of services that few sites name: built and served for those alone
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +61,7 @@ OPENSTACK: dict[str, OpenStackRelease] = {
             "memcached": "1.6",
             "dep-check": "1.0",
         },
+        more={"openstack-more": "2026.1"},
     ),
 }
 
@@ -109,14 +112,20 @@ def nearest_openstack(release: str) -> OpenStackRelease:
     return OPENSTACK.get(release) or OPENSTACK[max(OPENSTACK, key=_order)]
 
 
-def images(*, registry: str, kubernetes: str, openstack: str, cni: CniName) -> dict[str, str]:
+def more_images(openstack: str, services: Iterable[str]) -> dict[str, str]:
+    """Return the images, each also an artifact, that a site has because of one of its ``services``, with versions."""
+    used = {image for name in services if name in RECORDS for image in RECORDS[name].images.values()}
+    return {name: version for name, version in nearest_openstack(openstack).more.items() if name in used}
+
+
+def images(*, registry: str, kubernetes: str, openstack: str, cni: CniName, services: Iterable[str]) -> dict[str, str]:
     """Return every image of a site: logical name -> full reference below ``registry`` (``host:port``)."""
     cluster, cloud = nearest_kubernetes(kubernetes), nearest_openstack(openstack)
     found = {name: f"{registry}/kubernetes/{name}:v{kubernetes}" for name in KUBEADM_IMAGES}
     found["etcd"] = f"{registry}/kubernetes/etcd:{cluster.etcd}"
     found["coredns"] = f"{registry}/kubernetes/coredns:{cluster.coredns}"
     found["pause"] = f"{registry}/kubernetes/pause:{cluster.pause}"
-    for name, version in {**CLUSTER_IMAGES, **cloud.images}.items():
+    for name, version in {**CLUSTER_IMAGES, **cloud.images, **more_images(openstack, services)}.items():
         found[name] = f"{registry}/groundup/{name}:{version}"
     if cni != "flannel":
         found = {name: reference for name, reference in found.items() if not name.startswith("flannel")}
