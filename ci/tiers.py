@@ -42,7 +42,8 @@ MACHINE = "test_metal.py"
 MACHINE_JOIN = "test_metal_join.py"
 MACHINE_LIFE = "test_metal_life.py"
 METAL = tuple(
-    f"tests/integration/metal/test_{name}.py" for name in ("discovery", "ironic", "seed_backup", "storm", "way_out")
+    f"tests/integration/metal/test_{name}.py"
+    for name in ("discovery", "hostile_controllers", "ironic", "seed_backup", "storm", "way_out")
 )
 CLOUD = "test_cloud.py"
 NETWORK_KEPT = "test_network_kept.py"

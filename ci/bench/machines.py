@@ -161,7 +161,7 @@ def _kill(gauge: Gauge, plan: Plan, process: subprocess.Popen[bytes], kills: int
 def _again(host: HostRoot) -> None:
     home = configuration.PROGRAMS / "current"
     path = f"PATH={configuration.PROGRAMS}/bin:{home}/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-    host.start("env", path, str(home / "bin/ironic"), "--config-file", str(configuration.CONF))
+    host.start("env", path, *configuration.BOUNDED, str(home / "bin/ironic"), "--config-file", str(configuration.CONF))
 
 
 def _control(room: Path, *, at_once: int) -> int:

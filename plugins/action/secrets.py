@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ..plugin_utils.actions import DocumentedAction
 from ..plugin_utils.compose import site_plan
 from ..plugin_utils.paths import state_dir
 from ..plugin_utils.pki import ensure_authority, ensure_leaf, ensure_packages_key, users
-from ..plugin_utils.secrets import STORE, open_store, password_source, required
+from ..plugin_utils.secrets import STORE, SecretsError, Store, open_store, password_source, required
+
+
+def _not_given(store: Store, lacking: Sequence[str]) -> SecretsError:
+    pairs = ", ".join(f"{name}: AQ..." for name in lacking)
+    return SecretsError(
+        f"the secrets store has no {', '.join(lacking)}",
+        where=f"{store.path}; storage.external of the site file",
+        why="the keys of a Ceph that somebody else runs are made there: a generated one would be refused",
+        remedy="ask who runs it for them (`ceph auth get-key <user>`), then: ansible-playbook -i <site file> "
+        f"groundup.cloud.secrets -e @FILE, and in FILE (ansible-vault encrypts it): secrets_given: {{{pairs}}}",
+    )
 
 
 class ActionModule(DocumentedAction):
@@ -22,6 +34,9 @@ class ActionModule(DocumentedAction):
             return {"changed": password_source(plan.site).forget(directory / STORE, write=write)}
         store = open_store(plan.site, write=write)
         specs = users(plan)
+        taken = store.take(given["given"])
+        if plan.ceph and (lacking := store.lacking(plan.ceph.given)):
+            raise _not_given(store, lacking)
         created = store.ensure({*required(plan), *(spec.key_name for spec in specs)})
         authority = ensure_authority(store, directory, site=plan.site, write=write)
         reasons = {"ca": authority.reason} | {
@@ -30,6 +45,7 @@ class ActionModule(DocumentedAction):
         if plan.host.packages == "seed":
             reasons["packages"] = ensure_packages_key(store, directory, write=write)
         issued = {name: why for name, why in reasons.items() if why}
+        created = tuple(sorted({*taken, *created}))
         after = [f"secret {name}" for name in created] + [f"certificate {name}: {why}" for name, why in issued.items()]
         return {
             "changed": bool(after),

@@ -17,8 +17,8 @@ description:
     one site.
   - "Groups: one a role of machines, one a layer that names its own (C(kubernetes): every node of the cluster),
     C(rack_<name>), C(provisioner_<name>), C(managed_network) (hosts whose links the plan has), C(network_in_turn)
-    (those of them that are control hosts or monitors of Ceph), C(absent) (hosts a dry run cannot reach) and C(refused)
-    (all hosts of a plan with errors)."
+    (those of them that are control hosts or monitors of Ceph), C(ceph_clients) (control hosts of a site whose Ceph
+    others look after), C(absent) (hosts a dry run cannot reach) and C(refused) (all hosts of a plan with errors)."
   - "Variables: C(groundup_site_file), the path of the site file; C(groundup_site), the plan without its hosts and chart
     values; C(groundup_host), one host's part; and how to connect: C(ansible_host), C(ansible_user), C(ansible_port),
     the site's ssh key, and the keys of hosts; C(groundup_dry_run), whether this run changes nothing
@@ -61,6 +61,7 @@ from ansible.template import trust_as_template
 from ..plugin_utils.contact.logins import SITE_ARGS, site_key
 from ..plugin_utils.layers.layers import (
     ABSENT,
+    CEPH_CLIENTS,
     FIRST_CONTACT,
     LAYERS,
     MANAGED_NETWORK,
@@ -69,6 +70,7 @@ from ..plugin_utils.layers.layers import (
     groups_of,
 )
 from ..plugin_utils.layers.roles import ROLES
+from ..plugin_utils.layers.storage import BACKENDS
 from ..plugin_utils.lifetime import end_workers_with_run
 from ..plugin_utils.metal.identity import identity
 from ..plugin_utils.metal.journal import home_of
@@ -137,7 +139,7 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # ansible shi
         # Groups that plays run on must exist without machines; not provisioner_container: plays ask if it is defined.
         # Metal fills ABSENT in a dry run.
         named = {layer.group for layer in LAYERS.values()} - {"all", "localhost"}
-        fixed = (ABSENT, REFUSED, FIRST_CONTACT, MANAGED_NETWORK, NETWORK_IN_TURN)
+        fixed = (ABSENT, REFUSED, FIRST_CONTACT, MANAGED_NETWORK, NETWORK_IN_TURN, CEPH_CLIENTS)
         monitors = {one.name for one in plan.ceph.monitors} if plan.ceph else set()
         for group in (*ROLES, *sorted(named), "provisioner_existing", *fixed):
             inventory.add_group(group)
@@ -151,9 +153,10 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # ansible shi
                 services=plan.openstack.services,
                 backend=plan.ceph.backend if plan.ceph else "none",
             )
+            asks = bool(plan.ceph and BACKENDS[plan.ceph.backend].clients and "control" in host.roles)
             network = [MANAGED_NETWORK] * bool(host.links)
             network += [NETWORK_IN_TURN] * bool(network and ("control" in host.roles or host.name in monitors))
-            for group in (*own, *place, *network, *[REFUSED] * bool(errors)):
+            for group in (*own, *place, *network, *[CEPH_CLIENTS] * asks, *[REFUSED] * bool(errors)):
                 if group not in inventory.groups:
                     inventory.add_group(group)
                 inventory.add_host(host.name, group)

@@ -10,6 +10,8 @@ version_added: 0.1.0
 description:
   - Runs on one monitor's host. Makes rules and pools, imports keys, and waits until the cluster is whole.
   - Nothing is removed. A key that differs from the secrets store is refused.
+  - Of a Ceph that somebody else runs it makes what is missing, where the site file consents, and alters nothing. It
+    verifies what every key may do; the cluster's health is a warning.
 options:
   verify:
     description:
@@ -67,12 +69,16 @@ from typing import Any
 
 from ..module_utils._base.changes import Changes
 from ..module_utils._base.module import run_module
-from ..module_utils._ceph.whole import converge, verify
+from ..module_utils._ceph import external, whole
 
 
 def work(changes: Changes, given: dict[str, Any]) -> dict[str, Any]:
     """Converge or verify. Raises GroundupError, OSError."""
-    step = verify if given["verify"] else converge
+    ours = given["ceph"]["backend"] == "native"
+    if given["verify"]:
+        step = whole.verify if ours else external.verify
+    else:
+        step = whole.converge if ours else external.converge
     return step(changes, **{name: given[name] for name in ("ceph", "keys", "osds", "timeout")})
 
 

@@ -62,6 +62,10 @@ options:
     description: Program that writes boot media as Ironic asks C(mkisofs) to.
     type: str
     required: true
+  bounds:
+    description: What Python loads when Ironic starts; it bounds answers of management controllers.
+    type: str
+    required: true
   contact:
     description: Program that hears installed machines call home.
     type: str
@@ -146,6 +150,7 @@ def main() -> None:
             "api_url": {"type": "str", "required": True},
             "media_url": {"type": "str", "required": True},
             "mkisofs": {"type": "str", "required": True},
+            "bounds": {"type": "str", "required": True},
             "contact": {"type": "str", "required": True},
             "agent": {"type": "str", "required": True},
             "boot_url": {"type": "str", "default": ""},

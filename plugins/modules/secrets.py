@@ -16,6 +16,11 @@ options:
     type: str
     choices: [present, absent]
     default: present
+  given:
+    description:
+      - Values that somebody else made, by name, such as keys of a Ceph that is not the site's. None replaces another.
+    type: dict
+    default: {}
 attributes:
   diff_mode:
     description: Shows names, never values.

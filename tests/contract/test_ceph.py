@@ -30,9 +30,25 @@ RELEASES = ("glance", "cinder", "nova")
 PLACE = "/etc/ceph"
 
 
-@pytest.fixture(scope="module")
-def site() -> Plan:
-    return site_plan(SITES["cloud"])
+# Somebody else's Ceph, with names of its owner.
+EXTERNAL = {
+    "backend": "external",
+    "pools": {"images": {"name": "cloud-images"}, "backups": {"name": "cloud-backups"}},
+    "external": {
+        "fsid": "5f1c0a3e-93f4-4b0e-8f0e-0a4d2f1f7c11",
+        "monitors": ["10.9.0.1", "10.9.0.2"],
+        "clients": {name: f"cloud-{name}" for name in ("glance", "cinder", "cinder-backup", "nova")},
+    },
+}
+
+
+@pytest.fixture(scope="module", params=["native", "external"])
+def site(request: pytest.FixtureRequest) -> Plan:
+    if request.param == "native":
+        return site_plan(SITES["cloud"])
+    content = yaml.safe_load(SITES["cloud"].read_text())
+    del content["machines"]["storage"]
+    return with_values(make_plan(build_site({**content, "storage": EXTERNAL})))
 
 
 @pytest.fixture(scope="module", params=["builtin", "real"])
@@ -106,7 +122,7 @@ def test_hypervisors_are_told_whose_key_opens_a_volume_and_where_they_have_it(
 def test_backups_are_in_a_pool_that_the_volumes_key_does_not_reach(site: Plan, rendered: dict[str, Any]) -> None:
     assert site.ceph
     config = etc(rendered["cinder"], "cinder", "cinder.conf")["DEFAULT"]
-    client = site.ceph.clients[config["backup_ceph_user"]]
+    (client,) = [one for one in site.ceph.clients.values() if one.name == f"client.{config['backup_ceph_user']}"]
     assert config["backup_driver"] == "cinder.backup.drivers.ceph.CephBackupDriver"
     assert config["backup_ceph_pool"] in client.writes
     assert config["backup_ceph_pool"] not in str(site.ceph.clients["cinder"].caps)

@@ -9,7 +9,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, Literal
 
-Kind = Literal["good", "garbage", "half", "refuses", "hangs"]
+Kind = Literal["good", "garbage", "half", "refuses", "hangs", "drips", "endless", "deep"]
+MOST = 3 * 2**30  # bytes of an endless answer: a machine that runs this test outlives it
 ROOT = "/redfish/v1"
 SYSTEM = f"{ROOT}/Systems/1"
 MANAGER = f"{ROOT}/Managers/1"
@@ -45,7 +46,20 @@ def pages(vendor: str) -> dict[str, dict[str, Any]]:
     }  # fmt: skip
 
 
-def serve(kind: Kind, *, port: int, pem: Path, vendor: str = "") -> ThreadingHTTPServer:
+class Controller(ThreadingHTTPServer):
+    """One that ends with its answers."""
+
+    daemon_threads = True
+    ended: threading.Event
+
+    def shutdown(self) -> None:
+        """End, also answers that have no end."""
+        self.ended.set()
+        super().shutdown()
+        self.server_close()
+
+
+def serve(kind: Kind, *, port: int, pem: Path, vendor: str = "") -> Controller:
     """Start a controller on every address of this network namespace."""
     answers = pages(vendor)
     ended = threading.Event()
@@ -59,6 +73,11 @@ def serve(kind: Kind, *, port: int, pem: Path, vendor: str = "") -> ThreadingHTT
             known = answers.get(self.path.rstrip("/"))
             status = 401 if kind == "refuses" else 200 if known else 404
             body = b"\x00\xff<html>{" * 1000 if kind == "garbage" else json.dumps(known or {}).encode()
+            if kind == "deep":
+                status, body = 200, b"[" * 10**6
+            if kind in ("drips", "endless"):
+                self._goes_on()
+                return
             self.send_response(status)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(body) * (2 if kind == "half" else 1)))
@@ -66,11 +85,24 @@ def serve(kind: Kind, *, port: int, pem: Path, vendor: str = "") -> ThreadingHTT
             self.wfile.write(body)
             self.close_connection = kind == "half"
 
+        def _goes_on(self) -> None:
+            """Answer without an end: a byte now and then, or as many as are taken."""
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.end_headers()
+            self.close_connection = True
+            sent, part = 0, b" " * (1 if kind == "drips" else 2**20)
+            try:
+                while sent < MOST and not ended.wait(0.2 if kind == "drips" else 0):
+                    sent += self.connection.send(part)
+            except OSError:
+                return
+
         def log_message(self, *_: Any) -> None:
             pass
 
-    server = ThreadingHTTPServer(("", port), Handler)
-    server.daemon_threads = True
+    server = Controller(("", port), Handler)
+    server.ended = ended
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(pem)
     server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)

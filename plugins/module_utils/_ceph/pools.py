@@ -28,18 +28,19 @@ class Wanted:
 def converge(cluster: Cluster, changes: Changes, wanted: Wanted) -> None:
     """Make what is missing and correct what differs; nothing is removed. Raises GroundupError."""
     _rules(cluster, changes, wanted)
-    found = _found(cluster)
+    there = found(cluster)
     numbers = {one["rule_name"]: one["rule_id"] for one in cluster.ask("osd crush rule dump")}
     for pool in wanted.pools.values():
-        _pool(cluster, changes, pool, found.get(pool["name"]), numbers)
+        _pool(cluster, changes, pool, there.get(pool["name"]), numbers)
     own = wanted.pools.get(str(OWN["name"]))
-    if own and own["name"] not in found and not changes.check:
+    if own and own["name"] not in there and not changes.check:
         # A manager that just started may have been faster, by the default rule.
-        _pool(cluster, changes, own, _found(cluster)[own["name"]], numbers)
+        _pool(cluster, changes, own, found(cluster)[own["name"]], numbers)
     _keys(cluster, changes, wanted)
 
 
-def _found(cluster: Cluster) -> dict[str, Any]:
+def found(cluster: Cluster) -> dict[str, Any]:
+    """Return the cluster's pools by name."""
     return {one["pool_name"]: one for one in cluster.ask("osd pool ls", detail="detail")}
 
 
@@ -62,12 +63,12 @@ def _pool(
 ) -> None:
     name = pool["name"]
     if found is None:
-        said = f"make pool {name}: {pool['replicas']} copies, {pool['pg_num']} placement groups, rule {pool['rule']}"
-        if changes.add(said):
+        own = {"rule": pool["rule"], "pg_num": pool["pg_num"], "autoscale_mode": "off"} if pool["rule"] else {}
+        placed = f"{pool['pg_num']} placement groups, rule {pool['rule']}" if own else "as the cluster places them"
+        if changes.add(f"make pool {name}: {pool['replicas']} copies, {placed}"):
             cluster.send(
                 "osd pool create",
-                pool=name, pg_num=pool["pg_num"], pool_type="replicated", rule=pool["rule"], size=pool["replicas"],
-                autoscale_mode="off", yes_i_really_mean_it=True,
+                pool=name, pool_type="replicated", size=pool["replicas"], yes_i_really_mean_it=True, **own,
             )  # fmt: skip
             cluster.send("osd pool set", pool=name, var="min_size", val=str(pool["min_size"]))
             cluster.send("osd pool application enable", pool=name, app=pool["application"])

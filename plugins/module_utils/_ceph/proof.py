@@ -19,9 +19,9 @@ def prove(client: Mapping[str, Any], key: str, monitors: Mapping[str, str], pool
             if pool in client["writes"]:
                 _writes(cluster.handle, client["name"], pool, mark)
             else:
-                if pool in client["reads"]:
+                if readable := pool in client["reads"]:
                     _reads(cluster.handle, client["name"], pool, mark)
-                _refused(cluster.handle, client["name"], pool, mark)
+                _refused(cluster.handle, client["name"], pool, mark, readable=readable)
 
 
 def _writes(handle: Any, name: str, pool: str, mark: str) -> None:
@@ -55,17 +55,28 @@ def _reads(handle: Any, name: str, pool: str, mark: str) -> None:
         raise _wrong(f"{name} cannot read from pool {pool}: {error}") from None
 
 
-def _refused(handle: Any, name: str, pool: str, mark: str) -> None:
+def _refused(handle: Any, name: str, pool: str, mark: str, *, readable: bool) -> None:
     import rados  # of the host: a package of this layer brings it
 
-    try:
-        with handle.open_ioctx(pool) as data:
-            data.write_full(f"groundup-{mark}-{name}", CONTENT)
-    except rados.PermissionError:
-        return
-    except rados.Error as error:
-        raise _wrong(f"{name} is to be refused by pool {pool}, and gets another answer: {error}") from None
-    raise _wrong(f"{name} can write to pool {pool}, and must not")
+    thing = f"groundup-{mark}-{name}"
+
+    def write(data: Any) -> None:
+        data.write_full(thing, CONTENT)
+
+    def read(data: Any) -> None:
+        data.read(thing)
+
+    with handle.open_ioctx(pool) as data:
+        for what, use in (("write to", write), *([] if readable else [("read from", read)])):
+            try:
+                use(data)
+            except rados.PermissionError:
+                continue
+            except rados.ObjectNotFound:
+                pass  # it was allowed to look
+            except rados.Error as error:
+                raise _wrong(f"{name} is to be refused by pool {pool}, and gets another answer: {error}") from None
+            raise _wrong(f"{name} can {what} pool {pool}, and must not")
 
 
 def _wrong(what: str) -> GroundupError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import json
 import shutil
 import socket
 import tarfile
@@ -15,7 +16,7 @@ from typing import Any
 from .._base import files
 from .._base.changes import Changes
 from .._base.errors import GroundupError
-from .._base.run import run
+from .._base.run import attempt, run
 from .._base.wait import wait_until
 from .._host.interfaces import interface_of
 from .._host.naming import unanswering
@@ -71,7 +72,22 @@ def answers(network: Mapping[str, Any], *, domain: str) -> None:
     names, time = partial(unanswering, [address], domain=domain), partial(_timeless, address)
     _answers(netboot.UNIT, netboot.CONF, names, lacks="no machine boots from the network")
     _answers(netboot.CLOCK_UNIT, netboot.CLOCK, time, lacks="machines there have another time than the seed")
+    _routes(network, interface_of(address))
     rogue.refuse(interface_of(address), address)
+
+
+def _routes(network: Mapping[str, Any], interface: str) -> None:
+    """Raise GroundupError when answers to a relay would leave by another interface than questions come by."""
+    for leaf in network.get("leaves") or ():
+        said = attempt(["ip", "-json", "route", "get", leaf["gateway"]])
+        way = json.loads(said.stdout)[0].get("dev") if said.returncode == 0 else "no interface"
+        if way != interface:
+            raise GroundupError(
+                f"the router of rack {leaf['rack']}, {leaf['gateway']}, is reached by {way}, not by {interface}",
+                where="the seed's routes",
+                why="machines of that rack that boot from the network get no answer",
+                remedy=f"ip route add {network['plane']} via {network['gateway']} dev {interface}, and keep it there",
+            )
 
 
 def _answers(unit: Path, conf: Path, silent: Callable[[], list[str]], *, lacks: str) -> None:

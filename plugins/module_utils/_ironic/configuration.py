@@ -21,6 +21,9 @@ UNIT = Path("/etc/systemd/system/ironic.service")
 CONTACT_UNIT = Path("/etc/systemd/system/groundup-contact.service")
 WEB = Path("/etc/nginx/conf.d/groundup-ironic.conf")
 PROGRAMS = Path("/opt/groundup/ironic")
+BOUNDS = PROGRAMS / "python/sitecustomize.py"  # Python loads it by its name
+# Ironic gives its threads stacks of 128 KiB, where deep JSON ends the process. 8 MiB are Linux's own measure.
+BOUNDED = (f"PYTHONPATH={BOUNDS.parent}", "IRONIC_THREAD_STACK_SIZE=8388608")
 USER = "groundup"  # the one that Ironic knows
 RAMDISK = STATE / "ramdisk"  # the site's own: with its CA
 INITRAMFS = RAMDISK / "initramfs"
@@ -136,6 +139,7 @@ After=network-online.target
 User=ironic
 Group=ironic
 Environment=PATH=%(programs)s/bin:%(environment)s/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+Environment=%(bounded)s
 Environment=REQUESTS_CA_BUNDLE=/etc/ssl/certs/ca-certificates.crt
 ExecStart=%(environment)s/bin/ironic --config-file %(conf)s
 Restart=on-failure
@@ -174,12 +178,23 @@ ReadWritePaths=%(state)s
 WantedBy=multi-user.target
 """  # noqa: E501  # one command
 
+# A machine tells what it is once, and again when it is answered with 503. Ironic measures the depth of what is called
+# JSON alone.
 WEB_TEXT = """\
+limit_req_zone $binary_remote_addr zone=inventories:1m rate=6r/m;
 server {
     listen %(api_port)s ssl;
 %(tls)s    client_max_body_size 64m;
     location /v1/continue_inspection {
         client_max_body_size %(inventory_kib)sk;
+        limit_req zone=inventories burst=12 nodelay;
+        proxy_set_header Content-Type application/json;
+        proxy_pass http://127.0.0.1:%(api_inside)s;
+        proxy_set_header Host $http_host;
+    }
+    location ~ ^/v1/(lookup|heartbeat) {
+        client_max_body_size 64k;
+        proxy_set_header Content-Type application/json;
         proxy_pass http://127.0.0.1:%(api_inside)s;
         proxy_set_header Host $http_host;
     }
@@ -230,8 +245,8 @@ def values(wanted: Mapping[str, Any], *, environment: Path) -> dict[str, Any]:
         "state": STATE, "database": DATABASE, "media": MEDIA, "conf": CONF, "passwords": PASSWORDS, "ca": CA,
         "runner_passwords": RUNNER_PASSWORDS,
         "programs": PROGRAMS, "environment": environment, "tls": TLS_TEXT, "initramfs": INITRAMFS,
-        "own_ramdisk": RAMDISK, "kernel_options": KERNEL_OPTIONS, "inventory_kib": INVENTORY_KIB,
-        "boot_url": wanted.get("boot_url") or wanted["media_url"],
+        "own_ramdisk": RAMDISK, "bounded": " ".join(BOUNDED), "kernel_options": KERNEL_OPTIONS,
+        "inventory_kib": INVENTORY_KIB, "boot_url": wanted.get("boot_url") or wanted["media_url"],
         "discovery": str(bool(wanted.get("discovery"))).lower(),
     }  # fmt: skip
     return {**wanted, **own}

@@ -39,7 +39,7 @@ log-dhcp
 # Machines of the site have their planned address; others are lent one.
 dhcp-range=%(network)s,static,%(netmask)s,1h
 %(unknown)s
-# The seed's address that ramdisks call is on another network; the seed itself answers there.
+%(leaves)s# The seed's address that ramdisks call is on another network; the seed itself answers there.
 dhcp-option=option:router%(router)s
 %(routes)sdhcp-option=option:dns-server,%(address)s
 dhcp-option=option:ntp-server,%(address)s
@@ -60,7 +60,7 @@ dhcp-boot=tag:ipxe,tag:!known,%(url)s/groundup/unknown.ipxe
 CLOCK_TEXT = """\
 %(time_servers)slocal stratum 10
 bindaddress %(address)s
-allow %(cidr)s
+allow %(plane)s
 cmdport 0
 bindcmdaddress /
 pidfile /
@@ -76,6 +76,13 @@ ProtectKernelModules=true
 ProtectKernelTunables=true
 ProtectControlGroups=true
 RestrictSUIDSGID=true
+"""
+
+# A router relays what machines of another rack ask. All their ways are by that router.
+_LEAF_TEXT = """\
+dhcp-range=set:leaf-%(rack)s,%(network)s,static,%(netmask)s,1h
+%(lent)sdhcp-option=tag:leaf-%(rack)s,option:router,%(gateway)s
+dhcp-option=tag:leaf-%(rack)s,option:classless-static-route,0.0.0.0/0,%(gateway)s
 """
 
 UNIT_TEXT = """\
@@ -149,7 +156,7 @@ WEB_TEXT = """\
 server {
     listen %(port)s;
     access_log off;
-    allow %(cidr)s;
+    allow %(plane)s;
     deny all;
     root %(media)s;
     location / {
@@ -177,8 +184,10 @@ def values(
     gateway = wanted.get("gateway")
     routes += [f"0.0.0.0/0,{gateway}"] if gateway else []
     option = f"dhcp-option=option:classless-static-route,{','.join(routes)}\n" if routes else ""
+    plane = wanted.get("plane") or wanted["cidr"]
     return {
-        **wanted, "interface": interface, "api_url": api_url, "addresses": addresses, "unknown": lent, "routes": option,
+        **wanted, "plane": plane, "leaves": "".join(map(_leaf, wanted.get("leaves") or ())), "interface": interface,
+        "api_url": api_url, "addresses": addresses, "unknown": lent, "routes": option,
         "network": network.network_address, "netmask": network.netmask, "router": f",{gateway}" if gateway else "",
         "resolvers": "".join(f"server={one}\n" for one in wanted["dns_servers"]), "names_file": NAMES,
         "time_servers": "".join(f"server {one} iburst\n" for one in wanted["ntp_servers"]), "clock": CLOCK,
@@ -186,6 +195,14 @@ def values(
         "programs": PROGRAMS, "conf": CONF, "hosts": HOSTS, "leases": STATE / "leases", "account": ACCOUNT,
         "sandbox": _SANDBOX, "ironic": own.STATE, "media": own.MEDIA, "options": own.KERNEL_OPTIONS,
     }  # fmt: skip
+
+
+def _leaf(leaf: Mapping[str, Any]) -> str:
+    network, pool = IPv4Network(leaf["cidr"]), leaf["pool"]
+    lent = ""
+    if pool:
+        lent = f"dhcp-range=set:leaf-{leaf['rack']},tag:!known,{pool[0]},{pool[1]},{network.netmask},10m\n"
+    return _LEAF_TEXT % {**leaf, "network": network.network_address, "netmask": network.netmask, "lent": lent}
 
 
 def texts(found: Mapping[str, Any]) -> dict[Path, str]:

@@ -55,6 +55,7 @@ def converge(changes: Changes, wanted: Mapping[str, Any]) -> str:
         environment.switch(changes, name, root=own.PROGRAMS)
     contact.place(own.PROGRAMS / "bin/groundup-contact", wanted["contact"])
     ironic.place(own.PROGRAMS / "bin/mkisofs", wanted["mkisofs"], mode=0o755)
+    ironic.place(own.BOUNDS, wanted["bounds"])
     ironic.place(own.CA, wanted["ca_certificate"])
     ironic.place(own.CONF, own.conf(found), mode=0o640, group=group)
     ramdisk.place(changes, wanted)

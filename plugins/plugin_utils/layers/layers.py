@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from .packages import CONNTRACK_MAX, PackageSet
 from .provisioners import Provisioner
 from .roles import ROLES, Role
-from .storage import GATEWAY, Backend
+from .storage import BACKENDS, GATEWAY, Backend
 
 ABSENT = "absent"  # group of hosts that a dry run cannot reach: later layers skip them
 MANAGED_NETWORK = "managed_network"  # group of hosts whose links the plan has
-NETWORK_IN_TURN = "network_in_turn"  # those of them that a quorum is made of: one at a time
+CEPH_CLIENTS = "ceph_clients"  # group of hosts that ask a Ceph whose daemons no layer converges
+NETWORK_IN_TURN = "network_in_turn"  # those of MANAGED_NETWORK that a quorum is made of: one at a time
+REMOTE = tuple(name for name, record in BACKENDS.items() if record.clients)
 FIRST_CONTACT = "first_contact"  # group of hosts that this run reaches by the operator's own login
 REFUSED = "refused"  # group of all hosts of a plan with errors: no layer starts
 
@@ -103,6 +105,8 @@ LAYERS: dict[str, LayerRecord] = {
                 needed_modules=("nf_tables", "veth"),
                 volumes=("/var/lib/containerd", "/var/lib/kubelet"),
             ),
+            # Its library: the layer storage asks a Ceph from there whose daemons it does not look after.
+            PackageSet(roles=frozenset(("control",)), backend=REMOTE, packages=("ceph-common",)),
         ),
         library="`plugin_utils/{secrets,pki}`, `module_utils/_host`",
         owns="OS of a host: names, users, time, kernel, trust, packages",
@@ -182,7 +186,9 @@ LAYERS: dict[str, LayerRecord] = {
                 space={"/opt": 1, "/var/lib/nova": 10},
             ),
             PackageSet(
-                roles=frozenset(("hypervisor",)), backend="native", packages=("ceph-common", "qemu-block-extra")
+                roles=frozenset(("hypervisor",)),
+                backend=("native", *REMOTE),
+                packages=("ceph-common", "qemu-block-extra"),
             ),
         ),
         library="`plugin_utils/hypervisor`, `module_utils/{_host,_hypervisor}`",

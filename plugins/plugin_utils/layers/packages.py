@@ -23,7 +23,7 @@ class PackageSet:
 
     roles: frozenset[Role] = frozenset()
     nodes: bool = False  # for every node of the cluster
-    backend: Backend | None = None  # only in sites with this storage backend
+    backend: Backend | tuple[Backend, ...] | None = None  # only in sites with this storage backend, or one of these
     service: str | None = None  # only in sites that have it among their services
     packages: tuple[str, ...] = ()
     substitutes: tuple[str, ...] = ()  # installed where the host has nothing of its own that does their work
@@ -37,5 +37,6 @@ class PackageSet:
         self, roles: tuple[Role, ...], *, node: bool, services: Collection[str] = (), backend: Backend = "none"
     ) -> bool:
         """Say whether a machine with ``roles`` gets this; ``node``: it is a node of the cluster."""
-        ours = self.backend in (None, backend) and self.service in (None, *services)
+        backends = self.backend if isinstance(self.backend, tuple) else (self.backend,)
+        ours = bool({None, backend} & {*backends}) and self.service in (None, *services)
         return ours and ((self.nodes and node) or not self.roles.isdisjoint(roles))

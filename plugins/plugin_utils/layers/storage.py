@@ -21,7 +21,8 @@ class BackendRecord:
     what: str
     volumes: Volumes  # what the storage class `general` hands out, unless the site file says otherwise
     layer: str | None = None  # the layer that makes it; it then is Ceph on the site's storage hosts
-    planned_only: bool = False  # whether this version has no playbook for it
+    clients: bool = False  # whether a layer asks the cluster from control hosts, and others look after its daemons
+    orchestrated: bool = False  # whether an orchestrator of Ceph's own or the cluster's is told what to run
     networks: tuple[Purpose, ...] = ("storage",)  # those a site has because of it
     nodes: frozenset[Role] = frozenset()  # roles that are nodes of the cluster because of it
 
@@ -30,11 +31,18 @@ BACKENDS: dict[Backend, BackendRecord] = {
     "none": BackendRecord(what="nobody", volumes="local", networks=()),
     # `general` stays local: the cluster has no driver for RBD volumes yet.
     "native": BackendRecord(what="Debian's packages and systemd", volumes="local", layer="storage"),
-    "cephadm": BackendRecord(what="cephadm's containers", volumes="ceph-rbd", layer="storage", planned_only=True),
-    "rook": BackendRecord(
-        what="Rook's pods", volumes="ceph-rbd", layer="storage", planned_only=True, nodes=frozenset(("storage",))
+    "cephadm": BackendRecord(
+        what="cephadm's containers", volumes="ceph-rbd", layer="storage", clients=True, orchestrated=True
     ),
-    "external": BackendRecord(what="somebody else", volumes="external"),
+    "rook": BackendRecord(
+        what="Rook's pods",
+        volumes="ceph-rbd",
+        layer="storage",
+        clients=True,
+        orchestrated=True,
+        nodes=frozenset(("storage",)),
+    ),
+    "external": BackendRecord(what="somebody else", volumes="external", clients=True),
 }
 
 

@@ -57,12 +57,24 @@ class PreflightPlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LeafPlan:
+    """The part of the network provisioning in one rack, whose leaf relays DHCP to the seed."""
+
+    rack: str
+    cidr: str
+    gateway: str  # the leaf, there
+    pool: tuple[str, str] | None  # as the seed's own segment has one
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NetbootPlan:
     """How machines boot from the network."""
 
     programs: str  # file of dnsmasq and iPXE, below files_url
-    cidr: str  # of the network
+    plane: str  # the whole network
+    cidr: str  # of the seed's own segment
     gateway: str | None
+    leaves: tuple[LeafPlan, ...]  # the other segments
     address: str  # of the seed there
     seed_address: str  # of the seed where ramdisks call it
     port: int
@@ -123,8 +135,8 @@ class CephPool:
     application: str
     replicas: int
     min_size: int  # with fewer copies nothing is written
-    pg_num: int
-    rule: str
+    pg_num: int  # 0: as the cluster's own default says
+    rule: str  # "": the cluster's default
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,3 +194,5 @@ class CephPlan:
     settings: dict[str, str]  # further options of every daemon: the profile's, and those of the site file
     backups: Backups  # of Cinder
     gateway: CephGateway | None  # on every storage host; None: the site has no object store
+    given: tuple[str, ...] = ()  # secrets that only who runs the cluster can give
+    make: bool = True  # whether the layer makes pools and keys, else it verifies what it may

@@ -111,6 +111,36 @@ class Store:
             write_file(self._directory / SECRETS_IDENTITY, self._public(), mode=0o644)
         return new
 
+    def take(self, given: Mapping[str, str]) -> tuple[str, ...]:
+        """Keep values that somebody else made; return the new names. None replaces another. Raises SecretsError."""
+        wanted = {check_name(name): value.strip() for name, value in given.items()}
+        if not self._write or all(self._values.get(name) == value for name, value in wanted.items()):
+            return self._add(wanted)
+        self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with locked(self._directory / LOCK):
+            self._read()  # another run may have been faster
+            new = self._add(wanted)
+            if new:
+                self._save()
+            write_file(self._directory / SECRETS_IDENTITY, self._public(), mode=0o644)
+        return new
+
+    def _add(self, wanted: Mapping[str, str]) -> tuple[str, ...]:
+        if other := sorted(name for name, value in wanted.items() if self._values.get(name, value) != value):
+            raise SecretsError(
+                f"the secrets store has another value for {', '.join(other)}",
+                where=str(self.path),
+                why="what runs by the value it has would be cut off",
+                remedy="leave it out; to change it, edit the store (`ansible-vault edit`)",
+            )
+        new = sorted(set(wanted) - set(self._values))
+        self._values |= wanted
+        return tuple(new)
+
+    def lacking(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Return those of ``names`` that the store does not hold, sorted."""
+        return tuple(sorted(set(names) - set(self._values)))
+
     def resolve(self, values: Any) -> Any:
         """Return ``values`` with every ``{"$secret": name}`` replaced by its value. Raises SecretsError."""
         return self._resolve(values, "")

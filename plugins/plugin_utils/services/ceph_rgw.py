@@ -108,8 +108,8 @@ SERVICE = ServiceRecord(
         Advice(
             name="objects-without-ceph",
             severity="error",
-            when=lambda plan, _: plan.ceph is None,
-            what="the object store has no storage hosts",
+            when=lambda plan, _: not (plan.ceph and plan.ceph.backend == "native"),
+            what="the object store has no storage hosts with the backend native",
             why="its gateways run on them, and objects are in the Ceph of the site's own",
             remedy="write storage.backend: native and machines.storage, or leave ceph-rgw out",
         ),

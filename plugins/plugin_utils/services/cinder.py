@@ -224,8 +224,9 @@ SERVICE = ServiceRecord(
             severity="error",
             when=lambda plan, _: plan.ceph is None,
             what="Cinder has nothing to make volumes on",
-            why="its volumes are images of a Ceph of the site's own: every request for one would end in an error",
-            remedy="write storage.backend: native and storage hosts, or leave cinder out; LVM and NFS come later",
+            why="its volumes are images of a Ceph: every request for one would end in an error",
+            remedy="write storage.backend: native and storage hosts, or external and where it is; or leave cinder out; "
+            "LVM and NFS come later",
         ),
         Advice(
             name="backups-without-objects",

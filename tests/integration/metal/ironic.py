@@ -106,7 +106,7 @@ def start(host: HostRoot) -> None:
     """Start what the seed's units start, and wait until it answers."""
     home = configuration.PROGRAMS / "current"
     path = f"PATH={configuration.PROGRAMS}/bin:{home}/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-    host.start("env", path, str(home / "bin/ironic"), "--config-file", str(configuration.CONF))
+    host.start("env", path, *configuration.BOUNDED, str(home / "bin/ironic"), "--config-file", str(configuration.CONF))
     files = [str(configuration.PASSWORDS), str(configuration.RUNNER_PASSWORDS)]
     contact = ["--port", "6389", "--passwords", *files, "--state", "/var/lib/ironic/machines"]
     host.start(str(home / "bin/python"), str(configuration.PROGRAMS / "bin/groundup-contact"), *contact)
@@ -142,6 +142,9 @@ def _install(host: HostRoot, artifacts: dict[str, Path], own: tls.Pair) -> None:
         program = host.at(configuration.PROGRAMS / "bin" / name)
         program.write_bytes((COLLECTION / "roles/ironic/files" / name).read_bytes())
         program.chmod(0o755)
+    host.at(configuration.BOUNDS).parent.mkdir()
+    bounds = (COLLECTION / "roles/ironic/files" / configuration.BOUNDS.name).read_bytes()
+    host.at(configuration.BOUNDS).write_bytes(bounds)
     host.at(RAMDISK).mkdir(parents=True)
     subprocess.run(["cp", "-r", f"{artifacts['deploy-ramdisk-13']}/.", host.at(RAMDISK)], check=True)
     subprocess.run(["cp", artifacts["machine-13"] / "machine.qcow2", host.at(configuration.MEDIA)], check=True)

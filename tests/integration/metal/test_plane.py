@@ -9,7 +9,9 @@ import json
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -30,11 +32,11 @@ NETWORK: dict[str, Any] = {
 }  # fmt: skip
 # What the seed's own verification does; and a client of NTP and DNS, on a machine with nothing but Python.
 ANSWERS = """
-import sys
+import json, sys
 from ansible_collections.groundup.cloud.plugins.module_utils._ironic import boot_service
 boot_service.START = float(sys.argv[1])
 boot_service.rogue.WAIT = float(sys.argv[2])
-boot_service.answers({"address": "ADDRESS"}, domain="lab.test")
+boot_service.answers({"address": "ADDRESS", **json.loads(sys.argv[3])}, domain="lab.test")
 """.replace("ADDRESS", PLANE)
 ASK = """
 import socket, struct, sys
@@ -52,20 +54,27 @@ else:
 """
 
 
-@pytest.fixture(scope="module")
-def seed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HostRoot]:
+@contextmanager
+def plane(room: Path) -> Iterator[HostRoot]:
+    """Give a seed that has our modules, and nothing of the plane yet."""
     if supply.missing(["netboot-13"]):
         pytest.skip("not built on this machine: netboot-13")
-    with host_root(tmp_path_factory.mktemp("plane")) as host:
+    with host_root(room) as host:
         place = host.at("/tmp") / WORK  # noqa: S108  # of the host
         for name in ("_base", "_host", "_hypervisor", "_ironic", "_seed"):
             shutil.copytree(COLLECTION / "plugins/module_utils" / name, place / name)
         program = host.at("/usr/local/bin/systemctl")
         program.write_text(SYSTEMCTL)
         program.chmod(0o755)
+        yield host
+
+
+@pytest.fixture(scope="module")
+def seed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HostRoot]:
+    with plane(tmp_path_factory.mktemp("plane")) as host:
         for name, address, peer in (("prov0", PLANE, "10.77.2.72"), ("mgmt0", OTHER, "10.77.0.72")):
             wire(host, name, address, peer)
-        serve(host)
+        serve(host, NETWORK)
         done = verified(host)
         assert done.returncode == 0, done.stdout
         yield host
@@ -86,7 +95,7 @@ def wire(host: HostRoot, name: str, address: str, peer: str) -> None:
         assert done.returncode == 0, f"{words}: {done.stdout}"
 
 
-def serve(host: HostRoot) -> None:
+def serve(host: HostRoot, network: Mapping[str, Any], *, addresses: Sequence[Mapping[str, str]] = ()) -> None:
     """Lay out what the role does and start what its units start, as their account."""
     archive = supply.ensure(["netboot-13"])["netboot-13"].path / "netboot.tar.gz"
     for path in (netboot.PROGRAMS, netboot.STATE, netboot.DIRECTORY):
@@ -94,7 +103,7 @@ def serve(host: HostRoot) -> None:
     subprocess.run(["tar", "-xzf", archive, "--no-same-owner", "-C", host.at(netboot.PROGRAMS)], check=True)
     host.run("useradd", "--system", "--user-group", netboot.ACCOUNT)
     host.run("chown", netboot.ACCOUNT, str(netboot.STATE))
-    found = netboot.values(NETWORK, interface="prov0", api_url=f"https://{OTHER}:6385", addresses=())
+    found = netboot.values(network, interface="prov0", api_url=f"https://{OTHER}:6385", addresses=addresses)
     texts = {**netboot.texts(found), **netboot.clock_texts(found)}
     for path, text in texts.items():
         host.at(path).write_text(text)
@@ -114,9 +123,12 @@ def ask(seed: HostRoot, machine: str, server: str, what: str) -> str:
     return done.stdout.strip() if done.returncode == 0 else ""
 
 
-def verified(seed: HostRoot, *, seconds: float = 30, listens: float = 0.1) -> subprocess.CompletedProcess[str]:
+def verified(
+    seed: HostRoot, *, seconds: float = 30, listens: float = 0.1, network: Mapping[str, Any] | None = None
+) -> subprocess.CompletedProcess[str]:
     """Have the seed verify what it serves, and listen for other servers so long."""
-    return seed.run("env", "PYTHONPATH=/tmp", "python3", "-c", ANSWERS, str(seconds), str(listens))
+    words = (str(seconds), str(listens), json.dumps(network or {}))
+    return seed.run("env", "PYTHONPATH=/tmp", "python3", "-c", ANSWERS, *words)
 
 
 def test_a_machine_that_asks_for_an_address_is_told_of_both(seed: HostRoot) -> None:
@@ -141,6 +153,18 @@ def test_a_machine_on_the_network_is_told_names_of_the_site_and_the_time(seed: H
 @pytest.mark.parametrize("what", ["registry.lab.test", "time"])
 def test_a_machine_on_another_network_is_answered_by_neither_address(seed: HostRoot, server: str, what: str) -> None:
     assert ask(seed, "mgmt0", server, what) == ""
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["../../../etc/shadow", "..//..//..//etc/shadow", "/etc/shadow", "../netboot/../../../etc/shadow", "lib/../../x"],
+)
+def test_nothing_but_ipxe_is_given_by_tftp(seed: HostRoot, path: str) -> None:
+    seed.at("/opt/groundup/x").write_text("secret")
+    asks = ("ip", "netns", "exec", "prov0", "curl", "--silent", "--path-as-is", "--max-time", "20")
+    assert "root:" not in seed.run(*asks, f"tftp://{PLANE}/{path}").stdout
+    assert seed.run(*asks, f"tftp://{PLANE}/{path}").returncode != 0
+    assert seed.run(*asks, "--output", "/dev/null", f"tftp://{PLANE}/snponly.efi").returncode == 0
 
 
 def test_another_dhcp_server_is_named_by_address_and_mac(seed: HostRoot) -> None:

@@ -31,7 +31,7 @@ def installed(backend: Backend | None) -> set[str]:
         name
         for layer in LAYERS.values()
         for one in layer.installs
-        if (one.backend or layer.backend) == backend
+        if backend in (found if isinstance(found := one.backend or layer.backend, tuple) else (found,))
         for name in (*one.packages, *one.substitutes)
     }
 

@@ -29,7 +29,9 @@ class Seed:
     def __init__(self, state: Path) -> None:
         program = ModuleType("contact")
         exec(compile(PROGRAM.read_text(), PROGRAM, "exec"), program.__dict__)  # noqa: S102  # a program of ours
-        self.application = program.Contact(state, lambda user, given: user in ("groundup", "runner") and given == "p")
+        self.application = program.Contact(
+            state, lambda user, given: user in ("groundup", "runner") and given == "p", program._controller
+        )
 
     def ask(self, method: str, path: str, body: Any = None, *, login: str = ADMIN) -> tuple[int, dict[str, Any]]:
         raw = body if isinstance(body, bytes) else json.dumps(body).encode()
@@ -131,6 +133,7 @@ def test_the_calls_of_all_machines_are_one_answer_without_any_digest(seed: Seed)
         ({"host_keys": []}, 400),
         ({"host_keys": ["ssh-ed25519 AAAA\n@cert-authority * ssh-rsa BBBB"]}, 400),
         ({"host_keys": "x" * 70000}, 413),
+        ({"token": "\ud800"}, 403),
     ],
 )
 def test_a_forged_call_is_refused_and_the_true_one_is_still_heard(
@@ -148,6 +151,7 @@ def test_a_forged_call_is_refused_and_the_true_one_is_still_heard(
         ("PUT", "/v1/machines/../x", {"sha256": "0" * 64}, ADMIN, 404),
         ("PUT", "/v1/machines/worker-1", {"sha256": "short"}, ADMIN, 400),
         ("PUT", "/v1/machines/worker-1", b"{", ADMIN, 400),
+        ("POST", "/v1/phone-home", b"[" * 60000, "", 400),
         ("GET", "/v1/machines/worker-9", None, ADMIN, 404),
         ("DELETE", "/v1/machines/worker-1", None, ADMIN, 404),
     ],

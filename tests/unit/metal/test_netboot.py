@@ -94,6 +94,49 @@ def test_dhcp_runs_with_no_account_that_reads_ironic_s_passwords(network: Netboo
     assert "ProtectSystem=strict" in unit
 
 
+LEAF_SITE = """\
+plugin: groundup.cloud.site
+site: leaf
+domain: leaf.test
+profile: lab
+networks:
+  management: {cidr: 10.20.0.0/20}
+  oob: {cidr: 10.30.0.0/16}
+  provisioning:
+    cidr: 10.40.0.0/20
+    racks: {r1: {cidr: 10.40.0.0/24}, r2: {cidr: 10.40.1.0/24, gateway: 10.40.1.254}}
+racks: {r1: {}, r2: {}}
+machines:
+  seed: {count: 1, rack: r1, provisioner: existing}
+  control: {count: 1, rack: r1, provisioner: existing}
+  worker: {count: 4, racks: [r1, r2], bmc: {protocol: redfish}}
+kubernetes: {version: 1.36.3, cni: flannel}
+storage: {backend: none}
+supply: {source: build}
+"""
+
+
+def test_a_rack_with_a_subnet_has_its_own_addresses_pool_and_router_and_is_served_like_the_seed_s(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "site.yml").write_text(LEAF_SITE)
+    plan = make_plan(load_site(tmp_path / "site.yml"))
+    assert plan.metal
+    network = plan.metal.netboot
+    assert network
+    assert (network.plane, network.cidr, network.gateway) == ("10.40.0.0/20", "10.40.0.0/24", "10.40.0.1")
+    assert network.pool == ("10.40.0.224", "10.40.0.254")
+    found = values(network)
+    lines = netboot.texts(found)[netboot.CONF].splitlines()
+    assert "dhcp-range=10.40.0.0,static,255.255.255.0,1h" in lines
+    assert "dhcp-range=set:leaf-r2,10.40.1.0,static,255.255.255.0,1h" in lines
+    lent = "dhcp-range=set:leaf-r2,tag:!known,10.40.1.224,10.40.1.253,255.255.255.0,10m"
+    assert lent in lines, "not the router's address"
+    assert "dhcp-option=tag:leaf-r2,option:router,10.40.1.254" in lines
+    assert "allow 10.40.0.0/20;" in netboot.web(found)
+    assert "allow 10.40.0.0/20" in netboot.clock_texts(found)[netboot.CLOCK].splitlines()
+
+
 def test_the_site_s_ca_and_collector_are_laid_under_the_ramdisk() -> None:
     data = ramdisk.archive(ramdisk.entries({"ca_certificate": "CA\n", "agent": "collect = 1\n"}))
     assert len(data) % 512 == 0

@@ -4,6 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+LEAVES = {
+    "cidr": "10.97.0.0/20",
+    "vlan": 97,
+    "racks": {
+        rack: {"cidr": f"10.97.{number}.0/24"}
+        for number, rack in enumerate(("c1", "c2", "c3", *(f"r{n}" for n in range(1, 9))))
+    },
+}
 # name, severity, example, changes, a key the finding points at
 CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
     # addresses
@@ -182,6 +190,14 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
         {"networks/provisioning/pool": "10.96.4.60-10.96.4.100"},
         "networks.provisioning.pool",
     ),
+    (
+        "pool-with-rack-subnets",
+        "error",
+        "region",
+        {"networks/provisioning": {**LEAVES, "pool": "10.97.0.230-10.97.0.250"}},
+        "networks.provisioning.pool",
+    ),
+    ("dhcp-relay-needed", "info", "region", {"networks/provisioning": LEAVES}, "networks.provisioning.racks"),
     (
         "pool-too-small",
         "error",

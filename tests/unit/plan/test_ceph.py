@@ -113,3 +113,46 @@ def test_an_osd_is_a_device_or_a_file_of_a_size(written: dict[str, Any]) -> None
     hardware = {"own": {"cores": 1, "memory_gb": 2, "nic_gbps": 1, "nvme": False, "osds": [written]}}
     with pytest.raises(Exception, match="write either device, or file and size_gb"):
         plan(hardware=hardware)
+
+
+EXTERNAL = {"fsid": "5f1c0a3e-93f4-4b0e-8f0e-0a4d2f1f7c11", "monitors": ["10.9.0.1", "10.9.0.2"]}
+
+
+def elsewhere(services: tuple[str, ...] = ("glance", "cinder"), **external: Any) -> Plan:
+    """Return the plan of a cloud on a Ceph that somebody else runs."""
+    storage = {"backend": "external", "external": {**EXTERNAL, **external}}
+    return plan(0, storage=storage, openstack={"services": ["keystone", *services]})
+
+
+def test_somebody_else_s_ceph_has_the_pools_and_users_of_the_services_that_the_site_has() -> None:
+    found = elsewhere(clients={"cinder": "cloud-cinder"}).ceph
+    assert found
+    assert (found.fsid, found.mon_host) == (EXTERNAL["fsid"], "10.9.0.1,10.9.0.2")
+    assert {name: one.name for name, one in found.clients.items()} == {
+        "glance": "client.glance", "cinder": "client.cloud-cinder", "cinder-backup": "client.cinder-backup",
+    }  # fmt: skip
+    assert found.clients["cinder"].secret == "ceph/client.cinder"
+    assert list(found.pools) == ["images", "volumes", "backups"]
+    assert (found.osds, found.managers, found.rules) == ({}, (), ())
+    small = elsewhere(services=("glance",)).ceph
+    assert small
+    assert (list(small.clients), list(small.pools)) == (["glance"], ["images"])
+
+
+def test_keys_of_somebody_else_s_ceph_are_given_and_with_consent_the_administrator_s_alone() -> None:
+    by_owner, by_us = elsewhere().ceph, elsewhere(make=True).ceph
+    assert by_owner
+    assert by_us
+    assert set(by_owner.given) == {f"ceph/client.{name}" for name in ("glance", "cinder", "cinder-backup")}
+    assert by_us.given == by_us.secrets == ("ceph/client.admin",)
+    assert "ceph/client.admin" not in required(elsewhere())
+
+
+def test_control_hosts_and_hypervisors_get_the_client_of_somebody_else_s_ceph_and_no_host_its_daemons() -> None:
+    found = elsewhere()
+    assert "ceph-common" in found.hosts["control-1"].packages["host"]
+    assert not [
+        name for host in found.hosts.values() for names in host.packages.values() for name in names if "osd" in name
+    ]
+    assert found.supply.packages["13"] == "packages-ceph-13/13"
+    assert "rootfs-storage-13" not in found.supply.chosen

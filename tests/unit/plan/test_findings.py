@@ -10,9 +10,9 @@ from typing import Any
 import ansible_collections.groundup.cloud.plugins.plugin_utils.plan as package
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
-from ansible_collections.groundup.cloud.tests.unit.plan import cluster_cases, machine_cases, wiring_cases
+from ansible_collections.groundup.cloud.tests.unit.plan import cluster_cases, machine_cases, storage_cases, wiring_cases
 
-CASES = [*machine_cases.CASES, *wiring_cases.CASES, *cluster_cases.CASES]
+CASES = [*machine_cases.CASES, *wiring_cases.CASES, *cluster_cases.CASES, *storage_cases.CASES]
 
 
 @pytest.mark.parametrize("case", CASES, ids=[f"{case[0]}-{case[2]}-{n}" for n, case in enumerate(CASES)])
@@ -29,7 +29,7 @@ def test_a_mistake_is_found_at_its_key(
 
 def test_a_region_says_what_it_needs_and_what_this_version_does_not_build(plan_of: Callable[..., Plan]) -> None:
     every = {finding.name: finding for finding in plan_of("region").findings}
-    assert set(every) == {"not-in-this-version", "hardware-needed", "cni-not-built"}
+    assert set(every) == {"not-in-this-version", "not-run-here", "hardware-needed", "cni-not-built"}
     assert "1 x region-seed: 8 cores, 32 GiB, 10 Gbit/s;" in every["hardware-needed"].what
     found = [finding for finding in plan_of("region").findings if finding.name == "not-in-this-version"]
     assert {(finding.name, finding.severity) for finding in found} == {("not-in-this-version", "warning")}
@@ -37,7 +37,6 @@ def test_a_region_says_what_it_needs_and_what_this_version_does_not_build(plan_o
     assert said == [
         (("machines",), "machines by virtual media without a MAC address"),
         (("networks.cluster",), "a network of its own for pods' packets"),
-        (("storage.backend",), "Ceph on the site's storage hosts"),
     ]
 
 

@@ -220,3 +220,21 @@ def test_without_a_choice_the_password_is_in_the_users_configuration(tmp_path: P
     assert source == PasswordSource(path=tmp_path / "groundup" / "lab.vault-password", ours=True)
     source = password_source("lab", {"HOME": str(tmp_path)})
     assert source.path == tmp_path / ".config" / "groundup" / "lab.vault-password"
+
+
+def test_values_that_somebody_else_made_are_kept_and_replace_none(directory: Path, source: PasswordSource) -> None:
+    store = Store.open(directory, source)
+    given = {"ceph/client.glance": " AQfirst== ", "ceph/client.cinder": "AQsecond=="}
+    assert store.take(given) == ("ceph/client.cinder", "ceph/client.glance")
+    assert store.ensure([*given, "keystone/admin"]) == ("keystone/admin",)
+    again = Store.open(directory, source)
+    assert again.get("ceph/client.glance") == "AQfirst=="
+    assert again.take(given) == ()
+    assert again.lacking([*given, "ceph/client.nova"]) == ("ceph/client.nova",)
+    before = store.path.read_bytes()
+    with pytest.raises(SecretsError, match=r"another value for ceph/client\.glance") as caught:
+        again.take({"ceph/client.glance": "AQother=="})
+    assert "AQ" not in str(caught.value)
+    assert store.path.read_bytes() == before
+    assert Store.open(directory, source, write=False).take({"ceph/client.nova": "AQthird=="}) == ("ceph/client.nova",)
+    assert store.path.read_bytes() == before

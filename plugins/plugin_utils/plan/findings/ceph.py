@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
-from ...layers.storage import POOLS
-from ..form import error
+from ...layers.storage import BACKENDS, CLIENTS, POOLS
+from ..form import choose, error, warning
 from ..layout.context import PlanContext
-from ..platform.ceph import DEBIAN
+from ..platform.ceph import DEBIAN, clients_of
 from ..types import Finding
 from .domains import domains_of
 
@@ -15,6 +16,7 @@ from .domains import domains_of
 def check(context: PlanContext) -> Iterator[Finding]:
     """Yield findings about OSDs, pools without enough of them, and the release of Debian."""
     ceph = context.plan.ceph
+    yield from _external(context)
     if not ceph:
         return
     hosts = context.layout.with_role("storage")
@@ -25,14 +27,19 @@ def check(context: PlanContext) -> Iterator[Finding]:
             remedy=f"write hardware.{kind}.osds: [{{device: /dev/disk/by-path/...}}], and that hardware in the group",
         )
     files = [kind for kind, osds in ceph.osds.items() if any(one.device is None for one in osds)]
-    if files and context.layout.profile.production:
+    orchestrated = BACKENDS[ceph.backend].orchestrated
+    if files and (context.layout.profile.production or orchestrated):
         yield error("osd-in-a-file", *(f"hardware.{kind}.osds" for kind in files))(
             what=f"OSDs of hardware {', '.join(files)} are files, in a site of profile {context.site.profile}",
-            why="they share the system's disk: it fills, slows and dies for both (laptop Ceph)",
+            why=f"{ceph.backend} takes devices alone"
+            if orchestrated
+            else "they share the system's disk: it fills, slows and dies for both (laptop Ceph)",
             remedy="write device: /dev/disk/by-path/..., one a disk",
         )
     rules = {rule.name: rule for rule in ceph.rules}
     for purpose, pool in ceph.pools.items():
+        if pool.rule not in rules:
+            continue  # somebody else's cluster
         rule = rules[pool.rule]
         have = len(domains_of(context, hosts, rule.failure_domain, device_class=rule.device_class))
         if pool.replicas > have and any(ceph.osds.values()):
@@ -60,6 +67,42 @@ def check(context: PlanContext) -> Iterator[Finding]:
         yield error("ceph-needs-debian", "hosts.debian_releases", "storage.backend")(
             what=f"hosts of Debian {', '.join(context.site.hosts.debian_releases)}, and Ceph {ceph.release} is Debian "
             f"{DEBIAN}'s",
-            why="Debian 12 has another release of Ceph, whose daemons are no cluster with these",
-            remedy=f"install Debian {DEBIAN} on storage hosts and add it to hosts.debian_releases",
+            why="Debian 12 has another release of Ceph, whose daemons are no cluster with these; the seed has Ceph's "
+            f"packages for Debian {DEBIAN} alone",
+            remedy=f"install Debian {DEBIAN} on the hosts and add it to hosts.debian_releases",
+        )
+
+
+def _external(context: PlanContext) -> Iterator[Finding]:
+    """Yield findings about a Ceph that somebody else runs."""
+    written, used = context.site.storage, clients_of(context.layout)
+    if written.external and written.backend != "external":
+        yield error("external-without-backend", "storage.external", "storage.backend")(
+            what=f"storage.external names a Ceph, and storage.backend is {written.backend}",
+            why="nothing would use it",
+            remedy="write storage.backend: external, or leave storage.external out",
+        )
+    if not written.external or written.backend != "external":
+        return
+    known = [name for name, one in CLIENTS.items() if one.images]  # gateways of its owner's are not ours to tell
+    if unknown := [name for name in written.external.clients if name not in known]:
+        yield error("unknown-ceph-client", *(f"storage.external.clients.{name}" for name in unknown))(
+            what=f"{', '.join(unknown)} is no client of Ceph",
+            why="no service would log in by that name",
+            remedy=choose(unknown[0], known),
+        )
+    users = Counter(written.external.clients.get(name, name) for name in used)
+    if shared := [user for user, count in users.items() if count > 1]:
+        yield error("shared-ceph-user", "storage.external.clients")(
+            what=f"clients share the user client.{shared[0]}",
+            why="whoever has the volumes' key would have the images or backups along with them",
+            remedy="give each client a user of its own",
+        )
+    vain = [key for key in ("failure_domain", "monitors", "settings") if getattr(written, key)]
+    vain += [f"pools.{name}" for name, pool in written.pools.items() if pool.failure_domain or pool.device_class]
+    if vain:
+        yield warning("ceph-of-others", *(f"storage.{key}" for key in vain))(
+            what="storage says where copies and daemons are, and somebody else runs them",
+            why="nothing is done about it: pools follow the cluster's own rule",
+            remedy="leave it out, and have it set in that cluster",
         )

@@ -17,9 +17,9 @@ def check(context: PlanContext) -> Iterator[Finding]:
     if in_ceph and not context.plan.ceph:
         yield error("disks-without-ceph", *keys, "storage.backend")(
             what=f"disks of instances on hypervisors of hardware {', '.join(in_ceph)} are to be in Ceph, and the site "
-            "has none of its own",
+            "has none",
             why="nova-compute would not start",
-            remedy="write storage.backend: native and storage hosts, or disks: host",
+            remedy="write storage.backend: native and storage hosts, or external and where it is; or disks: host",
         )
     elif in_ceph and len(in_ceph) < len(compute):
         others = ", ".join(kind for kind in compute if kind not in in_ceph)

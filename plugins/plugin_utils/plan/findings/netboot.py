@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from ipaddress import IPv4Address, IPv4Network
 
-from ..form import error, warning
+from ..form import error, info, warning
 from ..layout.context import PlanContext
-from ..platform.metal import PROTOCOLS, from_network, pool_of, to_discover
+from ..platform.metal import PROTOCOLS, from_network, pool_of, segments, to_discover
 from ..types import Finding, HostPlan, NetworkPlan
 
 LEAST = 5  # addresses for machines that nobody knows
@@ -21,7 +21,10 @@ def check(context: PlanContext) -> Iterator[Finding]:
     if booting:
         yield from _network(context, networks, booting[0])
         for network in networks[:1]:
-            yield from _pool(context, network, any(to_discover(host, context.plan.networks) for host in booting))
+            lent = any(to_discover(host, context.plan.networks) for host in booting)
+            for segment in segments(context.layout, network).values():
+                yield from _pool(context, segment, lent)
+            yield from _relays(context, network, {host.rack for host in booting})
     for name, written in context.layout.written.items():
         if written.pool and context.plan.networks[name].purpose != "provisioning":
             yield error("pool-without-use", f"networks.{name}.pool")(
@@ -78,6 +81,26 @@ def _pool(context: PlanContext, network: NetworkPlan, lent: bool) -> Iterator[Fi
             what=f"{max(0, int(last) - int(first) + 1)} addresses are left for machines that nobody knows",
             why="those that boot at once would wait for one another",
             remedy=f"write {key}: <first>-<last> with {LEAST} or more, or a wider {network.name}",
+        )
+
+
+def _relays(context: PlanContext, network: NetworkPlan, racks: set[str]) -> Iterator[Finding]:
+    boot, key = context.plan.metal and context.plan.metal.netboot, f"networks.{network.name}.racks"
+    if not boot or not boot.leaves:
+        return
+    if context.layout.written[network.name].pool:
+        yield error("pool-with-rack-subnets", f"networks.{network.name}.pool", key)(
+            what=f"{network.name} has one pool beside subnets by rack",
+            why="a machine that nobody knows is lent an address of its own rack's subnet",
+            remedy="leave the pool out: the last eighth of each subnet is lent",
+        )
+    if leaves := [leaf for leaf in boot.leaves if leaf.rack in racks]:
+        yield info("dhcp-relay-needed", key)(
+            what=f"machines of {', '.join(leaf.rack for leaf in leaves)} boot from the network, and the seed is in "
+            "another rack",
+            why="DHCP does not cross a router by itself",
+            remedy=f"have the router of each rack ({', '.join(leaf.gateway for leaf in leaves)}) relay DHCP to "
+            f"{boot.address}, and know the way to {boot.seed_address}",
         )
 
 

@@ -21,12 +21,12 @@ def check(context: PlanContext) -> Iterator[Finding]:
             remedy="write edge.kind: haproxy, or leave it out",
         )
     backend = context.site.storage.backend
-    if BACKENDS[backend].planned_only:
-        yield _warning(
-            "storage.backend",
-            f"Ceph on the site's storage hosts, by {backend}",
-            "storage is planned only: the storage class `general` must come from elsewhere",
-            f"write storage.backend: native; or bring your own class of that name and write external; or {_KEEP}",
+    if BACKENDS[backend].orchestrated:
+        yield warning("not-run-here", "storage.backend")(
+            what=f"Ceph on the site's storage hosts by {backend}: what it is told is held against its own schema, and "
+            "no cluster was made by it",
+            why="the containers' image is not in the supply; the storage class `general` must come from elsewhere",
+            remedy="try it on a site that may fail; or write storage.backend: native",
         )
     yield from _from_power_off(context)
     for network in context.plan.networks.values():

@@ -7,8 +7,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field
 
-from ...layers.storage import BACKENDS, Backend, Backups, DeviceClass, Volumes
-from ..types import CniName, DebianRelease, EdgeKind, FailureDomain, PackageSource, SupplySource, TenantNetwork
+from ..types import CniName, DebianRelease, EdgeKind, PackageSource, SupplySource, TenantNetwork
 from .base import Address, Cidr, Domain, IdRange, Model, Mtu, Name, Plain, Text, Version
 
 
@@ -205,52 +204,6 @@ class Cluster(Model):
         None, description="kubeadm preflight checks to pass over. Default: those of the profile."
     )
     serves: Literal["infrastructure", "tenants"] = Field("infrastructure", description="Whom the cluster is for.")
-
-
-CephOption = Annotated[
-    str, Field(pattern=r"^[a-z][a-z0-9_]{1,80}$", json_schema_extra={"examples": ["osd_max_backfills"]})
-]
-CephValue = Annotated[str, Field(pattern=r"^[!-~]( ?[!-~]){0,200}$")]
-
-
-class Pool(Model):
-    """One pool of the storage cluster."""
-
-    replicas: Annotated[int, Field(ge=1, le=10)] | None = Field(
-        None, description="Copies of each object. Default: storage.replicas."
-    )
-    failure_domain: FailureDomain | None = Field(None, description="Default: storage.failure_domain.")
-    device_class: DeviceClass | None = Field(
-        None, description="Kind of device it is on. Default: the fastest that the storage hosts have."
-    )
-    name: Text | None = Field(None, description="Name of the pool. Default: its purpose.")
-
-
-class Storage(Model):
-    """Block, object and file storage of the cloud, and persistent volumes of the control plane."""
-
-    backend: Backend = Field(
-        "none",
-        description=f"Who runs Ceph. {'; '.join(f'{name}: {record.what}' for name, record in BACKENDS.items())}.",
-    )
-    volumes: Volumes | None = Field(
-        None,
-        description="What the storage class `general` hands out. Default: ceph-rbd with cephadm or rook, else local.",
-    )
-    replicas: Annotated[int, Field(ge=1, le=10)] = Field(3, description="Copies of each object.")
-    failure_domain: FailureDomain | None = Field(None, description="What no two copies share. Default: the profile's.")
-    monitors: Annotated[int, Field(ge=1, le=9)] | None = Field(
-        None, description="MON daemons. Default: 3, or fewer on fewer storage hosts."
-    )
-    pools: dict[str, Pool] = Field(
-        default_factory=dict, description="Pools by purpose. Default: one a purpose (volumes, images, vms, ...)."
-    )
-    backups: Backups = Field(
-        "pool", description="Where Cinder's backups are: in a pool of their own, or in the object store (ceph-rgw)."
-    )
-    settings: dict[CephOption, CephValue] = Field(
-        default_factory=dict, description="native: further options of ceph.conf, section global, over the profile's."
-    )
 
 
 class Ovn(Model):

@@ -10,7 +10,8 @@ from .base import Domain, Model, Name
 from .machines import Hardware, MachineGroup
 from .networks import Network, Rack
 from .openstack import OpenStack
-from .platform import Access, Cluster, Edge, Hosts, Ovn, Seed, Storage, Supply
+from .platform import Access, Cluster, Edge, Hosts, Ovn, Seed, Supply
+from .storage import Storage
 
 ProfileName = Literal["lab", "edge", "region"]
 

@@ -6,10 +6,10 @@ import math
 import uuid
 from itertools import zip_longest
 
-from ...layers.storage import BACKENDS, CLIENTS, OTHER_POOL, POOLS, ClientRecord, DeviceClass
+from ...layers.storage import BACKENDS, CLIENTS, OTHER_POOL, POOLS, Backend, ClientRecord, DeviceClass
 from ..layout.context import Layout
 from ..layout.places import NO_RACK
-from ..model.platform import Pool
+from ..model.storage import Pool
 from ..part_types import CephClient, CephMonitor, CephOsd, CephPlan, CephPool, CephRule
 from ..types import HostPlan
 from .gateway import gateway
@@ -18,6 +18,7 @@ RELEASE = 18  # Debian 13's
 DEBIAN = "13"
 CONTAINER_ROOT = f"rootfs-storage-{DEBIAN}"  # what storage hosts that are containers are made from
 NAMESPACE = uuid.UUID("4e5a1c52-0d8c-5f0b-9a43-6ad5a9d3b1c7")  # of ours: sites' fsids are made in it
+ADMIN = "ceph/client.admin"  # secret of the administrator's key
 MANAGERS = 2  # one works, one waits
 PGS_PER_OSD = 100  # copies of placement groups: what Ceph's own advice comes to
 FEWEST_PGS = 8
@@ -30,10 +31,12 @@ SHARED, OWN, SYSTEM_GIB = 0.2, 0.8, 1
 
 
 def ceph(layout: Layout) -> CephPlan | None:
-    """Return the site's Ceph; None where it has none of its own."""
+    """Return the site's Ceph; None where it has none, or nobody says where it is."""
     hosts = layout.with_role("storage")
     backend = BACKENDS[layout.site.storage.backend]
-    if not backend.layer or backend.planned_only or not hosts:
+    if layout.site.storage.backend == "external":
+        return _external(layout)
+    if not backend.layer or not hosts:
         return None
     network = (layout.by_purpose("storage") or [layout.management])[0]
     fsid = str(uuid.uuid5(NAMESPACE, f"{layout.site.site}.{layout.site.domain}"))
@@ -62,13 +65,75 @@ def ceph(layout: Layout) -> CephPlan | None:
         settings={**layout.profile.ceph, **layout.site.storage.settings},
         backups=layout.site.storage.backups,
         gateway=gateway(layout),
-        secrets=(
-            "ceph/mon",
-            "ceph/client.admin",
-            "ceph/client.bootstrap-osd",
-            *(f"ceph/mgr.{one}" for one in managers),
-        ),
+        secrets=_secrets(layout.site.storage.backend, managers),
     )
+
+
+def _external(layout: Layout) -> CephPlan | None:
+    """Return the Ceph that somebody else runs: its place, and pools and keys of the clients that the site has."""
+    written, storage = layout.site.storage.external, layout.site.storage
+    if not written:
+        return None
+    network = (layout.by_purpose("storage") or [layout.management])[0]
+    used = {name: CLIENTS[name] for name in clients_of(layout)}
+    purposes = dict.fromkeys((*(one for record in used.values() for one in (*record.writes, *record.reads)),))
+    pools = {}
+    for purpose in (*purposes, *(name for name in storage.pools if name not in POOLS)):
+        pool = storage.pools.get(purpose) or Pool()
+        replicas = pool.replicas or storage.replicas
+        pools[purpose] = CephPool(
+            name=pool.name or purpose,
+            application=POOLS.get(purpose, OTHER_POOL).application,
+            replicas=replicas,
+            min_size=replicas // 2 + 1,
+            pg_num=0,
+            rule="",
+        )
+    clients = {
+        name: _client(name, record, written.fsid, pools, user=written.clients.get(name, name))
+        for name, record in used.items()
+    }
+    return CephPlan(
+        backend=storage.backend,
+        fsid=written.fsid,
+        release=RELEASE,
+        public_network=network.cidr,
+        mtu=network.mtu,
+        monitors=tuple(CephMonitor(name=address, address=address) for address in written.monitors),
+        mon_host=",".join(written.monitors),
+        managers=(),
+        rules=(),
+        pools=pools,
+        clients=clients,
+        osds={},
+        locations={},
+        settings={},
+        backups=storage.backups,
+        gateway=None,
+        secrets=(ADMIN,) if written.make else (),
+        given=(ADMIN,) if written.make else tuple(one.secret for one in clients.values()),
+        make=written.make,
+    )
+
+
+def _secrets(backend: Backend, managers: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the keys that are ours to make, beside the clients'. cephadm makes its own, the administrator's, too."""
+    known = {"cephadm": (), "rook": ("ceph/mon", ADMIN)}
+    own = ("ceph/mon", ADMIN, "ceph/client.bootstrap-osd", *(f"ceph/mgr.{one}" for one in managers))
+    return known.get(backend, own)
+
+
+def clients_of(layout: Layout) -> tuple[str, ...]:
+    """Return the clients of Ceph that the site's services and hypervisors are."""
+    services = layout.site.openstack.services
+    disks = any(
+        layout.hardware[host.hardware].compute.disks == "ceph"
+        for host in layout.with_role("hypervisor")
+        if host.hardware in layout.hardware
+    )
+    have = {"glance": "glance" in services, "nova": "nova" in services and disks}
+    have |= dict.fromkeys(("cinder", "cinder-backup"), "cinder" in services)
+    return tuple(name for name in CLIENTS if have.get(name))
 
 
 def repository(layout: Layout, release: str) -> str:
@@ -79,7 +144,7 @@ def repository(layout: Layout, release: str) -> str:
 def artifacts(layout: Layout) -> tuple[str, ...]:
     """Return the lock's artifacts that only sites with a Ceph of their own need."""
     containers = any(host.provisioner == "container" for host in layout.with_role("storage"))
-    return (CONTAINER_ROOT,) if containers and ceph(layout) else ()
+    return (CONTAINER_ROOT,) if containers and layout.site.storage.backend == "native" else ()
 
 
 def monitors(layout: Layout) -> int:
@@ -170,16 +235,16 @@ def placement_groups(osds: int, *, share: float, replicas: int) -> int:
     return int(max(FEWEST_PGS, 2 ** round(math.log2(max(1.0, wanted)))))
 
 
-def _client(service: str, record: ClientRecord, fsid: str, pools: dict[str, CephPool]) -> CephClient:
+def _client(service: str, record: ClientRecord, fsid: str, pools: dict[str, CephPool], *, user: str = "") -> CephClient:
     writes, reads = ([pools[purpose].name for purpose in purposes] for purposes in (record.writes, record.reads))
     writing = ", ".join(f"{'profile rbd' if record.images else 'allow rwx'} pool={name}" for name in writes)
     reading = (f"profile rbd-read-only pool={name}" for name in reads)
-    name = f"client.{service}"
+    name = f"client.{user or service}"
     # Pools are made by the layer, so a gateway asks monitors for nothing but the map.
     others = {"mon": "profile rbd", "mgr": writing} if record.images else {"mon": "allow r"}
     return CephClient(
         name=name,
-        secret=f"ceph/{name}",
+        secret=f"ceph/client.{service}",
         uuid=str(uuid.uuid5(uuid.UUID(fsid), name)),
         writes=tuple(writes),
         reads=tuple(reads),

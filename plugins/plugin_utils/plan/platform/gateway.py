@@ -19,7 +19,7 @@ def gateway(layout: Layout) -> CephGateway | None:
     """Return what gateways are told; None where the site has no object store."""
     services = layout.site.openstack.services
     identity = RECORDS["keystone"].api
-    if GATEWAY not in services or not identity:
+    if GATEWAY not in services or not identity or layout.site.storage.backend != "native":
         return None
     return CephGateway(
         client=CLIENT,

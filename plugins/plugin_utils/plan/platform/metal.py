@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from ipaddress import IPv4Network
+from ipaddress import IPv4Address, IPv4Network
 from urllib.parse import urlsplit
 
 from ...layers.ports import PORTS
 from ..layout.addresses import nth_of, number, text
 from ..layout.context import Layout
-from ..part_types import MetalPlan, NetbootPlan, RunnerPlan
+from ..layout.wires import gateway_of
+from ..part_types import LeafPlan, MetalPlan, NetbootPlan, RunnerPlan
 from ..types import HostPlan, NetworkPlan, SupplyPlan
 from .hypervisor import ENVIRONMENT
 
@@ -76,17 +77,28 @@ def to_discover(host: HostPlan, networks: Mapping[str, NetworkPlan]) -> bool:
 
 
 def pool_of(network: NetworkPlan, written: str | None, hosts: Iterable[HostPlan]) -> tuple[str, str]:
-    """Return first and last address that machines are lent which nobody knows: above all planned ones."""
+    """Return first and last address that unknown machines are lent: above planned ones, beside the router."""
     if written:
-        first, _, last = written.partition("-")
-        return first, last
-    size = IPv4Network(network.cidr).num_addresses
+        start, _, end = written.partition("-")
+        return start, end
+    segment = IPv4Network(network.cidr)
+    size = segment.num_addresses
     planned = (port.address for host in hosts for port in host.interfaces if port.network == network.name)
-    highest = max((number(address) for address in planned if address), default=0)
-    return (
-        text(max(number(nth_of(network.cidr, size - size // POOL)), highest + 1)),
-        nth_of(network.cidr, size - 2),
-    )
+    highest = max((number(one) for one in planned if one and IPv4Address(one) in segment), default=0)
+    first = max(number(nth_of(network.cidr, size - size // POOL)), highest + 1)
+    last, router = number(nth_of(network.cidr, size - 2)), number(network.gateway or network.cidr.partition("/")[0])
+    if first <= router <= last:  # the larger part beside it
+        first, last = (first, router - 1) if router - first > last - router else (router + 1, last)
+    return text(first), text(last)
+
+
+def segments(layout: Layout, network: NetworkPlan) -> dict[str, NetworkPlan]:
+    """Return the parts of ``network`` that one router each leads out of, by rack; "": it has one part."""
+    racks = layout.written[network.name].racks
+    return {
+        rack: replace(network, cidr=subnet.cidr, gateway=gateway_of(layout, network.name, rack))
+        for rack, subnet in racks.items()
+    } or {"": network}
 
 
 def on_plane(host: HostPlan, networks: Mapping[str, NetworkPlan]) -> bool:
@@ -122,13 +134,25 @@ def _netboot(layout: Layout, supply: SupplyPlan, seed_address: str) -> NetbootPl
         return None
     port = PORTS["netboot"].port
     unknown = any(to_discover(host, layout.networks) for host in booting)
+    parts = segments(layout, network)
+    own = parts.get(seed.rack) or network
+
+    def pool(part: NetworkPlan) -> tuple[str, str] | None:
+        return pool_of(part, layout.written[network.name].pool, layout.hosts.values()) if unknown else None
+
     return NetbootPlan(
         programs=f"netboot-13/{SYSTEM}/netboot.tar.gz",
-        cidr=network.cidr,
-        gateway=network.gateway,
+        plane=network.cidr,
+        cidr=own.cidr,
+        gateway=own.gateway,
+        leaves=tuple(
+            LeafPlan(rack=rack, cidr=part.cidr, gateway=str(part.gateway), pool=pool(part))
+            for rack, part in parts.items()
+            if part is not own and rack
+        ),
         address=address,
         seed_address=seed_address,
         port=port,
         url=f"http://{address}:{port}",
-        pool=pool_of(network, layout.written[network.name].pool, layout.hosts.values()) if unknown else None,
+        pool=pool(own),
     )

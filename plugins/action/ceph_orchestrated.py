@@ -1,0 +1,26 @@
+"""Action of module groundup.cloud.ceph_orchestrated: on the controller, which has the site's secrets and kubeconfig."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..plugin_utils.actions import DocumentedAction
+from ..plugin_utils.compose import site_plan
+from ..plugin_utils.secrets import open_store
+from ..plugin_utils.storage.apply import cephadm, rook
+
+
+class ActionModule(DocumentedAction):
+    """Renders the plan's Ceph for the orchestrator of the site."""
+
+    def work(self, given: dict[str, Any]) -> dict[str, Any]:
+        """Return what changed. Raises GroundupError."""
+        plan = site_plan(given["site_file"])
+        store = open_store(plan.site, write=False)
+        if plan.ceph and plan.ceph.backend == "rook":
+            if self.changes.check:
+                store.ensure(plan.ceph.secrets)
+            rook(self.changes, plan, plan.ceph, store, timeout=given["timeout"])
+        elif plan.ceph:
+            cephadm(self.changes, plan, plan.ceph, store)
+        return {**self.changes.result(), "warnings": self.changes.warnings}

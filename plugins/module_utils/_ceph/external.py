@@ -1,0 +1,126 @@
+"""A Ceph whose daemons others look after (somebody else, cephadm, Rook): made in it by consent, proven with every key.
+
+Nothing that is there is altered: its pools, their copies and its health are of whoever runs it.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import uuid
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from .._base.changes import Changes
+from .._base.errors import GroundupError
+from . import faults, pools, proof
+from .cluster import Cluster, connected
+from .model import ADMIN
+
+AES = 1  # the kind of key that clients of the plan's release know
+# Of nobody (RFC 5737): a key that may forbid this address to write may fence a dead hypervisor.
+NOBODY, SHORTLY = "192.0.2.1:0/1", 1.0
+_OWNER = "who runs it"
+
+
+def converge(
+    changes: Changes, *, ceph: Mapping[str, Any], keys: Mapping[str, str], timeout: int, **_: object
+) -> dict[str, Any]:
+    """Make pools and users that are missing, where the site file says so. Raises GroundupError."""
+    _check_keys(ceph, keys)
+    if not ceph["make"]:
+        return changes.result()
+    with connected(ADMIN, keys[f"ceph/{ADMIN}"], _monitors(ceph), timeout=timeout) as cluster:
+        _same(cluster, ceph)
+        there = pools.found(cluster)
+        names = {one["name"]: one for one in ceph["pools"].values() if one["name"] not in there}
+        used = {one["rule"] for one in names.values()}  # Rook has made its pools by rules of its own
+        wanted = pools.Wanted(
+            rules={one["name"]: one for one in ceph["rules"] if one["name"] in used},
+            pools=names,
+            keys={one["name"]: keys[one["secret"]] for one in ceph["clients"].values()},
+            caps={one["name"]: one["caps"] for one in ceph["clients"].values()},
+        )
+        pools.converge(cluster, changes, wanted)
+    return changes.result()
+
+
+def verify(
+    changes: Changes, *, ceph: Mapping[str, Any], keys: Mapping[str, str], timeout: int, **_: object
+) -> dict[str, Any]:
+    """Use every key where it is to reach, and where it is not: in each pool of the cluster. Raises GroundupError."""
+    _check_keys(ceph, keys)
+    monitors, planned = _monitors(ceph), [one["name"] for one in ceph["pools"].values()]
+    if ceph["make"]:
+        with connected(ADMIN, keys[f"ceph/{ADMIN}"], monitors, timeout=timeout) as cluster:
+            _same(cluster, ceph)
+            # Of its owner to mend; that it is unwell is worth to know before services are blamed.
+            changes.warnings += [str(card) for card in faults.cards(cluster)]
+    mark = uuid.uuid4().hex[:12]
+    for client in ceph["clients"].values():
+        key = keys[client["secret"]]
+        with connected(client["name"], key, monitors, timeout=timeout) as cluster:
+            _same(cluster, ceph)
+            there = cluster.handle.list_pools()
+            if absent := [name for name in (*client["writes"], *client["reads"]) if name not in there]:
+                raise _no_pool(absent, client["name"], make=ceph["make"])
+            _may_fence(cluster, client["name"])
+        others = [name for name in there if name not in planned]
+        proof.prove(client, key, monitors, [*(name for name in planned if name in there), *others], mark)
+    return {"changed": False, "proven": [one["name"] for one in ceph["clients"].values()]}
+
+
+def _monitors(ceph: Mapping[str, Any]) -> dict[str, str]:
+    return {one["name"]: one["address"] for one in ceph["monitors"]}
+
+
+def _check_keys(ceph: Mapping[str, Any], keys: Mapping[str, str]) -> None:
+    """Refuse what is no key, or one of a kind that clients here do not know: both are told badly by Ceph's library."""
+    admin = (f"ceph/{ADMIN}",) if ceph["make"] else ()
+    for secret in (*admin, *(one["secret"] for one in ceph["clients"].values())):
+        try:
+            kind = int.from_bytes(base64.b64decode(keys[secret], validate=True)[:2], "little")
+        except binascii.Error:
+            kind = 0
+        if kind != AES:
+            what = f"a key of kind {kind} (aes256k)" if kind > AES else "no key of Ceph"
+            raise GroundupError(
+                f"{secret} is {what}",
+                where="the secrets store; storage.external of the site file",
+                why=f"clients of Ceph {ceph['release']} know keys of kind {AES} (aes) alone, of 40 letters: AQ...",
+                remedy=f"ask {_OWNER} for a key of that kind (`ceph auth get-key <user>`); put it into the store with "
+                "`ansible-vault edit`",
+            )
+
+
+def _same(cluster: Cluster, ceph: Mapping[str, Any]) -> None:
+    found = str(cluster.handle.get_fsid())
+    if found != ceph["fsid"]:
+        raise GroundupError(
+            f"the cluster's id is {found}, and the site file says {ceph['fsid']}",
+            where=f"storage.external.fsid; monitors {ceph['mon_host']}",
+            why="another cluster's pools would be used as if they were these",
+            remedy="correct fsid or monitors in the site file (`ceph fsid`, `ceph mon dump`)",
+        )
+
+
+def _no_pool(absent: Collection[str], client: str, *, make: bool) -> GroundupError:
+    made = "the playbook groundup.cloud.storage makes it" if make else f"ask {_OWNER} to make it, or write make: true"
+    return GroundupError(
+        f"the cluster has no pool {', '.join(absent)}",
+        where=f"layer {faults.LAYER}: " + ", ".join(f"pool {name}" for name in absent),
+        why=f"clients see: {client} cannot open it (No such file or directory)",
+        remedy=f"{made}; a pool of another name: storage.pools.<purpose>.name",
+    )
+
+
+def _may_fence(cluster: Cluster, client: str) -> None:
+    """Refuse a user that may not forbid a dead client to write: an image's lock would outlive its hypervisor."""
+    code, _, said = cluster.attempt("osd blocklist", blocklistop="add", addr=NOBODY, expire=SHORTLY)
+    if code:
+        raise GroundupError(
+            f"{client} may not fence a dead client: {said or f'error {code}'}",
+            where=f"layer {faults.LAYER}: {client}; `osd blocklist`",
+            why="clients see: nothing yet; an instance whose hypervisor died could not open its disk elsewhere",
+            remedy=f"ask {_OWNER} for: ceph auth caps {client} mon 'profile rbd', and its other rights as they are",
+        )

@@ -1,0 +1,84 @@
+"""Who runs the site's Ceph, and its pools, as the site file writes it."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from ...layers.storage import BACKENDS, Backend, Backups, DeviceClass, Volumes
+from ..types import FailureDomain
+from .base import Address, Model, Text
+
+CephOption = Annotated[
+    str, Field(pattern=r"^[a-z][a-z0-9_]{1,80}$", json_schema_extra={"examples": ["osd_max_backfills"]})
+]
+CephUser = Annotated[
+    str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$", json_schema_extra={"examples": ["cloud-glance"]})
+]
+CephValue = Annotated[str, Field(pattern=r"^[!-~]( ?[!-~]){0,200}$")]
+
+
+class Pool(Model):
+    """One pool of the storage cluster."""
+
+    replicas: Annotated[int, Field(ge=1, le=10)] | None = Field(
+        None, description="Copies of each object. Default: storage.replicas."
+    )
+    failure_domain: FailureDomain | None = Field(None, description="Default: storage.failure_domain.")
+    device_class: DeviceClass | None = Field(
+        None, description="Kind of device it is on. Default: the fastest that the storage hosts have."
+    )
+    name: Text | None = Field(None, description="Name of the pool. Default: its purpose.")
+
+
+class ExternalCeph(Model):
+    """A Ceph that somebody else runs. Its keys are in the secrets store."""
+
+    fsid: Annotated[
+        str,
+        Field(
+            pattern=r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$",
+            json_schema_extra={"examples": ["5f1c0a3e-93f4-4b0e-8f0e-0a4d2f1f7c11"]},
+        ),
+    ] = Field(description="Its id (`ceph fsid`). A cluster of another id is refused.")
+    monitors: list[Address] = Field(min_length=1, description="Addresses of its monitors, all of them.")
+    clients: dict[str, CephUser] = Field(
+        default_factory=dict,
+        description="Its name for the user of a client: glance, cinder, cinder-backup or nova. Default: the same.",
+    )
+    make: bool = Field(
+        False,
+        description="Whether the layer makes missing pools and users, with the administrator's key of the secrets "
+        "store (ceph/client.admin). Otherwise who runs it makes them, and the layer verifies.",
+    )
+
+
+class Storage(Model):
+    """Block, object and file storage of the cloud, and persistent volumes of the control plane."""
+
+    backend: Backend = Field(
+        "none",
+        description=f"Who runs Ceph. {'; '.join(f'{name}: {record.what}' for name, record in BACKENDS.items())}.",
+    )
+    volumes: Volumes | None = Field(
+        None,
+        description="What the storage class `general` hands out. Default: ceph-rbd with cephadm or rook, else local.",
+    )
+    replicas: Annotated[int, Field(ge=1, le=10)] = Field(3, description="Copies of each object.")
+    failure_domain: FailureDomain | None = Field(None, description="What no two copies share. Default: the profile's.")
+    monitors: Annotated[int, Field(ge=1, le=9)] | None = Field(
+        None, description="MON daemons. Default: 3, or fewer on fewer storage hosts."
+    )
+    pools: dict[str, Pool] = Field(
+        default_factory=dict, description="Pools by purpose. Default: one a purpose (volumes, images, vms, ...)."
+    )
+    external: ExternalCeph | None = Field(
+        None, description="external: where the cluster is. Default: only its storage class `general` is used."
+    )
+    backups: Backups = Field(
+        "pool", description="Where Cinder's backups are: in a pool of their own, or in the object store (ceph-rgw)."
+    )
+    settings: dict[CephOption, CephValue] = Field(
+        default_factory=dict, description="native: further options of ceph.conf, section global, over the profile's."
+    )

@@ -1,0 +1,1 @@
+"""Ceph by other orchestrators than ours: what cephadm and Rook are told of the plan."""

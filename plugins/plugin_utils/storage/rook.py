@@ -1,0 +1,123 @@
+"""The plan's Ceph as Rook's resources. Rook's operator, with its CRDs, is in the cluster already.
+
+The cluster's id and the keys of monitors and administrator are ours: Rook takes those of a Secret that is there
+(`CreateOrLoadClusterInfo` of its operator). Keys of services are imported by the layer, as in any other Ceph.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from .cephadm import image
+
+if TYPE_CHECKING:
+    from ..plan.part_types import CephPlan
+    from ..plan.types import Plan
+
+GROUP = "ceph.rook.io/v1"
+NAMESPACE = NAME = "rook-ceph"  # of its operator's chart
+MON_ADDRESS = "network.rook.io/mon-ip"  # annotation of a node: else a monitor takes its InternalIP, the management's
+TOPOLOGY = "topology.rook.io/"  # labels of a node: its OSDs' place in the CRUSH map
+
+
+def objects(plan: Plan, ceph: CephPlan, *, keys: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Return all resources; ``keys`` are those of monitors and administrator, by name of secret."""
+    access = {
+        "fsid": ceph.fsid,
+        "mon-secret": keys["ceph/mon"],
+        "ceph-username": "client.admin",
+        "ceph-secret": keys["ceph/client.admin"],
+    }
+    encoded = {name: base64.b64encode(value.encode()).decode() for name, value in access.items()}
+    monitors = {one.name: {MON_ADDRESS: one.address} for one in ceph.monitors}
+    nodes = [
+        {
+            "apiVersion": "v1",
+            "kind": "Node",
+            "metadata": {
+                "name": name,
+                "annotations": monitors.get(name, {}),
+                "labels": {f"{TOPOLOGY}{kind}": at for kind, at in place.items() if kind != "host"},
+            },
+        }
+        for name, place in ceph.locations.items()
+    ]
+    return [
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}},
+        {
+            "apiVersion": "v1", "kind": "Secret", "metadata": {"name": "rook-ceph-mon", "namespace": NAMESPACE},
+            "type": "kubernetes.io/rook", "data": encoded,
+        },
+        *nodes,
+        _resource("CephCluster", NAME, cluster(plan, ceph)),
+        *(_resource("CephBlockPool", pool.name, _pool(ceph, pool.rule, pool)) for pool in ceph.pools.values()),
+    ]  # fmt: skip
+
+
+def cluster(plan: Plan, ceph: CephPlan) -> dict[str, Any]:
+    """Return the specification of the CephCluster."""
+    return {
+        # Rook asks for newer releases by and by; which one it is, the site's registry decides.
+        "cephVersion": {"image": image(plan), "allowUnsupported": False},
+        "dataDirHostPath": "/var/lib/rook",
+        "mon": {"count": len(ceph.monitors), "allowMultiplePerNode": False},
+        "mgr": {"count": len(ceph.managers), "allowMultiplePerNode": False},
+        # Hypervisors are outside the cluster, and a monitor's address is for life.
+        "network": {"provider": "host", "addressRanges": {"public": [ceph.public_network]}},
+        "placement": {
+            "mon": _on([one.name for one in ceph.monitors]),
+            "mgr": _on(ceph.managers),
+            "osd": _on(ceph.locations),
+        },
+        "cephConfig": {
+            "global": {
+                "osd_pool_default_size": str(max(pool.replicas for pool in ceph.pools.values())),
+                "osd_pool_default_pg_autoscale_mode": "off",
+                **ceph.settings,
+            }
+        },
+        "storage": {
+            "useAllNodes": False,
+            "useAllDevices": False,
+            "nodes": [
+                {
+                    "name": name,
+                    "devices": [
+                        {"name": one.device, "config": {"deviceClass": one.device_class}}
+                        for one in ceph.osds[plan.hosts[name].hardware]
+                        if one.device
+                    ],
+                }
+                for name in ceph.locations
+            ],
+        },
+        # An OSD that is down is a fault, not a request to forget it.
+        "removeOSDsIfOutAndSafeToRemove": False,
+    }
+
+
+def _pool(ceph: CephPlan, name: str, pool: Any) -> dict[str, Any]:
+    rule = next(one for one in ceph.rules if one.name == name)
+    return {
+        "failureDomain": rule.failure_domain,
+        "deviceClass": rule.device_class,
+        "application": pool.application,
+        "replicated": {"size": pool.replicas, "requireSafeReplicaSize": pool.replicas > 1},
+        "parameters": {"min_size": str(pool.min_size), "pg_num": str(pool.pg_num), "pg_autoscale_mode": "off"},
+    }
+
+
+def _on(hosts: Any) -> dict[str, Any]:
+    matches = [{"key": "kubernetes.io/hostname", "operator": "In", "values": list(hosts)}]
+    required = {"nodeSelectorTerms": [{"matchExpressions": matches}]}
+    return {
+        "nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required},
+        "tolerations": [{"operator": "Exists"}],
+    }
+
+
+def _resource(kind: str, name: str, spec: Mapping[str, Any]) -> dict[str, Any]:
+    metadata = {"name": name, "namespace": NAMESPACE}
+    return {"apiVersion": GROUP, "kind": kind, "metadata": metadata, "spec": dict(spec)}

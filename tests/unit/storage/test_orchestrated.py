@@ -1,0 +1,74 @@
+"""What the orchestrators of Ceph are told, and what is said while there is no cluster."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
+from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, build_site, make_plan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.part_types import CephPlan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import PasswordSource, Store
+from ansible_collections.groundup.cloud.plugins.plugin_utils.storage import apply, cephadm, rook
+
+ADMIN = "ceph/client.admin"
+
+
+def planned(backend: str) -> tuple[Plan, CephPlan]:
+    """Return the plan of a region by ``backend``, and its Ceph."""
+    data = yaml.safe_load((Path(__file__).resolve().parents[3] / "inventories/region/site.yml").read_text())
+    found = make_plan(build_site({**data, "storage": {**data["storage"], "backend": backend}}))
+    assert found.ceph
+    return found, found.ceph
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
+    monkeypatch.setenv("GROUNDUP_STATE", str(tmp_path / "state"))
+    return Store.open(tmp_path / "store", PasswordSource(path=tmp_path / "password", ours=True))
+
+
+def test_cephadm_has_its_files_and_the_operator_the_commands_until_the_administrators_key_is_known(
+    store: Store, tmp_path: Path
+) -> None:
+    plan, ceph = planned("cephadm")
+    place = tmp_path / "state" / "region" / "ceph"
+    predicted = Changes(check=True)
+    apply.cephadm(predicted, plan, ceph, store)
+    assert "the cluster is not there yet" in predicted.warnings[0]
+    assert not place.exists()
+    done = Changes(check=False)
+    with pytest.raises(GroundupError, match=f"bootstrap --fsid {ceph.fsid} --mon-ip {ceph.monitors[0].address}"):
+        apply.cephadm(done, plan, ceph, store)
+    assert done.done == predicted.done
+    assert len(list(yaml.safe_load_all((place / cephadm.SPEC).read_text()))) == 6
+    assert "osd_pool_default_pg_autoscale_mode = off" in (place / cephadm.CONF).read_text()
+    store.take({ADMIN: "AQkey=="})
+    again = Changes(check=False)
+    apply.cephadm(again, plan, ceph, store)
+    assert (again.done, again.warnings) == ([], [])
+
+
+def test_disks_are_the_written_ones_and_no_filter_takes_another() -> None:
+    plan, ceph = planned("cephadm")
+    (osds,) = [one for one in cephadm.specification(plan, ceph) if one["service_type"] == "osd"]
+    written = [one.device for one in ceph.osds["region-osd"]]
+    assert osds["spec"] == {"data_devices": {"paths": written}, "crush_device_class": "nvme"}
+    spec = rook.cluster(*planned("rook"))["storage"]
+    assert (spec["useAllNodes"], spec["useAllDevices"]) == (False, False)
+    assert {tuple(one["name"] for one in node["devices"]) for node in spec["nodes"]} == {tuple(written)}
+
+
+def test_nodes_tell_rook_the_rack_of_their_osds_and_the_address_of_their_monitor() -> None:
+    plan, ceph = planned("rook")
+    items = rook.objects(plan, ceph, keys=dict.fromkeys(ceph.secrets, "AQkey=="))
+    nodes = {one["metadata"]["name"]: one["metadata"] for one in items if one["kind"] == "Node"}
+    assert nodes["storage-2"]["labels"] == {"topology.rook.io/rack": "c2", "topology.rook.io/room": "middle"}
+    assert nodes["storage-2"]["annotations"] == {rook.MON_ADDRESS: ceph.monitors[1].address}
+
+
+def test_keys_that_the_layer_makes_are_those_that_the_backend_takes() -> None:
+    assert planned("cephadm")[1].secrets == ()  # it makes its own
+    assert planned("rook")[1].secrets == ("ceph/mon", ADMIN)
