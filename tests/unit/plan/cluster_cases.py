@@ -80,7 +80,7 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
     ("service-without-its-needs", "error", "lab", {"openstack/services": ["glance"]}, "openstack.services"),
     ("dashboard-first", "error", "lab", {"openstack/services": ["horizon"]}, "openstack.services"),
     ("volumes-without-ceph", "error", "lab", {"openstack/services": ["keystone", "cinder"]}, "openstack.services"),
-    ("objects-without-ceph", "error", "lab", {"openstack/services": ["keystone", "ceph-rgw"]}, "openstack.services"),
+    ("balancers-not-seen", "warning", "lab", {"openstack/services": ["octavia"]}, "openstack.services"),
     ("service-not-built-in", "warning", "lab", {"openstack/services": ["keystone", "manila"]}, "openstack.services"),
     ("needless-magnum", "warning", "lab", {"openstack/services": ["keystone", "magnum"]}, "openstack.services"),
     (
