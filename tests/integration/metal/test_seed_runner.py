@@ -140,7 +140,7 @@ class Quiet(WSGIRequestHandler):
 def seed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Seed]:
     program, path = ModuleType("contact"), COLLECTION / "roles/ironic/files/groundup-contact"
     exec(compile(path.read_text(), path, "exec"), program.__dict__)  # noqa: S102  # a program of ours
-    contact = program.Contact(tmp_path / "machines", lambda _user, given: given == "p")
+    contact = program.Contact(tmp_path / "machines", lambda _user, given: given == "p", lambda _asked: {})
     monkeypatch.setenv("GROUNDUP_STATE", str(tmp_path / "controller"))
     if not shutil.which("flock"):
         pytest.skip("flock is not installed")
