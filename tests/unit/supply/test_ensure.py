@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import multiprocessing
 import os
+import re
 import signal
 import time
 from collections.abc import Callable
@@ -216,8 +217,8 @@ def test_progress_says_what_which_of_how_many_and_elapsed(
 ) -> None:
     del fake
     supply.ensure(None, progress=lines.append, lock=make_lock(a={}, b={}), jobs=1)
-    assert lines[0] == "[supply 0/2 00:00] a: 1, begins"
-    assert lines[-1].startswith("[supply 2/2 00:00] b: done in 00:00")
+    assert re.fullmatch(r"\[supply 0/2 \d\d:\d\d\] a: 1, begins", lines[0])
+    assert re.match(r"\[supply 2/2 \d\d:\d\d\] b: done in \d\d:\d\d", lines[-1])
 
 
 def test_two_runs_at_once_build_an_artifact_once(make_lock: MakeLock, tmp_path: Path, fake: FakeBuilder) -> None:
