@@ -254,7 +254,7 @@ TIERS = (
         (*PYTEST, "-s", f"tests/e2e/{FAULTS}"),
         (*PYTEST, "-s", f"tests/e2e/{DISKS}"),
         (*PYTEST, "-x", f"tests/e2e/{DASHBOARD}"),
-        first=(("ci/bootstrap", "long"), ("ci/bootstrap", "browser")),  # qemu-img, Chromium
+        first=(("ci/bootstrap", "machine"), ("ci/bootstrap", "browser")),  # qemu-img, Chromium
     ),
     lab_tier(
         "kept",

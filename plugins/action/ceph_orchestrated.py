@@ -7,7 +7,7 @@ from typing import Any
 from ..plugin_utils.actions import DocumentedAction
 from ..plugin_utils.compose import site_plan
 from ..plugin_utils.secrets import open_store
-from ..plugin_utils.storage.apply import cephadm, rook
+from ..plugin_utils.storage.apply import ORCHESTRATORS
 
 
 class ActionModule(DocumentedAction):
@@ -17,10 +17,6 @@ class ActionModule(DocumentedAction):
         """Return what changed. Raises GroundupError."""
         plan = site_plan(given["site_file"])
         store = open_store(plan.site, write=False)
-        if plan.ceph and plan.ceph.backend == "rook":
-            if self.changes.check:
-                store.ensure(plan.ceph.secrets)
-            rook(self.changes, plan, plan.ceph, store, timeout=given["timeout"])
-        elif plan.ceph:
-            cephadm(self.changes, plan, plan.ceph, store)
+        if plan.ceph:
+            ORCHESTRATORS[plan.ceph.backend](self.changes, plan, plan.ceph, store, timeout=given["timeout"])
         return {**self.changes.result(), "warnings": self.changes.warnings}

@@ -103,7 +103,7 @@ def test_a_backup_of_a_volume_that_is_gone_restores_it(backup: Any) -> None:
 def test_nothing_stays_in_the_pools_but_what_cinder_forgets(
     backup: Any, ceph: CephPlan, connect: Callable[[str], Any]
 ) -> None:
-    """Cinder 2026.1 keeps the image of a deleted volume of which there was a clone (docs/volumes.md): that one alone."""
+    """Cinder 2026.1 keeps the image of a deleted volume of which there was a clone (docs/volumes.md)."""
     host = connect(ceph.monitors[0].name)
     found = {pool.name: json.loads(root(host, f"rbd -p {pool.name} --format json ls")) for pool in ceph.pools.values()}
     kept = f"volume-{backup['source']}.deleted"

@@ -11,6 +11,7 @@ from .._base.changes import Changes
 from .._host.units import Unit
 from .._hypervisor import accounts
 from . import configuration as own
+from .sandbox import unprivileged
 
 ACCOUNT = "groundup-machines"
 USER = "operator"  # who logs in to the page
@@ -36,19 +37,7 @@ StateDirectoryMode=0700
 UMask=0077
 MemoryMax=512M
 TasksMax=100
-CapabilityBoundingSet=
-NoNewPrivileges=true
-ProtectSystem=strict
-ProtectHome=true
-PrivateTmp=true
-LockPersonality=true
-RestrictAddressFamilies=AF_INET AF_UNIX
-RestrictNamespaces=true
-RestrictRealtime=true
-RestrictSUIDSGID=true
-SystemCallArchitectures=native
-SystemCallFilter=@system-service
-
+%(sandbox)s
 [Install]
 WantedBy=multi-user.target
 """  # noqa: E501  # one command
@@ -59,6 +48,7 @@ def unit_text(wanted: Mapping[str, Any], *, environment: Path) -> str:
     found = {
         "account": ACCOUNT, "programs": PROGRAMS, "state": STATE, "environment": environment,
         "machines_inside": wanted["machines_inside"], "passwords": f"{CONTROLLER} {PASSWORDS}",
+        "sandbox": unprivileged("AF_INET", "AF_UNIX"),
     }  # fmt: skip
     return files.HEADER + UNIT_TEXT % found
 

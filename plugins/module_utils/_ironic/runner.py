@@ -17,6 +17,7 @@ from .._host import units
 from .._hypervisor import accounts, environment
 from . import configuration as own
 from .passwords import line_of
+from .sandbox import unprivileged
 
 ACCOUNT = "groundup-runner"
 USER = "runner"  # whom the service that hears machines knows
@@ -58,19 +59,7 @@ StateDirectory=%(account)s
 StateDirectoryMode=0700
 UMask=0077
 Nice=10
-CapabilityBoundingSet=
-NoNewPrivileges=true
-ProtectSystem=strict
-ProtectHome=true
-PrivateTmp=true
-LockPersonality=true
-RestrictAddressFamilies=AF_INET AF_INET6 AF_NETLINK AF_UNIX
-RestrictNamespaces=true
-RestrictRealtime=true
-RestrictSUIDSGID=true
-SystemCallArchitectures=native
-SystemCallFilter=@system-service
-
+%(sandbox)s
 [Install]
 WantedBy=multi-user.target
 """  # noqa: E501  # one command
@@ -82,6 +71,7 @@ def unit_text(contact_url: str) -> str:
         "account": ACCOUNT, "state": STATE, "environment": PROGRAMS / environment.CURRENT, "collection": COLLECTION,
         "password": PASSWORD, "key": KEY, "module": MODULE, "site_file": SITE_FILE, "public": PUBLIC,
         "contact_url": contact_url,
+        "sandbox": unprivileged("AF_INET", "AF_INET6", "AF_NETLINK", "AF_UNIX"),
     }  # fmt: skip
     return files.HEADER + UNIT_TEXT % found
 

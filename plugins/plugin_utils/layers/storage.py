@@ -13,6 +13,9 @@ Volumes = Literal["local", "ceph-rbd", "external"]
 Backups = Literal["pool", "objects"]
 DeviceClass = Literal["hdd", "ssd", "nvme"]
 
+# Secrets of Ceph's own daemons and of its administrator. Of a manager there is one a host.
+MONITORS, ADMIN, BOOTSTRAP, MANAGER = "ceph/mon", "ceph/client.admin", "ceph/client.bootstrap-osd", "ceph/mgr"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BackendRecord:
@@ -25,12 +28,18 @@ class BackendRecord:
     orchestrated: bool = False  # whether an orchestrator of Ceph's own or the cluster's is told what to run
     networks: tuple[Purpose, ...] = ("storage",)  # those a site has because of it
     nodes: frozenset[Role] = frozenset()  # roles that are nodes of the cluster because of it
+    keys: tuple[str, ...] = ()  # of daemons and administrator that are ours to make; the others it makes itself
 
 
 BACKENDS: dict[Backend, BackendRecord] = {
     "none": BackendRecord(what="nobody", volumes="local", networks=()),
     # `general` stays local: the cluster has no driver for RBD volumes yet.
-    "native": BackendRecord(what="Debian's packages and systemd", volumes="local", layer="storage"),
+    "native": BackendRecord(
+        what="Debian's packages and systemd",
+        volumes="local",
+        layer="storage",
+        keys=(MONITORS, ADMIN, BOOTSTRAP, MANAGER),
+    ),
     "cephadm": BackendRecord(
         what="cephadm's containers", volumes="ceph-rbd", layer="storage", clients=True, orchestrated=True
     ),
@@ -41,6 +50,7 @@ BACKENDS: dict[Backend, BackendRecord] = {
         clients=True,
         orchestrated=True,
         nodes=frozenset(("storage",)),
+        keys=(MONITORS, ADMIN),
     ),
     "external": BackendRecord(what="somebody else", volumes="external", clients=True),
 }

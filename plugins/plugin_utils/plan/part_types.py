@@ -196,3 +196,4 @@ class CephPlan:
     gateway: CephGateway | None  # on every storage host; None: the site has no object store
     given: tuple[str, ...] = ()  # secrets that only who runs the cluster can give
     make: bool = True  # whether the layer makes pools and keys, else it verifies what it may
+    orchestrated: bool = False  # whether an orchestrator is told what to run

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ...module_utils._base import files
@@ -12,6 +13,7 @@ from ..kube.access import kubeconfig_path
 from ..kube.client import Api
 from ..kube.objects import Applier, shown, title
 from ..kube.types import Discovery
+from ..layers.storage import ADMIN, Backend
 from ..paths import state_dir
 from . import cephadm as adm
 from . import rook as operator
@@ -21,11 +23,10 @@ if TYPE_CHECKING:
     from ..plan.types import Plan
     from ..secrets import Store
 
-ADMIN = "ceph/client.admin"
 
-
-def cephadm(changes: Changes, plan: Plan, ceph: CephPlan, store: Store) -> None:
+def cephadm(changes: Changes, plan: Plan, ceph: CephPlan, store: Store, *, timeout: float) -> None:
     """Write what cephadm reads. Raises GroundupError until its cluster's administrator is known."""
+    del timeout  # nothing is waited for
     place = state_dir(plan.site) / "ceph"
     if not changes.check:
         place.mkdir(mode=0o755, parents=True, exist_ok=True)
@@ -60,6 +61,8 @@ def _commands(plan: Plan, ceph: CephPlan) -> tuple[str, ...]:
 def rook(changes: Changes, plan: Plan, ceph: CephPlan, store: Store, *, timeout: float) -> None:
     """Apply the resources and wait until Rook reports the cluster as ready. Raises GroundupError."""
     kubeconfig = kubeconfig_path(plan.site)
+    if changes.check:
+        store.ensure(ceph.secrets)
     items = operator.objects(plan, ceph, keys={name: store.get(name) for name in ceph.secrets})
     if changes.check and not kubeconfig.is_file():  # there will be a cluster, and nothing in it
         for item in items:
@@ -102,6 +105,10 @@ def rook(changes: Changes, plan: Plan, ceph: CephPlan, store: Store, *, timeout:
             remedy=f"kubectl -n {operator.NAMESPACE} describe cephcluster; kubectl -n {operator.NAMESPACE} logs "
             "deploy/rook-ceph-operator",
         )
+
+
+# By backend: those with `orchestrated` in their record.
+ORCHESTRATORS: dict[Backend, Callable[..., None]] = {"cephadm": cephadm, "rook": rook}
 
 
 def _there(api: Api, served: Discovery, item: dict[str, Any]) -> bool:

@@ -62,14 +62,18 @@ def _osds(plan: Plan, ceph: CephPlan) -> list[dict[str, Any]]:
     return found
 
 
-def configuration(ceph: CephPlan) -> str:
-    """Return what `cephadm bootstrap --config` assimilates."""
-    options = {
-        "public_network": ceph.public_network,
+def settings(ceph: CephPlan) -> dict[str, str]:
+    """Return the options of all daemons."""
+    return {
         "osd_pool_default_size": str(max(pool.replicas for pool in ceph.pools.values())),
         "osd_pool_default_pg_autoscale_mode": "off",  # the plan knows what pools are for
         **ceph.settings,
     }
+
+
+def configuration(ceph: CephPlan) -> str:
+    """Return what `cephadm bootstrap --config` assimilates."""
+    options = {"public_network": ceph.public_network, **settings(ceph)}
     return "[global]\n" + "".join(f"{name} = {value}\n" for name, value in options.items())
 
 

@@ -7,13 +7,14 @@ The cluster's id and the keys of monitors and administrator are ours: Rook takes
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from .cephadm import image
+from ..layers.storage import ADMIN, MONITORS
+from .cephadm import image, settings
 
 if TYPE_CHECKING:
-    from ..plan.part_types import CephPlan
+    from ..plan.part_types import CephPlan, CephPool
     from ..plan.types import Plan
 
 GROUP = "ceph.rook.io/v1"
@@ -26,9 +27,9 @@ def objects(plan: Plan, ceph: CephPlan, *, keys: Mapping[str, str]) -> list[dict
     """Return all resources; ``keys`` are those of monitors and administrator, by name of secret."""
     access = {
         "fsid": ceph.fsid,
-        "mon-secret": keys["ceph/mon"],
+        "mon-secret": keys[MONITORS],
         "ceph-username": "client.admin",
-        "ceph-secret": keys["ceph/client.admin"],
+        "ceph-secret": keys[ADMIN],
     }
     encoded = {name: base64.b64encode(value.encode()).decode() for name, value in access.items()}
     monitors = {one.name: {MON_ADDRESS: one.address} for one in ceph.monitors}
@@ -52,14 +53,14 @@ def objects(plan: Plan, ceph: CephPlan, *, keys: Mapping[str, str]) -> list[dict
         },
         *nodes,
         _resource("CephCluster", NAME, cluster(plan, ceph)),
-        *(_resource("CephBlockPool", pool.name, _pool(ceph, pool.rule, pool)) for pool in ceph.pools.values()),
+        *(_resource("CephBlockPool", pool.name, _pool(ceph, pool)) for pool in ceph.pools.values()),
     ]  # fmt: skip
 
 
 def cluster(plan: Plan, ceph: CephPlan) -> dict[str, Any]:
     """Return the specification of the CephCluster."""
     return {
-        # Rook asks for newer releases by and by; which one it is, the site's registry decides.
+        # Rook's releases want newer images; the site's registry has the one.
         "cephVersion": {"image": image(plan), "allowUnsupported": False},
         "dataDirHostPath": "/var/lib/rook",
         "mon": {"count": len(ceph.monitors), "allowMultiplePerNode": False},
@@ -71,13 +72,7 @@ def cluster(plan: Plan, ceph: CephPlan) -> dict[str, Any]:
             "mgr": _on(ceph.managers),
             "osd": _on(ceph.locations),
         },
-        "cephConfig": {
-            "global": {
-                "osd_pool_default_size": str(max(pool.replicas for pool in ceph.pools.values())),
-                "osd_pool_default_pg_autoscale_mode": "off",
-                **ceph.settings,
-            }
-        },
+        "cephConfig": {"global": settings(ceph)},
         "storage": {
             "useAllNodes": False,
             "useAllDevices": False,
@@ -98,8 +93,8 @@ def cluster(plan: Plan, ceph: CephPlan) -> dict[str, Any]:
     }
 
 
-def _pool(ceph: CephPlan, name: str, pool: Any) -> dict[str, Any]:
-    rule = next(one for one in ceph.rules if one.name == name)
+def _pool(ceph: CephPlan, pool: CephPool) -> dict[str, Any]:
+    rule = next(one for one in ceph.rules if one.name == pool.rule)
     return {
         "failureDomain": rule.failure_domain,
         "deviceClass": rule.device_class,
@@ -109,7 +104,7 @@ def _pool(ceph: CephPlan, name: str, pool: Any) -> dict[str, Any]:
     }
 
 
-def _on(hosts: Any) -> dict[str, Any]:
+def _on(hosts: Iterable[str]) -> dict[str, Any]:
     matches = [{"key": "kubernetes.io/hostname", "operator": "In", "values": list(hosts)}]
     required = {"nodeSelectorTerms": [{"matchExpressions": matches}]}
     return {

@@ -80,7 +80,7 @@ def loopback(home: Path) -> Iterator[Loopback]:
     if missing := supply.missing(ARTIFACTS):
         pytest.skip(f"not built on this machine: {', '.join(missing)}")
     if not Path("/usr/share/OVMF/OVMF_CODE_4M.fd").exists():
-        pytest.skip("ci/bootstrap long installs QEMU's firmware")
+        pytest.skip("ci/bootstrap machine installs QEMU's firmware")
     artifacts = {name: found for name, found in supply.ensure(ARTIFACTS).items() if name in ARTIFACTS}
     own = tls.pair(address=SEED)
     with host_root(home / "root") as host, ThreadPoolExecutor(max_workers=1) as thread:

@@ -19,9 +19,13 @@ def asked_for(tmp_path: Path, *arguments: str) -> list[str]:
     return (tmp_path / "asked").read_text().split()
 
 
-def test_what_the_longest_tests_alone_need_is_asked_for_by_name(tmp_path: Path) -> None:
+def test_what_some_tiers_alone_need_is_asked_for_by_name(tmp_path: Path) -> None:
     always = asked_for(tmp_path)
     assert "skopeo" in always
     assert "openssh-clients" not in always  # of another distribution
-    (tmp_path / "asked").unlink()
-    assert set(asked_for(tmp_path, "long")) - set(always) == {"chromium", "ovmf", "qemu-system-x86", "qemu-utils"}
+    for profile, more in {
+        "machine": {"ovmf", "qemu-system-x86", "qemu-utils"},
+        "browser": {"chromium", "libnss3-tools"},
+    }.items():
+        (tmp_path / "asked").unlink()
+        assert set(asked_for(tmp_path, profile)) - set(always) == more

@@ -8,6 +8,7 @@ import pytest
 import yaml
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.storage import BACKENDS
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, build_site, make_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.part_types import CephPlan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import PasswordSource, Store
@@ -36,18 +37,18 @@ def test_cephadm_has_its_files_and_the_operator_the_commands_until_the_administr
     plan, ceph = planned("cephadm")
     place = tmp_path / "state" / "region" / "ceph"
     predicted = Changes(check=True)
-    apply.cephadm(predicted, plan, ceph, store)
+    apply.cephadm(predicted, plan, ceph, store, timeout=0)
     assert "the cluster is not there yet" in predicted.warnings[0]
     assert not place.exists()
     done = Changes(check=False)
     with pytest.raises(GroundupError, match=f"bootstrap --fsid {ceph.fsid} --mon-ip {ceph.monitors[0].address}"):
-        apply.cephadm(done, plan, ceph, store)
+        apply.cephadm(done, plan, ceph, store, timeout=0)
     assert done.done == predicted.done
     assert len(list(yaml.safe_load_all((place / cephadm.SPEC).read_text()))) == 6
     assert "osd_pool_default_pg_autoscale_mode = off" in (place / cephadm.CONF).read_text()
     store.take({ADMIN: "AQkey=="})
     again = Changes(check=False)
-    apply.cephadm(again, plan, ceph, store)
+    apply.cephadm(again, plan, ceph, store, timeout=0)
     assert (again.done, again.warnings) == ([], [])
 
 
@@ -72,3 +73,7 @@ def test_nodes_tell_rook_the_rack_of_their_osds_and_the_address_of_their_monitor
 def test_keys_that_the_layer_makes_are_those_that_the_backend_takes() -> None:
     assert planned("cephadm")[1].secrets == ()  # it makes its own
     assert planned("rook")[1].secrets == ("ceph/mon", ADMIN)
+
+
+def test_every_orchestrated_backend_is_told_by_its_own() -> None:
+    assert set(apply.ORCHESTRATORS) == {name for name, record in BACKENDS.items() if record.orchestrated}

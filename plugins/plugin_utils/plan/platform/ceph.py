@@ -6,7 +6,7 @@ import math
 import uuid
 from itertools import zip_longest
 
-from ...layers.storage import BACKENDS, CLIENTS, OTHER_POOL, POOLS, Backend, ClientRecord, DeviceClass
+from ...layers.storage import ADMIN, BACKENDS, CLIENTS, MANAGER, OTHER_POOL, POOLS, Backend, ClientRecord, DeviceClass
 from ..layout.context import Layout
 from ..layout.places import NO_RACK
 from ..model.storage import Pool
@@ -18,7 +18,6 @@ RELEASE = 18  # Debian 13's
 DEBIAN = "13"
 CONTAINER_ROOT = f"rootfs-storage-{DEBIAN}"  # what storage hosts that are containers are made from
 NAMESPACE = uuid.UUID("4e5a1c52-0d8c-5f0b-9a43-6ad5a9d3b1c7")  # of ours: sites' fsids are made in it
-ADMIN = "ceph/client.admin"  # secret of the administrator's key
 MANAGERS = 2  # one works, one waits
 PGS_PER_OSD = 100  # copies of placement groups: what Ceph's own advice comes to
 FEWEST_PGS = 8
@@ -66,6 +65,7 @@ def ceph(layout: Layout) -> CephPlan | None:
         backups=layout.site.storage.backups,
         gateway=gateway(layout),
         secrets=_secrets(layout.site.storage.backend, managers),
+        orchestrated=backend.orchestrated,
     )
 
 
@@ -117,10 +117,9 @@ def _external(layout: Layout) -> CephPlan | None:
 
 
 def _secrets(backend: Backend, managers: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the keys that are ours to make, beside the clients'. cephadm makes its own, the administrator's, too."""
-    known = {"cephadm": (), "rook": ("ceph/mon", ADMIN)}
-    own = ("ceph/mon", ADMIN, "ceph/client.bootstrap-osd", *(f"ceph/mgr.{one}" for one in managers))
-    return known.get(backend, own)
+    """Return the keys that are ours to make, beside the clients'."""
+    each = {MANAGER: [f"{MANAGER}.{one}" for one in managers]}
+    return tuple(secret for key in BACKENDS[backend].keys for secret in each.get(key, [key]))
 
 
 def clients_of(layout: Layout) -> tuple[str, ...]:
