@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.metal import provision as way_of
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.api import BusyError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import Journal
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.provision import Wanted, provision
@@ -199,32 +198,6 @@ def test_a_ramdisk_that_runs_is_used_only_when_it_has_said_where_it_is_reached(t
     go(seed, tmp_path / "journal")
     doing = [line["doing"] for line in Journal(tmp_path / "journal").lines()]
     assert doing[:2] == ["its ramdisk says where it is reached", "installation begins"]
-
-
-TOLD: dict[str, Any] = {"provision_state": "wait call-back", "driver_internal_info": {"agent_secret_token": "******"}}
-
-
-def test_a_ramdisk_whose_token_was_lost_is_booted_anew_and_counted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(way_of, "LOST", 0.0)
-    last = {**TOLD, "extra": {RETRIES: ATTEMPTS}}
-    seed = Seed(*[{**TOLD, "extra": {RETRIES: 1}}] * 2, last, last, *states("active"))
-    seed.called = {"called": 1.0, "host_keys": ["ssh-ed25519 AAAA"]}
-    go(seed, tmp_path / "journal")
-    assert seed.done == [f"change /extra/{RETRIES} 2", "boot m"] * 2, "no more often than deployments are tried"
-
-
-@pytest.mark.parametrize("known", [{"agent_url": "https://10.0.0.64:9999"}, {"agent_secret_token_pregenerated": True}])
-def test_a_ramdisk_that_called_or_brings_its_token_along_is_left_alone(
-    known: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(way_of, "LOST", 0.0)
-    node: dict[str, Any] = {**TOLD, "driver_internal_info": {**TOLD["driver_internal_info"], **known}}
-    seed = Seed(node, node, node, *states("active"))
-    seed.called = {"called": 1.0, "host_keys": ["ssh-ed25519 AAAA"]}
-    go(seed, tmp_path / "journal")
-    assert seed.done == []
 
 
 def test_a_run_goes_on_where_a_killed_one_was(tmp_path: Path) -> None:
