@@ -22,6 +22,7 @@ from .way import ATTEMPTS, RETRIES, Card, Step, Verb, attempts, next_attempt, ne
 SILENT = 330.0
 # Seconds after which a ramdisk with a token has called: it does so at once, and every few seconds while nobody answers.
 LOST = 180.0
+_ANEW, _BEGUN = "its ramdisk did not get its token, and is booted anew", ("installation begins", "begun again")
 _LEAVES = Card(
     what="it is being retired",
     why="its disks may be half erased",
@@ -66,7 +67,7 @@ def provision(
                 continue
             step = next_step(node, asked=asked, installed=journal.installed)
             step = _judged(ironic, wanted, node or {}, step, silent=time.monotonic() < silent)
-            step = token.judged(node or {}, step)
+            step = token.judged(node or {}, step, journal)
         except BusyError:
             if left.is_set() or time.monotonic() > deadline:
                 raise
@@ -99,14 +100,16 @@ class _Token:
 
     since: float | None = None
 
-    def judged(self, node: dict[str, Any], step: Step) -> Step:
+    def judged(self, node: dict[str, Any], step: Step, journal: Journal) -> Step:
         """Return ``step``, or that the ramdisk is booted anew: its next question is answered."""
         self.since = (self.since or time.monotonic()) if token_lost(node) else None
-        if self.since is None or time.monotonic() - self.since < LOST or attempts(node) >= ATTEMPTS:
+        if self.since is None or time.monotonic() - self.since < LOST:
+            return step
+        number = journal.count(_ANEW, since=_BEGUN) + 1  # Ironic lets nobody write into the node meanwhile
+        if number >= ATTEMPTS:
             return step
         self.since = None
-        doing = f"attempt {attempts(node) + 1} of {ATTEMPTS}: its ramdisk did not get its token, and is booted anew"
-        return Step(state="provisioning", verb="reboot", doing=doing)
+        return Step(state="provisioning", verb="reboot", doing=f"{_ANEW}: boot {number + 1} of {ATTEMPTS}")
 
 
 @contextmanager
@@ -157,7 +160,6 @@ def _carry_out(ironic: Ironic, wanted: Wanted, verb: Verb, node: dict[str, Any])
             ironic.change(identity, now | {"/boot_interface": boot_of(node, wanted.node["boot_interface"])})
             ironic.provision(identity, "manage")
         case "reboot":
-            ironic.change(identity, {f"/extra/{RETRIES}": attempts(node) + 1})
             ironic.boot_anew(identity)
         case "inspect" | "provide":
             if own := changes_for(node, boot=wanted.node["boot_interface"]):
