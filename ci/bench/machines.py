@@ -80,6 +80,7 @@ def _judge(given: argparse.Namespace, found: dict[str, Any], gauge: Gauge, *, wa
         f"installed               {found['serving']:>8}  in {wall:.0f} s: {found['serving'] / wall * 60:.0f} a minute"
     )
     print(f"failed                  {len(found['failed']):>8}  {found['failed'] or ''}")
+    print(f"booted anew             {found['anew']:>8}  ramdisks whose token was lost")
     print(f"most under way          {found['most']:>8}")
     print(f"longest wait            {found['longest']:>8.0f} s in the queue")
     print(f"Ironic                  {theirs:>8.1f} CPU-s, {theirs / count:.2f} a machine; {gauge.memory} MiB at most")
@@ -175,7 +176,8 @@ def _control(room: Path, *, at_once: int) -> int:
     with shown(plan, page, print):
         failed = install.install(Changes(check=False), plan, names, print, options, page=page)
     after = resource.getrusage(resource.RUSAGE_SELF)
-    ways = {name: Journal(file_of(home_of(plan.site), name)).lines() for name in names}
+    journals = {name: Journal(path) for name in names if (path := file_of(home_of(plan.site), name)).exists()}
+    ways = {name: journal.lines() for name, journal in journals.items()}
     ends = [
         (line["time"], 1 if number == 0 else -1)
         for lines in ways.values()
@@ -189,6 +191,7 @@ def _control(room: Path, *, at_once: int) -> int:
     found = {
         "cpu": after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
         "serving": sum(lines[-1].get("state") == "installed" for lines in ways.values()),
+        "anew": sum("did not get its token" in line.get("doing", "") for lines in ways.values() for line in lines),
         "failed": {name: error.what for name, error in failed.items()},
         "longest": max(lines[0]["time"] - began for lines in ways.values() if "time" in lines[0]),
         "most": most,

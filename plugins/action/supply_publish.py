@@ -44,6 +44,7 @@ class ActionModule(Sender):
         if names is None:
             names = [name for name, entry in lock.artifacts.items() if entry.kind == "files" and not entry.optional]
         names = [*names, *arguments["packages"]]
+        lock = lock.including(names)
         wanted = lock.select([*arguments["images"], *names])
         unmade = set(supply.missing(wanted, source=source)) if check or arguments["verify"] else set()
         if arguments["verify"] and unmade:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-Verb = Literal["create", "manage", "inspect", "provide", "deploy", "wait", "done", "fail"]
+Verb = Literal["create", "manage", "inspect", "provide", "deploy", "reboot", "wait", "done", "fail"]
 State = Literal[
     "expected", "discovered", "matched", "approved", "inspected", "provisioning", "installed", "configuring", "serving",
     "retiring", "retired", "quarantined", "failed",
@@ -173,6 +173,17 @@ def ramdisk_silent(node: Mapping[str, Any]) -> bool:
     """Say whether the ramdisk that inspected ``node`` still runs and has not said where it is reached."""
     asked = inspected(node) and not attempts(node) and node.get("power_state") == "power on"
     return bool(asked and not (node.get("driver_internal_info") or {}).get("agent_url"))
+
+
+def token_lost(node: Mapping[str, Any]) -> bool:
+    """Say whether a ramdisk asked for its token and never called with it.
+
+    Ironic answers the first question alone with the token. Killed before its answer arrives, it leaves a ramdisk that
+    refuses to work, unless that runs from virtual media, whose medium has the token.
+    """
+    known = node.get("driver_internal_info") or {}
+    asked = known.get("agent_secret_token") and not known.get("agent_secret_token_pregenerated")
+    return bool(node.get("provision_state") == "wait call-back" and asked and not known.get("agent_url"))
 
 
 def _lasting(error: str) -> bool:

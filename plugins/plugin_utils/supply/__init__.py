@@ -57,7 +57,7 @@ def ensure(
     """
     from .build.run import Run
 
-    lock = (lock or load_lock()).by(source)
+    lock = (lock or load_lock()).by(source).including(names)
     return Run(lock, progress=progress, draw=draw, jobs=jobs).ensure(lock.select(names), rebuild=rebuild)
 
 
@@ -67,7 +67,7 @@ def missing(
     """Return what ``ensure`` would have to make for ``names``, needs first; make nothing."""
     from .build.run import Run
 
-    lock = (lock or load_lock()).by(source)
+    lock = (lock or load_lock()).by(source).including(names)
     chosen = lock.select(names)
     return Run(lock).missing(chosen, again=set(chosen) if rebuild else set())
 

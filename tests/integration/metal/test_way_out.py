@@ -12,17 +12,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import requests
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.enough import Enough
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal import documents, erase, install
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal import provision as provision_of
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import Journal, file_of, home_of
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.page import page_of
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.provision import Wanted, provision
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import RETRIES
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
-from ansible_collections.groundup.cloud.tests.integration.metal.fake_site import fake_site, without_machines
+from ansible_collections.groundup.cloud.tests.integration.metal.fake_site import fake_site, metal_of, without_machines
 from ansible_collections.groundup.cloud.tests.integration.metal.ironic import SEED, _enter
 from ansible_collections.groundup.cloud.tests.rack import controllers
 from ansible_collections.groundup.cloud.tests.unit import tls
@@ -47,7 +50,7 @@ def site(silent: Path) -> Iterator[tuple[Plan, Inside]]:
     patch.setattr(install, "_judged", install._judged)
     for name in ("GROUNDUP_STATE", "ANSIBLE_VAULT_PASSWORD_FILE"):
         patch.setenv(name, "")
-    with fake_site(silent.parent, 4) as (host, plan), ThreadPoolExecutor(1) as thread:
+    with fake_site(silent.parent, 5) as (host, plan), ThreadPoolExecutor(1) as thread:
         (pid,) = [word for word in host.argv("true") if word.isdigit()]
         thread.submit(_enter, int(pid)).result()
         yield without_machines(plan), lambda work: thread.submit(work).result()
@@ -104,6 +107,33 @@ def test_a_machine_that_failed_begins_again_once_somebody_says_so_on_the_page(
     doing = [line["doing"] for line in Journal(file_of(home_of(plan.site), "worker-4")).lines()]
     assert "tried again by this test" in doing
     assert "tried again by this test" not in file_of(home_of(plan.site), "worker-1").read_text(), "it is installed"
+
+
+def test_a_ramdisk_whose_token_got_lost_is_booted_anew(
+    site: tuple[Plan, Inside], silent: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan, inside = site
+    monkeypatch.setattr(provision_of, "LOST", 5.0)
+    node = documents.node_id(plan.site, "worker-5")
+    tokens = list[str]()
+
+    def say(line: str) -> None:
+        if "its ramdisk boots" in line and not tokens:
+            url = f"{metal_of(plan).api_url}/v1/lookup?node_uuid={node}"
+            asked = requests.get(
+                url, headers={"X-OpenStack-Ironic-API-Version": "1.95"}, proxies={"https": ""}, timeout=60,
+                verify=str(state_dir(plan.site) / "ca.crt"),
+            )  # fmt: skip
+            tokens.append(asked.json()["config"]["agent_token"])
+            silent.unlink()
+
+    silent.write_text(node)
+    assert installed(site, "worker-5", say=say) == {}
+    assert len(tokens[0]) >= 32, "the ramdisk's own question was answered without it"
+    doing = [line["doing"] for line in Journal(file_of(home_of(plan.site), "worker-5")).lines()]
+    anew = "attempt 2 of 3: its ramdisk did not get its token, and is booted anew"
+    assert (doing.count(anew), doing.count("installation begins")) == (1, 1)
+    assert inside(lambda: erase._ironic(plan, "worker-5").now("worker-5"))["extra"][RETRIES] == 2
 
 
 def test_a_machine_is_installed_erased_with_a_record_and_installed_anew(site: tuple[Plan, Inside]) -> None:

@@ -162,6 +162,7 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
     ("several-seeds", "error", "lab", {"machines/seed/count": 2}, "machines.seed"),
     ("files-url-not-the-seeds", "error", "lab", {"supply/files_url": "https://f.example.org"}, "supply.files_url"),
     ("files-url-not-the-seeds", "error", "lab", {"supply/files_url": "http://f.example.org:8080"}, "supply.files_url"),
+    ("firmware-unused", "warning", "lab", {"supply/firmware": ["bnx2x"]}, "supply.firmware"),
     ("ca-without-registry", "error", "lab", {"supply/ca": CERTIFICATE}, "supply.ca"),
     (
         "supply-ca-unused",

@@ -56,6 +56,19 @@ def test_a_seed_configures_machines_only_where_the_site_file_says_so(plan: Plan,
         load_site(tmp_path / "site.yml")
 
 
+def test_firmware_that_the_site_file_chooses_is_in_what_machines_boot(tmp_path: Path) -> None:
+    (tmp_path / "site.yml").write_text(SITE.read_text().replace("source: build", "firmware: [intel-misc, bnx2x]"))
+    own = make_plan(load_site(tmp_path / "site.yml"))
+    assert own.metal
+    assert own.metal.ramdisk == "deploy-ramdisk-13+bnx2x+intel-misc/13.0.0"
+    assert own.metal.image == "machine-13+bnx2x+intel-misc/13/machine.qcow2"
+    chosen = {name for name in own.supply.chosen if name.startswith(("ironic-", "deploy-", "machine-"))}
+    assert chosen == {"ironic-13", "deploy-ramdisk-13+bnx2x+intel-misc", "machine-13+bnx2x+intel-misc"}
+    (tmp_path / "site.yml").write_text(SITE.read_text().replace("source: build", "firmware: [iwlwifi]"))
+    with pytest.raises(SiteError, match=r"supply\.firmware"):
+        load_site(tmp_path / "site.yml")
+
+
 def test_versions_of_the_plan_are_those_of_the_lock() -> None:
     lock = load_lock().artifacts
     assert {name: lock[name].version for name in ARTIFACTS | RUNNER} == ARTIFACTS | RUNNER

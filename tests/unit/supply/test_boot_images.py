@@ -11,9 +11,11 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply import load_lock
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build.builder import builder_of
+from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.build.keys import keys
 
 BOOT = COLLECTION / "supply/boot"
 PROGRAM = BOOT / "common/usr/local/sbin/groundup-configdrive"
@@ -46,6 +48,23 @@ def test_a_script_is_a_program_that_a_shell_reads(source: str) -> None:
 def test_an_image_is_another_one_when_what_is_laid_over_it_is(name: str) -> None:
     entry = load_lock().artifacts[name]
     assert builder_of(entry).sources(entry) == (BOOT / entry.inputs["source"], BOOT / "common")
+
+
+@pytest.mark.parametrize("name", ["deploy-ramdisk-13", "machine-13"])
+def test_firmware_makes_another_artifact_of_an_image_and_leaves_the_plain_one(name: str) -> None:
+    plain, chosen = load_lock(), f"{name}+bnx2x+intel-misc"
+    lock = plain.including(["ironic-13", name, chosen])
+    assert lock.select([chosen]) == (chosen,)
+    assert lock.artifacts[chosen].inputs["firmware"] == ["firmware-bnx2x", "firmware-intel-misc"]
+    names = (*lock.closure((name,)), chosen)
+    found = keys(lock, names)
+    assert found[chosen] != found[name] == keys(plain, names[:-1])[name]
+    assert chosen not in lock.select("metal")
+
+
+def test_only_what_machines_boot_has_firmware() -> None:
+    with pytest.raises(GroundupError, match=r"no artifact or group is called 'ironic-13\+bnx2x'"):
+        load_lock().including(["ironic-13+bnx2x"]).select(["ironic-13+bnx2x"])
 
 
 def test_the_agent_of_the_ramdisk_has_the_version_that_the_lock_names() -> None:

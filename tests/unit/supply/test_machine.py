@@ -62,6 +62,12 @@ def test_sources_in_paragraphs_are_read_and_disabled_ones_are_not(etc: Path) -> 
     )
 
 
+def test_firmware_of_debian_has_a_component_of_its_own(etc: Path) -> None:
+    (etc / "apt/sources.list").write_text("deb http://mirror.test/debian bookworm main\n")
+    lines = machine.apt_lines("trixie", components=("main", "non-free-firmware"), etc=etc)
+    assert lines == ("deb http://mirror.test/debian trixie main non-free-firmware",)
+
+
 def test_a_key_written_into_the_source_itself_is_left_to_apt(etc: Path) -> None:
     text = "Types: deb\nURIs: http://mirror.test/debian\nSuites: bookworm\nComponents: main\nSigned-By:\n -----BEGIN\n"
     (etc / "apt/sources.list.d/debian.sources").write_text(text)

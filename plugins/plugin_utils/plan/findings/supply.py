@@ -37,6 +37,12 @@ def check(context: PlanContext) -> Iterator[Finding]:
             why="the CA would have no effect: what hosts fetch would not be protected by it",
             remedy="write supply.registry_tls: true and a supply.files_url with https://, or leave supply.ca out",
         )
+    if written.firmware and not context.plan.metal:
+        yield warning("firmware-unused", "supply.firmware")(
+            what=f"firmware is chosen ({', '.join(written.firmware)}), and no machine starts powered off",
+            why="it goes into what such machines boot, and nowhere else",
+            remedy="leave supply.firmware out, or give machines a bmc",
+        )
     if written.source == "registry" and not written.registry:
         yield error("registry-missing", "supply.registry", "supply.source")(
             what="artifacts come from an existing registry, and none is written",

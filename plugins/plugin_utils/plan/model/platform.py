@@ -153,6 +153,10 @@ class Edge(Model):
     )
 
 
+# Of network cards and storage controllers of servers; Debian has `firmware-` before each.
+Firmware = Literal["bnx2", "bnx2x", "cavium", "intel-misc", "misc-nonfree", "myricom", "netronome", "netxen", "qlogic"]
+
+
 class Supply(Model):
     """Where artifacts come from and where the site serves them."""
 
@@ -179,6 +183,11 @@ class Supply(Model):
     )
     images: dict[str, Reference] = Field(
         default_factory=dict, description="References of single images, in place of the matrix'."
+    )
+    firmware: list[Firmware] = Field(
+        default_factory=list,
+        description="Packages of Debian's non-free-firmware, without `firmware-`, in the ramdisk and the system of "
+        "machines from power-off. Default: none.",
     )
 
 

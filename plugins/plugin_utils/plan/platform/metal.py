@@ -29,7 +29,7 @@ def metal(layout: Layout, supply: SupplyPlan) -> MetalPlan | None:
     address = layout.hosts[supply.seed].address if supply.seed else None
     if not artifacts(layout) or not address:
         return None
-    environment, ramdisk, image = (f"{name}/{version}" for name, version in ARTIFACTS.items())
+    environment, ramdisk, image = (f"{name}/{version}" for name, version in _booted(layout).items())
     return MetalPlan(
         release=IRONIC,
         environment=f"{environment}/{ENVIRONMENT}",
@@ -51,10 +51,16 @@ def artifacts(layout: Layout) -> tuple[str, ...]:
     dark = [host for host in layout.hosts.values() if host.provisioner == "ironic"]
     runs = bool(dark and layout.site.seed.runner)
     return (
-        *(ARTIFACTS if dark else ()),
+        *(_booted(layout) if dark else ()),
         *(NETBOOT if any(map(from_network, dark)) else ()),
         *(RUNNER if runs else ()),
     )
+
+
+def _booted(layout: Layout) -> dict[str, str]:
+    """Return ``ARTIFACTS``; what machines boot is a variant of it where the site file chooses firmware."""
+    more = "".join(f"+{name}" for name in sorted(set(layout.site.supply.firmware)))
+    return {name if name.startswith("ironic") else name + more: version for name, version in ARTIFACTS.items()}
 
 
 def _runner(layout: Layout, address: str) -> RunnerPlan | None:

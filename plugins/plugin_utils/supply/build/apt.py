@@ -22,16 +22,19 @@ _CONFIGURATION = (
 _NO_SERVICES = "#!/bin/sh\nexit 101\n"  # policy-rc.d(8): services are not started while they are installed
 
 
-def install(root: Chroot, context: BuildContext, packages: Sequence[str], *, work: Path) -> None:
+def install(
+    root: Chroot, context: BuildContext, packages: Sequence[str], *, work: Path, components: Sequence[str] = ("main",)
+) -> None:
     """Install ``packages`` from the pinned suite, without recommended ones and without starting services.
 
     Args:
         work: directory that is mounted at ``/build`` meanwhile; made when missing.
+        components: of Debian's archive.
     """
     work.mkdir(parents=True, exist_ok=True)
     for directory in ("lists/partial", "cache/archives/partial"):
         (work / directory).mkdir(parents=True, exist_ok=True)
-    sources = machine.apt_lines(context.lock.pins.suite)
+    sources = machine.apt_lines(context.lock.pins.suite, components=components)
     (work / "sources.list").write_text("".join(f"{line}\n" for line in sources), encoding="utf-8")
     options = [*_CONFIGURATION, *machine.apt_options()]
     (work / "apt.conf").write_text("".join(f"{line}\n" for line in options), encoding="utf-8")

@@ -10,7 +10,7 @@ import os
 import platform
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -34,13 +34,13 @@ class AptSource(NamedTuple):
     components: tuple[str, ...]
     signed_by: str | None
 
-    def line(self, suite: str) -> str:
-        """Return this source's line for another ``suite``."""
+    def line(self, suite: str, components: Sequence[str]) -> str:
+        """Return this source's line for another ``suite`` and ``components`` of it."""
         options = f"[signed-by={self.signed_by}] " if self.signed_by else ""
-        return f"deb {options}{self.uri} {suite} main"
+        return f"deb {options}{self.uri} {suite} {' '.join(components)}"
 
 
-def apt_lines(suite: str, *, etc: Path = Path("/etc")) -> tuple[str, ...]:
+def apt_lines(suite: str, *, components: Sequence[str] = ("main",), etc: Path = Path("/etc")) -> tuple[str, ...]:
     """Return source lines of ``suite``, its updates and its security fixes, on the mirrors of this machine.
 
     Its own release tells which source is Debian's archive and which the security archive. Raises GroundupError when
@@ -57,11 +57,11 @@ def apt_lines(suite: str, *, etc: Path = Path("/etc")) -> tuple[str, ...]:
             remedy="give the machine an apt source of its own Debian release",
         )
     security = next((s for s in sources if s.suite == f"{codename}-security"), None)
-    lines = [archive.line(suite)]
+    lines = [archive.line(suite, components)]
     if any(s.suite == f"{codename}-updates" for s in sources):
-        lines.append(archive.line(f"{suite}-updates"))
+        lines.append(archive.line(f"{suite}-updates", components))
     if security is not None:
-        lines.append(security.line(f"{suite}-security"))
+        lines.append(security.line(f"{suite}-security", components))
     return tuple(lines)
 
 

@@ -3,7 +3,8 @@
 The first of ``needs`` is the root in which the script ``make`` of ``supply/boot/<source>`` runs, without a network. The
 others lie beside it: roots as ``<name>.tar``, files as ``<name>/``; so do ``files`` of that directory and ``common`` of
 ``supply/boot``, which the script lays over what it makes. Inputs: ``source``, ``files`` (the script's results),
-``zstd`` (those of them to compress), ``packages`` (root -> Debian packages added to it first).
+``zstd`` (those of them to compress), ``packages`` (root -> Debian packages added to it first), ``firmware`` (packages
+of Debian's non-free-firmware, added to each root).
 """
 
 from __future__ import annotations
@@ -54,10 +55,12 @@ class BootImage(Builder):
             shutil.copytree(context.needs[name].path, work / name)
             return
         root = context.chroot(name, layer=name)
-        packages = entry.inputs.get("packages", {}).get(name, ())
+        firmware = entry.inputs.get("firmware", ())
+        packages = [*entry.inputs.get("packages", {}).get(name, ()), *firmware]
         if packages:
             context.say("installing packages")
-            apt.install(root, context, packages, work=context.scratch / "packages")
+            components = ("main", "non-free-firmware") if firmware else ("main",)
+            apt.install(root, context, packages, work=context.scratch / "packages", components=components)
         root.pack(work / f"{name}.tar", epoch=context.lock.pins.epoch)
         suite = context.lock.artifacts[name].inputs.get("suite", context.lock.pins.suite)
         context.components.extend(debian_components(root.upper if packages else unpacked(context.needs[name]), suite))

@@ -149,6 +149,17 @@ class Lock(_Strict):
         }
         return self.model_copy(update={"artifacts": {**self.artifacts, **fetched}})
 
+    def including(self, names: str | Iterable[str] | None) -> Lock:
+        """Return the lock with the variants among ``names``: "machine-13+bnx2x" is machine-13 with firmware-bnx2x."""
+        variants = dict[str, Entry]()
+        for name in [names] if isinstance(names, str) else names or ():
+            base, *firmware = name.split("+")
+            entry = self.artifacts.get(base)
+            if firmware and entry and entry.builder == "boot_image":
+                inputs = {**entry.inputs, "firmware": [f"firmware-{one}" for one in firmware]}
+                variants[name] = entry.model_copy(update={"name": name, "inputs": inputs, "groups": ()})
+        return self.model_copy(update={"artifacts": {**self.artifacts, **variants}}) if variants else self
+
     def select(self, names: str | Iterable[str] | None) -> tuple[str, ...]:
         """Return the artifacts meant by ``names`` (artifacts, groups; None: all but optional ones), without needs."""
         if names is None:
