@@ -125,12 +125,6 @@ class Ironic:
         """Ask for a power state. Raises GroundupError."""
         self._request("PUT", f"{self._api}/v1/nodes/{identity}/states/power", body={"target": target})
 
-    def boot_anew(self, identity: str) -> None:
-        """Boot a machine from the network once more. Raises GroundupError."""
-        body = {"boot_device": "pxe", "persistent": False}
-        self._request("PUT", f"{self._api}/v1/nodes/{identity}/management/boot_device", body=body)
-        self.power(identity, "rebooting")
-
     def delete(self, identity: str) -> None:
         """Forget a node; one that is not there is forgotten. Raises GroundupError."""
         self._request("DELETE", f"{self._api}/v1/nodes/{identity}", missing=True)
