@@ -161,7 +161,6 @@ def _carry_out(ironic: Ironic, wanted: Wanted, verb: Verb, node: dict[str, Any])
             ironic.change(identity, now | {"/boot_interface": boot_of(node, wanted.node["boot_interface"])})
             ironic.provision(identity, "manage")
         case "undeploy":
-            ironic.change(identity, {f"/extra/{RETRIES}": attempts(node) + 1})
             ironic.provision(identity, "deleted")
         case "inspect" | "provide":
             if own := changes_for(node, boot=wanted.node["boot_interface"]):

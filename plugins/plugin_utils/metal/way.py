@@ -160,9 +160,9 @@ def attempts(node: Mapping[str, Any]) -> int:
 
 
 def next_attempt(node: Mapping[str, Any]) -> int:
-    """Return the number of the deployment that begins now: one more when the last one failed by itself."""
-    failed = node["provision_state"] == "deploy failed" and not _INTERRUPTED.search(str(node.get("last_error") or ""))
-    return max(attempts(node) + failed, 1)
+    """Return the number of the deployment that begins now: one more, unless Ironic was killed in the last one."""
+    cut = node["provision_state"] == "deploy failed" and _INTERRUPTED.search(str(node.get("last_error") or ""))
+    return max(attempts(node) + (not cut), 1)
 
 
 def inspected(node: Mapping[str, Any]) -> bool:
