@@ -65,6 +65,7 @@ class ServiceRecord:
     """One OpenStack service, or a piece of infrastructure that services share."""
 
     name: str  # of the release, its chart, its accounts and, unless `databases` says otherwise, its database
+    instead_of: str = ""  # the project whose API it offers and whose name a site file may have
     title: str = ""  # where it is not the name with a capital letter
     kind: Literal["infrastructure", "service"] = "service"
 
