@@ -26,7 +26,6 @@ FREE = [
         r"conf\.(ovn_agent|plugins\.\w+)\.\w+(\.\w+)?",  # Neutron has more files of that kind
         r"conf\.\w+_uwsgi\.uwsgi\.[\w-]+",  # options of uWSGI
         r"pod\.probes\..+\.params\.\w+",  # Kubernetes' own
-        r"conf\.paste\.[\w:]+\./v1",  # paths of a pipeline
         r"pod\.resources\.(central|mdns|producer|worker)(\..+)?",  # Designate's chart reads them, and writes none
         r"endpoints\.(compute|network)",  # Magnum asks the catalog, its chart knows nothing of them
         r"manifests\.job_image_repo_sync",  # Designate's chart alone has no such job

@@ -50,7 +50,7 @@ def values(plan: Plan, sizes: Sizes) -> Values:
             "replicas": {**dict.fromkeys(_WORKERS, pods), "producer": 1},
             "resources": {name: resources(memory="128Mi", limit="1Gi", cpu=sizes.cpu(50)) for name in _WORKERS},
         },
-        # The cleaner would start Designate's libraries every ten minutes. The charts' Service has another port each time.
+        # The cleaner would start Designate's libraries every ten minutes. The charts' Service has no port of its own.
         "manifests": {"cron_job_service_cleaner": False, "job_bootstrap": False, "service_mdns": False},
     }
     return merge(api_values(plan, sizes, "designate", memory="256Mi", limit="1Gi", cpu=100, names=_NAMES), own)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from . import dialects
 from .parts import WORKERS, ChartNames, api_values, merge, queued, resources, uwsgi
 from .probing import Client, probed
 from .record import Advice, PublicApi, ServiceRecord, Values
@@ -25,8 +26,6 @@ def values(plan: Plan, sizes: Sizes) -> Values:
         "conf": {
             "manila": queued("manila")["manila"],
             "manila_api_uwsgi": uwsgi(sizes.workers["manila"]),
-            # The charts' pipelines name a version of the API that this release has no more.
-            "paste": {"composite:osapi_share": {"/v1": None}},
         },
         "pod": {
             "replicas": {"scheduler": sizes.pods["manila"]},
@@ -67,6 +66,7 @@ SERVICE = ServiceRecord(
     api=PublicApi(type="sharev2", host="share", path="/v2", health="/healthcheck", port=8786, node_port=30786),
     images=dict.fromkeys(("manila_api", "manila_db_sync", "manila_scheduler"), "openstack-more"),
     workers=WORKERS,
+    dialect=dialects.manila,
     advice=(
         Advice(
             name="shares-without-a-backend",

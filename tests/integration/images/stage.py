@@ -79,7 +79,7 @@ class Stage:
     """A site's services without its cluster."""
 
     def __init__(self, place: Path, *services: str, absent: Sequence[str] = ()) -> None:
-        """Plan a site with ``services``; write what their charts do below ``place``. ``absent`` are planned, and no more."""
+        """Plan a site with ``services``; write what their charts do below ``place``. ``absent`` are planned alone."""
         place.chmod(0o755)
         self.place, self.services = place, services
         data = yaml.safe_load((ROOT / "inventories/cloud/site.yml").read_text())
@@ -94,7 +94,8 @@ class Stage:
         (self.shared / "accounts.sql").write_text("".join(self._accounts()))
         edge = {end.name: end for end in self.plan.edge.endpoints}
         apis = {name: {"service": one.service, "type": one.type, "url": one.url} for name, one in edge.items()}
-        (self.shared / "site.json").write_text(json.dumps({"admin": self.admin(), "endpoints": apis}))
+        told = {"admin": self.admin(), "identity": self._identity(), "endpoints": apis}
+        (self.shared / "site.json").write_text(json.dumps(told))
         names = {urls for name in services for urls in self._cluster_names(name)}
         self.hosts = place / "hosts"
         self.hosts.write_text("127.0.0.1 localhost " + " ".join(sorted(names)) + "\n")
@@ -103,6 +104,9 @@ class Stage:
         """Return the administrator's account."""
         release = next(one for one in self.plan.openstack.releases if one.name == "keystone")
         return dict(plain(release.values["endpoints"]["identity"]["auth"]["admin"]))
+
+    def _identity(self) -> str:
+        return f"http://keystone-api.openstack.svc.{self.plan.kubernetes.dns_domain}:5000/v3"
 
     def _render(self, name: str) -> list[dict[str, Any]]:
         release = next(one for one in self.plan.openstack.releases if one.name == name)
@@ -180,7 +184,7 @@ class Stage:
             "ADMIN": self.admin()["password"],
             "REGION": self.plan.openstack.region,
             "PUBLIC": next(end.url for end in self.plan.edge.endpoints if end.service == "keystone"),
-            "INTERNAL": f"http://keystone-api.openstack.svc.{self.plan.kubernetes.dns_domain}:5000/v3",
+            "INTERNAL": self._identity(),
         }
         data = {"/var/lib/mysql": self.folder("data", uid=999), "/run/mysqld": self.folder("run-mysqld", uid=999)}
         return [
