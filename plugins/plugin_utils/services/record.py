@@ -99,7 +99,7 @@ class ServiceRecord:
 
     # What a chart is told of this service: a client's, by its name, and with "" its own.
     endpoints: Callable[[Plan, Sizes, str], Values] | None = None
-    values: Callable[[Plan, Sizes], Values] | None = None  # None: this version does not deploy it
+    values: Callable[[Plan, Sizes], Values]
     # Our values as a chart of an earlier date spells them; its own default values tell which it is.
     dialect: Callable[[Values, Mapping[str, Any]], Values] | None = None
     verify: Verifier | None = None  # None: that its workloads run is enough

@@ -11,7 +11,6 @@ from typing import Any
 
 import openstack
 
-SITE = json.loads(Path("/mnt/site.json").read_text())
 _NB = ["/opt/ovn/usr/bin/ovn-nbctl", "--db=tcp:127.0.0.1:6641", "--format=json"]
 _LIBRARIES = {"LD_LIBRARY_PATH": "/opt/ovn/usr/lib/x86_64-linux-gnu"}
 _PATIENCE = 240.0
@@ -39,9 +38,10 @@ def wait(what: str, ready: Callable[[], Any]) -> Any:
 
 def main() -> None:
     """Make network, balancer, listener, pool and members; delete them."""
-    admin = SITE["admin"]
+    site = json.loads(Path("/mnt/site.json").read_text())
+    admin = site["admin"]
     cloud = openstack.connect(
-        auth_url=SITE["identity"], username=admin["username"], password=admin["password"],
+        auth_url=site["identity"], username=admin["username"], password=admin["password"],
         project_name=admin["project_name"], user_domain_name="Default", project_domain_name="Default",
         region_name=admin["region_name"], interface="internal",
     )  # fmt: skip
