@@ -80,7 +80,7 @@ def row(page: Any, name: str) -> Any:
     return page.locator("tbody tr", has_text=name).first
 
 
-def opened(page: Any, name: str, action: str) -> Any:
+def menu(page: Any, name: str, action: str) -> Any:
     """Choose from the menu of a row; return the form that comes."""
     found = row(page, name)
     found.locator(".dropdown-toggle").click()
@@ -106,7 +106,7 @@ def becomes(page: Any, where: str, name: str, text: str) -> None:
 
     def found() -> bool:
         page.goto(where)
-        return text in row(page, name).inner_text()
+        return bool(page.locator("tbody tr", has_text=name).filter(has_text=text).count())
 
     until(found, seconds=_PATIENCE)
 
@@ -163,7 +163,7 @@ def test_a_volume_is_made_and_attached_through_forms(page: Any, url: str) -> Non
     send(page, form)
     becomes(page, f"{url}/project/volumes/", VOLUME, "Available")
     page.goto(f"{url}/project/instances/")
-    form = opened(page, INSTANCE, "Attach Volume")
+    form = menu(page, INSTANCE, "Attach Volume")
     choose(form, "volume", VOLUME)
     picture(page, "attach")
     send(page, form)
@@ -176,7 +176,7 @@ def test_a_volume_is_made_and_attached_through_forms(page: Any, url: str) -> Non
 def test_a_floating_ip_is_given_through_the_form_and_answers(page: Any, url: str, plan: Plan) -> None:
     network = plan.networks["provider"].cidr.rpartition(".")[0]
     page.goto(f"{url}/project/instances/")
-    form = opened(page, INSTANCE, "Associate Floating IP")
+    form = menu(page, INSTANCE, "Associate Floating IP")
     form.locator("a.ajax-add").click()
     more = page.locator("#modal_wrapper .modal-content", has_text="Allocate Floating IP").last
     more.locator("input[type=submit]").click()
@@ -194,7 +194,7 @@ def test_a_floating_ip_is_given_through_the_form_and_answers(page: Any, url: str
 @pytest.mark.long
 def test_the_console_shows_the_instances_screen(page: Any, url: str) -> None:
     page.goto(f"{url}/project/instances/")
-    opened(page, INSTANCE, "Console")
+    menu(page, INSTANCE, "Console")
     console = page.frame_locator("#console_embed")
     console.locator("#status", has_text="Connected to").wait_for()
     screen = console.locator("#screen canvas").first
