@@ -211,8 +211,10 @@ def test_a_container_is_made_through_the_page(page: Any, url: str, plan: Plan) -
     form = page.locator(".modal-content")
     form.locator("input[name=name]").fill(CONTAINER)
     form.locator("button.btn-primary:enabled").click()
+    made = page.locator(".hz-container-title", has_text=CONTAINER)
+    made.wait_for()
     page.reload()
-    page.locator(".hz-container-title", has_text=CONTAINER).wait_for()
+    made.wait_for()
     picture(page, "container")
 
 

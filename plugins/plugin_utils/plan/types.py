@@ -197,7 +197,6 @@ class EndpointPlan:
     health_path: str  # what the edge asks: "/v3/"
     in_catalog: bool = True
     servers: dict[str, str] = field(default_factory=dict)  # host -> address and port, with TLS; {}: the cluster does
-    moved: dict[str, str] = field(default_factory=dict)  # path that clients ask for -> path on the server
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -99,7 +99,6 @@ SERVICE = ServiceRecord(
     api=PublicApi(
         type=_SWIFT, host=_SWIFT, path="/swift/v1/AUTH_%(project_id)s", health="/swift/healthcheck", port=_PORT,
         role="storage",
-        moved={"/info": "/swift/info"},  # without it Horizon makes no container: it asks for policies there
     ),
     more_apis=(
         PublicApi(type=_S3, host=_S3, health="/swift/healthcheck", port=_PORT, role="storage", in_catalog=False),

@@ -34,7 +34,6 @@ class PublicApi:
     backend: str = ""  # name of the Service; "": <service>-api
     port_name: str = "api"  # the port's key under the charts' endpoint
     in_catalog: bool = True
-    moved: Mapping[str, str] = field(default_factory=dict)  # path that clients ask for -> where its server has it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

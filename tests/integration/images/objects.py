@@ -76,7 +76,7 @@ def use():
     account = url.removeprefix(SWIFT)
     project, user = told["project"]["id"], told["user"]["id"]
     content = os.urandom(3_000_000)
-    (policy,) = web.get(f"{SWIFT}/info").json()["swift"]["policies"]
+    (policy,) = swift("GET", "/swift/info").json()["swift"]["policies"]  # Horizon makes no container without it
     found["made"] = [web.put(f"{SWIFT}{account}/box", headers={"X-Auth-Token": writer,
                                                                "X-Storage-Policy": policy["name"]}).status_code,
                      swift("PUT", f"{account}/box/thing", writer, data=content).status_code]

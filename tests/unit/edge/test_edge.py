@@ -25,11 +25,10 @@ TEMPLATES = Path(__file__).parents[3] / "roles" / "edge" / "templates"
 ADDRESSES = {"control-1": "10.0.0.11", "control-2": "10.0.0.12", "control-3": "10.0.0.13", "worker-1": "10.0.0.31"}
 KEYSTONE = {
     "type": "identity", "name": "identity.lab.test", "node_port": 30500, "health_path": "/v3/", "servers": {},
-    "moved": {},
 }  # fmt: skip
 OBJECTS = {
     "type": "s3", "name": "s3.lab.test", "node_port": 0, "health_path": "/health",
-    "servers": {"worker-1": "10.0.0.31:8088"}, "moved": {"/info": "/swift/info"},
+    "servers": {"worker-1": "10.0.0.31:8088"},
 }  # fmt: skip
 
 
@@ -93,12 +92,6 @@ def test_a_name_that_hosts_serve_themselves_goes_to_them_with_tls_and_to_nobody_
     assert re.findall(r" {4}server (.+)", backend) == [
         "worker-1 10.0.0.31:8088 ssl verify required ca-file /ca.crt verifyhost worker-1.lab.test"
     ]
-
-
-def test_a_path_that_a_server_has_elsewhere_is_moved_there_for_its_name_alone() -> None:
-    text = render("haproxy.cfg.j2", control=["control-1"])
-    assert "    http-request set-path /swift/info if { path /info }\n" in section(text, "backend s3")
-    assert text.count("set-path") == 1
 
 
 def test_without_public_names_there_is_no_listener_for_them() -> None:

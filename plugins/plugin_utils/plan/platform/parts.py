@@ -155,7 +155,6 @@ def edge(layout: Layout) -> EdgePlan:
                     servers={one.name: f"{one.address}:{api.port}" for one in layout.with_role(api.role)}
                     if api.role
                     else {},
-                    moved=dict(api.moved),
                 )
             )
     return EdgePlan(
