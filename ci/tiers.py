@@ -55,11 +55,12 @@ STORAGE = "test_storage.py"
 STORAGE_LIFE = "test_storage_life.py"
 VOLUMES = "test_volumes.py"
 DISKS = "test_disks.py"  # in Ceph, and its backups
+STACKS = "test_stacks.py"
 CHARTS = "GROUNDUP_OSH_CHARTS"
 MAKE_LABS = {
     "test_lab_clean.py", "test_lab_gone.py", "test_interruption.py", "test_prediction.py",
     EXISTING, HOST_NETWORK, CONFORMANCE, KERNEL, MACHINE, MACHINE_JOIN, MACHINE_LIFE, CLOUD, NETWORK_KEPT, LIFE, FAULTS,
-    REAL_CLOUD, DASHBOARD, STORAGE, STORAGE_LIFE, VOLUMES, DISKS,
+    REAL_CLOUD, DASHBOARD, STORAGE, STORAGE_LIFE, VOLUMES, DISKS, STACKS,
 }  # fmt: skip
 LAB_TESTS = sorted(
     str(path.relative_to(ROOT)) for path in (ROOT / "tests/e2e").glob("test_*.py") if path.name not in MAKE_LABS
@@ -76,6 +77,7 @@ CLOUD_SITE = "inventories/cloud/site.yml"
 WHOLE_CLOUD = f"SITE={CLOUD_SITE}"
 MACHINE_SITE = "tests/e2e/metal/site.yml"
 STORAGE_SITE = "tests/e2e/storage/site.yml"
+OBJECTS = ("env", "SITE=tests/e2e/objects/site.yml")  # the whole cloud, and an object store
 LARGE_CLOUD = "SITE=tests/e2e/network/site.yml"  # three control hosts, three hypervisors
 CLOUD_OF_REAL_CHARTS = "SITE=tests/e2e/real/site.yml"
 # What only three control hosts can show: quorum, a member lost, a total outage.
@@ -253,7 +255,12 @@ TIERS = (
         (*PYTEST, "-s", f"tests/e2e/{LIFE}"),
         (*PYTEST, "-s", f"tests/e2e/{FAULTS}"),
         (*PYTEST, "-s", f"tests/e2e/{DISKS}"),
+        (*PYTEST, "-s", f"tests/e2e/{STACKS}"),
         (*PYTEST, "-x", f"tests/e2e/{DASHBOARD}"),
+        ("ci/lab", "shell", "python", "ci/bench/volumes.py"),
+        (*OBJECTS, "ci/lab", "up"),  # on the same lab
+        (*OBJECTS, *PYTEST, "-x", f"tests/e2e/{DASHBOARD}"),  # with its page of containers
+        (*OBJECTS, *PYTEST, "-s", "-k", "backup", f"tests/e2e/{DISKS}"),
         first=(("ci/bootstrap", "machine"), ("ci/bootstrap", "browser")),  # qemu-img, Chromium
     ),
     lab_tier(
