@@ -68,10 +68,17 @@ given = json.load(sys.stdin)
 base = "ansible_collections.groundup.cloud.plugins.module_utils."
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.module_utils._ceph.cluster import connected
 changes = Changes(check=given.pop("check"))
 module, _, name = given.pop("call").rpartition(".")
+work, admin = getattr(importlib.import_module(base + module), name), given.pop("admin", None)
 try:
-    result = {"result": getattr(importlib.import_module(base + module), name)(changes, **given)}
+    if admin:
+        with connected("client.admin", **admin) as cluster:
+            cards = name == "cards"  # it changes nothing, and returns errors
+            result = {"result": [str(one) for one in work(cluster)] if cards else work(cluster, changes, **given)}
+    else:
+        result = {"result": work(changes, **given)}
 except GroundupError as error:
     result = {"error": str(error)}
 print(json.dumps({**result, "changes": changes.done, "warnings": changes.warnings}))
@@ -134,6 +141,10 @@ class Loopback:
         children = Path(f"/proc/{self._init.pid}/task/{self._init.pid}/children").read_text().split()
         return ["nsenter", "-t", children[0], "-m", "-p", "-n", "chroot", str(self._place / "root"), *argv]
 
+    def put(self, path: str, content: bytes) -> None:
+        """Write a file in it."""
+        subprocess.run(self.command("sh", "-euc", 'cat > "$1"', "sh", path), input=content, check=True)
+
     def run(self, script: str, *argv: str, given: str = "", timeout: int = PATIENCE) -> str:
         """Run a shell script and return what it says."""
         done = subprocess.run(
@@ -147,7 +158,12 @@ class Loopback:
         """Return what the cluster's administrator is answered."""
         return json.loads(self.run('exec ceph --connect-timeout 60 "$@" --format json', *argv) or "null")
 
-    def call(self, name: str, *, check: bool = False, **options: Any) -> dict[str, Any]:
+    def administered(self, name: str, /, *, check: bool = False, **options: Any) -> dict[str, Any]:
+        """`call` a function whose first argument is the cluster."""
+        monitors = {f"m{number}": address for number, address in enumerate(self.monitors, start=1)}
+        return self.call(name, check=check, admin={"key": self.key("client.admin"), "monitors": monitors}, **options)
+
+    def call(self, name: str, /, *, check: bool = False, **options: Any) -> dict[str, Any]:
         """Run ``name`` of our ``module_utils`` in it, as a module does; return what it ended with."""
         given = json.dumps({"call": name, "check": check, **options})
         said = self.run('PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=/srv exec python3 -c "$1"', _DRIVER, given=given)
