@@ -152,7 +152,7 @@ def test_a_host_whose_storage_network_is_cut_costs_no_block_and_has_a_card(
         with cut(connect(host), plan.networks["storage"].cidr):
             until(noticed, seconds=120)
             writer.more(BLOCKS)
-            said = play("storage", "--tags", "verify", code=2, storage_timeout=5)
+            said = play("storage", "--tags", "verify", code=2, storage_timeout=15)
             again = time.monotonic()
         until(lambda: healthy(ask, other), seconds=180)
         whole = time.monotonic() - again

@@ -80,6 +80,11 @@ FAULTS: dict[str, Fault] = {
         "ansible-playbook groundup.cloud.storage_replace -e replace_machine=<host> -e replace_osd=<number>",
         hides=_COPIES,
     ),
+    "BLUESTORE_SLOW_OP_ALERT": Fault(
+        clients="slow answers, or nothing any more: Ceph tells of a write that took 5 s for a day",
+        remedy="smartctl -a of the OSD's disk: a bad one is replaced. It was only busy: "
+        "ceph health mute BLUESTORE_SLOW_OP_ALERT 1d",
+    ),
     "OSD_FLAGS": Fault(
         clients="nothing; Ceph does not react to faults as it is to",
         remedy="not ours (those of a killed run are put back by groundup.cloud.storage): whoever set it: "
