@@ -92,8 +92,8 @@ cluster.connect(timeout=60)
 known = ceph_argparse.json_command(cluster, prefix="get_command_descriptions")[1]
 known = ceph_argparse.parse_json_funcsigs(known.decode(), "cli")
 for line in sys.stdin:
-    found = ceph_argparse.validate_command(known, [*json.loads(line), "--format", "json"])
-    code, answer, said = cluster.mon_command(json.dumps(found), b"")
+    found = ceph_argparse.validate_command(known, json.loads(line))
+    code, answer, said = cluster.mon_command(json.dumps({**found, "format": "json"}), b"")
     print(json.dumps({"code": code, "answer": answer.decode(), "said": said}), flush=True)
 """
 CONF = {
