@@ -99,6 +99,7 @@ def host(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
     monkeypatch.setattr(health, "PATIENCE", 0.0)
     for module in (drain, replace):
         monkeypatch.setattr(module, "SETTLES", 0.0)
+    monkeypatch.setattr(drain, "RETRIES", 0.0)
     monkeypatch.setattr(retire, "DOWN", 0.0)
     monkeypatch.setattr(disk, "OSDS", tmp_path)
     return stopped
@@ -149,7 +150,7 @@ def test_a_weight_that_somebody_else_took_is_not_given_back() -> None:
     ("hosts", "used", "states", "said"),
     [
         (2, 1, CLEAN, r"2 copies of pools images, no two in one host, and OSDs in 1 would stay"),
-        (3, 6, CLEAN, r"18\.0 GiB on ssd, and those that stay are near full with 17\.0 GiB"),
+        (3, 6, CLEAN, r"6\.0 GiB on ssd would move, and osd\.0 on \S+, osd\.2 on storage-3 would be near full \(85%\)"),
         (
             3, 1, {"pg_summary": {"num_pg_by_state": [{"name": "active+undersized", "num": 4}]}},
             r"not all data have all their copies now: 4 PGs active\+undersized",
@@ -164,6 +165,22 @@ def test_a_host_is_not_drained_where_its_data_have_no_other_place(
     with pytest.raises(GroundupError, match=said):
         drained(cluster)
     assert cluster.told == []
+
+
+def test_one_disk_that_would_be_near_full_is_enough_whatever_room_the_others_have() -> None:
+    cluster = Cluster(4, used=1)
+    cluster.osds[3]["kb_used"] = 8.3 * GIB_IN_KB
+    with pytest.raises(GroundupError, match=r"and osd\.3 on storage-4 would be near full"):
+        drained(cluster)
+
+
+def test_a_drain_whose_copies_find_no_room_says_so_at_once() -> None:
+    cluster = Cluster()
+    drained(cluster)
+    cluster.answers["pg stat"] = {"pg_summary": {"num_pg_by_state": [{"name": "active+backfill_toofull", "num": 4}]}}
+    with pytest.raises(GroundupError, match="the drain of storage-2 stands still: 4 PGs") as caught:
+        drained(cluster)
+    assert "storage_undrain -e undrain_machine=storage-2" in str(caught.value)
 
 
 def test_a_host_that_nobody_knows_is_not_drained() -> None:
