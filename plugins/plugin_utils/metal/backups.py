@@ -5,7 +5,6 @@ Journals of machines are not in them: they are the controller's, beside the back
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -46,6 +45,9 @@ def shelf(site: str, *, replaced: bool = False) -> backups.Shelf[Backup]:
         playbook="groundup.cloud.seed_backup",
         unsaved="machines installed since are in none",
         partial="machines that it lacks would be installed anew",
+        place="Ironic on the seed",
+        replaces="the seed knows of machines",
+        consent="seed_restore_force",
     )
 
 
@@ -71,7 +73,8 @@ def load(site: str, name: str) -> tuple[Backup, Snapshot, bytes]:
     store = open_store(site, write=False)
     where = f"the backup {backup.name}"
     if backup.store != store.identity:
-        raise _refused(backup, [f"it is of the site {backup.site} with another secrets store"], "name one of this site")
+        what = f"it is of the site {backup.site} with another secrets store"
+        raise shelf(site).refused(backup, what, remedy="name one of this site")
     data = store.unseal(sealed, where=where)
     return backup, snapshot.parse(data, where=where), data
 
@@ -109,30 +112,20 @@ def refuse(
         force: which of `CODES` the operator accepts.
     """
     release = _release(plan)
-    for wrong, remedy in (
-        (f"it is of the site {backup.site}" if backup.site != plan.site else "", "name a backup of this site"),
-        (
-            f"it is of Ironic {backup.release}, the site's is {release}" if backup.release != release else "",
-            f"use the version of this collection that has Ironic {backup.release}; upgrade afterwards",
-        ),
-        (
-            f"its database has the schema {backup.schema}, the seed's {schema}"
-            if schema not in ("", backup.schema)
-            else "",
-            f"use the version of this collection that made {backup.name}; upgrade afterwards",
-        ),
-    ):
-        if wrong:
-            raise _refused(backup, [wrong], remedy)
-    against: dict[str, str] = {}
+    wrong, against = dict[str, str](), dict[str, str]()
+    version = "use the version of this collection that {}; upgrade afterwards"
+    if backup.release != release:
+        what = f"it is of Ironic {backup.release}, the site's is {release}"
+        wrong[what] = version.format(f"has Ironic {backup.release}")
+    if schema not in ("", backup.schema):
+        what = f"its database has the schema {backup.schema}, the seed's {schema}"
+        wrong[what] = version.format(f"made {backup.name}")
     kept = {identity for identity, node in found.nodes.items() if node.became(there.get(identity))}
     if lost := sorted(str(node) for identity, node in there.items() if identity not in kept):
         against[OVERWRITE] = f"the seed would forget, or set back, {_some(lost)} ({OVERWRITE})"
     if gone := _since(backup, found, plan, ("retiring", "retired")):
         against[OUTDATED] = f"{_some(gone)} left since, and would count as installed ({OUTDATED}: erase them again)"
-    if missing := [code for code in against if code not in force]:
-        accepting = json.dumps({"seed_restore_force": list(against)})
-        raise _refused(backup, [against[code] for code in missing], f"accept it with -e '{accepting}'")
+    shelf(plan.site).refuse(backup, site=plan.site, wrong=wrong, against=against, force=force)
 
 
 def warnings(backup: Backup, found: Snapshot, plan: Plan) -> list[str]:
@@ -185,15 +178,6 @@ def _since(backup: Backup, found: Snapshot, plan: Plan, states: Collection[str])
 def _some(names: Collection[str]) -> str:
     more = len(names) - _SHOWN
     return ", ".join(list(names)[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
-
-
-def _refused(backup: Backup, reasons: list[str], remedy: str) -> GroundupError:
-    return GroundupError(
-        f"the backup {backup.name} is not restored: {'; '.join(reasons)}",
-        where=f"Ironic on the seed; the backup is {backup}",
-        why="what is restored takes the place of everything that the seed knows of machines; nothing was changed",
-        remedy=remedy,
-    )
 
 
 __all__ = ["CODES", "Backup", "Node", "load", "refuse", "refuse_lost", "save", "shelf", "verify", "warnings"]
