@@ -14,8 +14,8 @@ from typing import Any, Literal
 
 from openstack.exceptions import HttpException, NotFoundException
 
+from ...module_utils._base.consent import Reason
 from ..errors import GroundupError
-from ..kube.removal import Reason
 from ..progress import Progress
 from ..verbs import DRAIN
 from .compute_host import COMPUTE, UNCONFIRMED, ComputeHost, called, disabling, instances, listed, migrations, ours, put

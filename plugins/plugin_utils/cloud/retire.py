@@ -12,9 +12,9 @@ from typing import Any
 from openstack.exceptions import HttpException, NotFoundException
 
 from ...module_utils._base.changes import Changes
+from ...module_utils._base.consent import Reason
 from ...module_utils._base.wait import wait_until
 from ..errors import GroundupError
-from ..kube.removal import Reason
 from ..verbs import RETIRE
 from .compute_host import COMPUTE, ComputeHost, disabling, listed, look
 from .connection import GATEWAY, said
