@@ -84,10 +84,6 @@ options:
     description: Certificate of the site's CA, in PEM. Empty leaves the trust store unchanged.
     type: str
     default: ""
-  journal_max_use:
-    description: Maximum size of the journal.
-    type: str
-    default: 1G
 attributes:
   diff_mode:
     description: Shows every file and kernel parameter.
@@ -171,8 +167,7 @@ def converge(changes: Changes, wanted: dict[str, Any]) -> None:
     if wanted["hardening"]:
         hardening.modes(changes)
     journal = Unit(changes, "systemd-journald.service")
-    limit = wanted["journal_max_use"]
-    journal.generate(JOURNAL, f"[Journal]\nStorage=persistent\nSystemMaxUse={limit}\nRuntimeMaxUse={limit}\n")
+    journal.generate(JOURNAL, "[Journal]\nStorage=persistent\nSystemMaxUse=1G\nRuntimeMaxUse=1G\n")
     journal.refreshed()
     if len((files.read(SWAPS) or "").splitlines()) > 1:
         changes.warnings.append(
@@ -231,7 +226,6 @@ def main() -> None:
             "ntp_servers": {"type": "list", "elements": "str", "default": []},
             "ca_certificate": {"type": "str", "default": ""},
             **sources.OPTIONS,
-            "journal_max_use": {"type": "str", "default": "1G"},
         },
         work,
     )
