@@ -18,10 +18,6 @@ options:
     description: Identity of the site's secrets store, which the host stores. Empty skips the check.
     type: str
     default: ""
-  name:
-    description: Short name of the host.
-    type: str
-    required: true
   domain:
     description: Domain of the site.
     type: str
@@ -91,6 +87,7 @@ extends_documentation_fragment:
   - groundup.cloud.attributes
   - groundup.cloud.packages
   - groundup.cloud.site
+  - groundup.cloud.host
 """
 
 EXAMPLES = r"""

@@ -33,23 +33,6 @@ options:
     description: What the hardware profile says of a hypervisor.
     type: dict
     required: true
-  packages:
-    description: Packages of the OS.
-    type: list
-    elements: str
-    required: true
-  certificate:
-    description: Certificate of the host, in PEM.
-    type: str
-    required: true
-  private_key:
-    description: Its key, in PEM.
-    type: str
-    required: true
-  ca_certificate:
-    description: Certificate of the site's CA, in PEM.
-    type: str
-    required: true
   ssh_key:
     description: Key by which Nova copies disks from one hypervisor to another, in PEM.
     type: str
@@ -125,6 +108,8 @@ attributes:
 extends_documentation_fragment:
   - groundup.cloud.attributes
   - groundup.cloud.site
+  - groundup.cloud.host.certificate
+  - groundup.cloud.host.packages
 """
 
 EXAMPLES = r"""
@@ -156,6 +141,7 @@ environment:
 """
 
 from ..module_utils._base.module import run_module
+from ..module_utils._base.options import CERTIFICATE
 from ..module_utils._hypervisor.converge import work
 
 
@@ -168,9 +154,7 @@ def main() -> None:
             "hardware": {"type": "str", "required": True},
             "compute": {"type": "dict", "required": True},
             "packages": {"type": "list", "elements": "str", "required": True},
-            "certificate": {"type": "str", "required": True},
-            "private_key": {"type": "str", "required": True, "no_log": True},
-            "ca_certificate": {"type": "str", "required": True},
+            **CERTIFICATE,
             "ssh_key": {"type": "str", "required": True, "no_log": True},
             "release": {"type": "str", "required": True},
             "files_url": {"type": "str", "required": True},
