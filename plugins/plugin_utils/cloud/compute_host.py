@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -114,9 +114,3 @@ def refuse(verb: str, name: str, against: Iterable[Reason], force: Collection[st
 def called(server: Any) -> str:
     """Return what an instance is called in lines for the operator."""
     return f"{server['name']} ({server['id']})"
-
-
-def listed(names: Sequence[str], most: int = 5) -> str:
-    """Return the first of ``names`` and how many more there are."""
-    more = len(names) - most
-    return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")

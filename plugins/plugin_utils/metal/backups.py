@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from ...module_utils._base.text import few
 from ...module_utils._ironic import snapshot
 from ...module_utils._ironic.snapshot import Node, Snapshot
 from .. import backups
@@ -21,7 +22,6 @@ from .journal import Journal, file_of, home_of
 
 OVERWRITE, OUTDATED = "overwrite", "outdated"
 CODES = (OVERWRITE, OUTDATED)  # what an operator may accept
-_SHOWN = 5  # machines that a line names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +90,7 @@ def refuse_lost(plan: Plan, nodes: Mapping[str, Node]) -> None:
     """Raise GroundupError when the seed does not know machines that were installed: its state is not to be kept."""
     if lost := sorted(_installed(plan) - {node.name for node in nodes.values()}):
         raise GroundupError(
-            f"the seed does not know {_some(lost)}, installed by their journals",
+            f"the seed does not know {few(lost)}, installed by their journals",
             where="Ironic on the seed",
             why="it was lost or made anew; such a backup would take the place of good ones",
             remedy="run the playbook groundup.cloud.seed_restore; or move the journals away, below `metal` of the "
@@ -122,9 +122,9 @@ def refuse(
         wrong[what] = version.format(f"made {backup.name}")
     kept = {identity for identity, node in found.nodes.items() if node.became(there.get(identity))}
     if lost := sorted(str(node) for identity, node in there.items() if identity not in kept):
-        against[OVERWRITE] = f"the seed would forget, or set back, {_some(lost)} ({OVERWRITE})"
+        against[OVERWRITE] = f"the seed would forget, or set back, {few(lost)} ({OVERWRITE})"
     if gone := _since(backup, found, plan, ("retiring", "retired")):
-        against[OUTDATED] = f"{_some(gone)} left since, and would count as installed ({OUTDATED}: erase them again)"
+        against[OUTDATED] = f"{few(gone)} left since, and would count as installed ({OUTDATED}: erase them again)"
     shelf(plan.site).refuse(backup, site=plan.site, wrong=wrong, against=against, force=force)
 
 
@@ -134,7 +134,7 @@ def warnings(backup: Backup, found: Snapshot, plan: Plan) -> list[str]:
     lines = []
     if newer := sorted(_installed(plan) - active):
         lines.append(
-            f"{_some(newer)}: installed after the backup {backup.name}. They run on; Ironic does not know that they "
+            f"{few(newer)}: installed after the backup {backup.name}. They run on; Ironic does not know that they "
             "are installed, and the playbook groundup.cloud.ironic leaves them alone, with a card"
         )
     now = _published(plan)
@@ -173,11 +173,6 @@ def _since(backup: Backup, found: Snapshot, plan: Plan, states: Collection[str])
         for name, journal in _journals(plan)
         if name in names and any(line.get("state") in states and line["time"] >= taken for line in journal.lines())
     ]
-
-
-def _some(names: Collection[str]) -> str:
-    more = len(names) - _SHOWN
-    return ", ".join(list(names)[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
 
 
 __all__ = ["CODES", "Backup", "Node", "load", "refuse", "refuse_lost", "save", "shelf", "verify", "warnings"]
