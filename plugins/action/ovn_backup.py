@@ -51,10 +51,5 @@ class ActionModule(DocumentedAction):
         return done
 
     def _on_host(self, given: dict[str, Any], *, step: str, content: str = "") -> dict[str, Any]:
-        clusters = record.known(given["site"])
-        arguments = {"site": given["site"], "name": given["name"], "step": step, "content": content}
-        done: dict[str, Any] = self._execute_module(
-            module_args=arguments | {"clusters": clusters}, task_vars=self.variables
-        )
-        done.pop("invocation", None)  # it holds the whole database
-        return done
+        site = given["site"]
+        return self.on_host(site=site, name=given["name"], step=step, content=content, clusters=record.known(site))

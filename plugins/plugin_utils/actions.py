@@ -44,6 +44,12 @@ class DocumentedAction(ActionBase):  # type: ignore[misc]  # ansible ships no ty
         self.variables, self.changes = task_vars or {}, Changes(check=bool(self._task.check_mode))
         return finish(result, lambda: self.work(given), changes=self.changes)
 
+    def on_host(self, **arguments: Any) -> dict[str, Any]:
+        """Return what the module says on the host, without its ``arguments``, which may hold secrets, or be large."""
+        done: dict[str, Any] = self._execute_module(module_args=arguments, task_vars=self.variables)
+        done.pop("invocation", None)
+        return done
+
     def stepped(self, work: Callable[[Steps], dict[str, Any]], *, killed: str) -> dict[str, Any]:
         """Return what ``work`` returns, or its error, with its steps; ``killed``: what a signal leaves undone."""
         from .cloud.steps import Steps  # late: nothing else needs a cloud's client

@@ -246,12 +246,12 @@ def stepped(monkeypatch: pytest.MonkeyPatch, given: dict[str, Any], nodes: dict[
     """Return the steps that the seed is asked for, also when the action refuses."""
     asked: list[str] = []
 
-    def on_host(_self: Any, _given: Any, *, step: str, **own: Any) -> dict[str, Any]:
+    def on_host(_self: Any, *, step: str, **own: Any) -> dict[str, Any]:
         asked.append(f"{step} {len(own.get('content', '')) > 0}")
         content = {"content": base64.b64encode(packed).decode()} if step == "take" else {}
         return {"nodes": nodes, "schema": "r1", "changed": False, "changes": [], **content}
 
-    monkeypatch.setattr(ActionModule, "_on_seed", on_host)
+    monkeypatch.setattr(ActionModule, "on_host", on_host)
     whole = {"site_file": str(SITE), "source": "newest", "force": [], "keep": 14, **given}
     try:
         ActionModule.work(object.__new__(ActionModule), whole)
