@@ -7,11 +7,12 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from .._base.changes import Changes
+from .._base.consent import Reason
 from .._base.errors import GroundupError
 from .._base.wait import wait_until
 from . import health, members
 from .cluster import Cluster
-from .members import DRAINED, Member, Reason, listed
+from .members import DRAINED, Member, listed
 
 SETTLES = 30.0  # seconds for placement groups to know of a new map
 RETRIES = 45.0  # seconds: a disk that had no room for a copy is asked again after 30

@@ -14,9 +14,9 @@ from typing import Any
 
 import requests
 
+from ...module_utils._ironic.configuration import USER
 from ..errors import GroundupError
 
-USER = "groundup"
 VERSION = "1.95"  # of Ironic's API: network_data (1.66), configdrive as JSON (1.56)
 _TIMEOUT = (10, 120)  # seconds to connect, and without a byte of an answer
 
