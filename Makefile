@@ -38,8 +38,8 @@ unit: bootstrap ## the tests for the inner loop: no root, no built artifact, und
 test: bootstrap ## every test tier that fits this machine
 	@env -u SITE ci/run python ci/tiers.py
 
-test-long: bootstrap ## the tests that take too long for CI: ten kills, emulated machines, three control hosts, benchmarks, conformance
-	@env -u SITE ci/run python ci/tiers.py long kernel metal machines join ha life kept real cost conformance
+test-long: bootstrap ## the tests that take too long for CI: ten kills, emulated machines, three control hosts, storage, benchmarks, conformance
+	@env -u SITE ci/run python ci/tiers.py long kernel metal machines join ha life kept real cost storage conformance
 
 lint: bootstrap ## every static check
 	@ci/lint

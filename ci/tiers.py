@@ -7,62 +7,43 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Callable
 from pathlib import Path
 
 from ansible_collections.groundup.cloud.ci.tier import ROOT, Tier, run_tier
+from ansible_collections.groundup.cloud.ci.tier_commands import (
+    CHARTS,
+    CLOUD_SITE,
+    CLUSTER,
+    CONFORMANCE_SITE,
+    LARGE_CLOUD_SITE,
+    MACHINE_SITE,
+    OBJECTS_SITE,
+    PYTEST,
+    REAL_CHARTS_SITE,
+    STORAGE_SITE,
+    THREE_CONTROL_HOSTS_SITE,
+    e2e,
+    lab_tier,
+    needs_charts,
+    needs_root,
+    playbooks,
+    unchanged,
+)
 
-
-def needs_root() -> str | None:
-    """Say why hosts cannot be made on this machine, or None."""
-    if os.geteuid() != 0:
-        return "making hosts needs root"
-    if not Path("/etc/debian_version").exists():
-        return "the build roots need a Debian machine"
-    return None
-
-
-def needs_charts() -> str | None:
-    """Say why there is no cloud of OpenStack-Helm's charts, or None."""
-    where = Path(os.environ.get(CHARTS, ""))
-    if not os.environ.get(CHARTS) or not list(where.glob("nova-*.tgz")):
-        return f"{CHARTS} names no directory with OpenStack-Helm's charts (docs/charts.md)"
-    return needs_root()
-
-
-PYTEST = ("ci/run", "pytest", "-q", "--durations=5", "--durations-min=5")  # where the time goes
-# These make and destroy hosts themselves: their tiers call them in their order.
-EXISTING = "test_existing.py"
-HOST_NETWORK = "test_host_network.py"
-CONFORMANCE = "test_conformance.py"
-CONFORMANCE_SITE = "tests/e2e/conformance/site.yml"
-CLUSTER = ("supply", "metal", "host", "seed", "kubernetes")  # layers of a site up to its cluster
-KERNEL = "test_kernel.py"
-MACHINE = "test_metal.py"
-MACHINE_JOIN = "test_metal_join.py"
-MACHINE_LIFE = "test_metal_life.py"
 METAL = tuple(
     f"tests/integration/metal/test_{name}.py"
     for name in ("discovery", "hostile_controllers", "ironic", "seed_backup", "storm", "way_out")
 )
-CLOUD = "test_cloud.py"
-NETWORK_KEPT = "test_network_kept.py"
-LIFE = "test_cloud_life.py"  # of a hypervisor
-FAULTS = "test_cloud_faults.py"
-REAL_CLOUD = "test_real_cloud.py"
-DASHBOARD = "test_dashboard.py"
-STORAGE = "test_storage.py"
-STORAGE_LIFE = "test_storage_life.py"
-VOLUMES = "test_volumes.py"
-DISKS = "test_disks.py"  # in Ceph, and its backups
-CHARTS = "GROUNDUP_OSH_CHARTS"
-MAKE_LABS = {
-    "test_lab_clean.py", "test_lab_gone.py", "test_interruption.py", "test_prediction.py",
-    EXISTING, HOST_NETWORK, CONFORMANCE, KERNEL, MACHINE, MACHINE_JOIN, MACHINE_LIFE, CLOUD, NETWORK_KEPT, LIFE, FAULTS,
-    REAL_CLOUD, DASHBOARD, STORAGE, STORAGE_LIFE, VOLUMES, DISKS,
+# They make and destroy hosts themselves, or want another lab: their tiers call them in their order.
+NOT_IN_THE_LAB = {
+    "lab_clean", "lab_gone", "interruption", "prediction", "existing", "host_network", "conformance", "kernel",
+    "metal", "metal_join", "metal_life", "cloud", "network_kept", "cloud_life", "cloud_faults", "real_cloud",
+    "dashboard", "storage", "storage_life", "volumes", "disks", "stacks",
 }  # fmt: skip
 LAB_TESTS = sorted(
-    str(path.relative_to(ROOT)) for path in (ROOT / "tests/e2e").glob("test_*.py") if path.name not in MAKE_LABS
+    path.stem.removeprefix("test_")
+    for path in (ROOT / "tests/e2e").glob("test_*.py")
+    if path.stem.removeprefix("test_") not in NOT_IN_THE_LAB
 )
 API_TESTS = "tests/integration/rollout_api"  # each worker starts etcd and an API server
 # Ratios and CPU seconds. Those of Kubernetes and of 1,000 unchanged hosts are in the tier `long`.
@@ -72,46 +53,6 @@ SCENARIOS = sorted(
     (path.parent.name for path in (ROOT / "molecule").glob("*/molecule.yml")),
     key=lambda name: (name not in FIRST, name),
 )
-CLOUD_SITE = "inventories/cloud/site.yml"
-WHOLE_CLOUD = f"SITE={CLOUD_SITE}"
-MACHINE_SITE = "tests/e2e/metal/site.yml"
-STORAGE_SITE = "tests/e2e/storage/site.yml"
-LARGE_CLOUD = "SITE=tests/e2e/network/site.yml"  # three control hosts, three hypervisors
-CLOUD_OF_REAL_CHARTS = "SITE=tests/e2e/real/site.yml"
-# What only three control hosts can show: quorum, a member lost, a total outage.
-THREE_CONTROL_HOSTS = "SITE=inventories/lab-ha/site.yml"
-THREE_CONTROL_HOST_TESTS = (
-    ("ci/lab", "up"),
-    ("ci/lab", "unchanged"),
-    (*PYTEST, "-m", "lab", "tests/e2e/test_galera.py", "tests/e2e/test_failure_cards.py", "-k", "galera"),
-    (*PYTEST, "-m", "lab", "tests/e2e/test_removal.py"),
-    (*PYTEST, "-m", "lab", "tests/e2e/test_cluster_kept.py"),  # last: the volumes of one host are lost
-)
-
-
-def unchanged(site: str, *arguments: str) -> tuple[str, ...]:
-    """Return the command that runs playbooks again, and fails when they change something."""
-    return ("ci/run", "python", "ci/unchanged.py", site, *arguments)
-
-
-def lab_tier(
-    name: str,
-    site: str,
-    *commands: tuple[str, ...],
-    first: tuple[tuple[str, ...], ...] = (),
-    needs: Callable[[], str | None] = needs_root,
-    by_default: bool = False,
-) -> Tier:
-    """Return the tier of a lab of its own: ``first``, then ``commands`` after what an earlier run left is gone."""
-    steps = (*first, ("ci/lab", "supply"), ("ci/lab", "destroy"), *commands)
-    return Tier(
-        name=name,
-        commands=tuple(("env", site, *step) for step in steps),
-        needs=needs,
-        always=("env", site, "ci/lab", "destroy"),
-        by_default=by_default,
-    )
-
 
 TIERS = (
     Tier(name="lint", commands=(("ci/lint",),)),
@@ -148,11 +89,11 @@ TIERS = (
         name="lab",
         commands=(
             ("ci/lab", "destroy"),  # what an earlier run left
-            (*PYTEST, "tests/e2e/test_lab_clean.py"),
-            (*PYTEST, "tests/e2e/test_prediction.py"),
-            (*PYTEST, "-m", "not long", "tests/e2e/test_interruption.py"),  # leaves the lab up and unchanged
-            (*PYTEST, "-m", "lab and not long", *LAB_TESTS),
-            (*PYTEST, "tests/e2e/test_lab_gone.py"),  # destroys it
+            e2e("lab_clean"),
+            e2e("prediction"),
+            e2e("interruption", options=("-m", "not long")),  # leaves the lab up and unchanged
+            e2e(*LAB_TESTS, options=("-m", "lab and not long")),
+            e2e("lab_gone"),  # destroys it
         ),
         needs=needs_root,
         always=("ci/lab", "destroy"),
@@ -162,32 +103,33 @@ TIERS = (
         commands=(
             ("ci/supply", "build", "plain"),
             # -s: the runs are seen as an operator sees them; -x: each test goes on where the one before it ended.
-            (*PYTEST, "-s", "-x", f"tests/e2e/{EXISTING}"),
-            (*PYTEST, "-x", f"tests/e2e/{HOST_NETWORK}"),
+            e2e("existing", options=("-s", "-x")),
+            e2e("host_network", options=("-x",)),
         ),
         needs=needs_root,
         always=("ci/run", "python", "tests/e2e/plain.py", "destroy"),
     ),
     lab_tier(
         "machine",
-        f"SITE={MACHINE_SITE}",
+        MACHINE_SITE,
+        OBJECTS_SITE,
         ("ci/lab", "metal"),
         unchanged(MACHINE_SITE, "groundup.cloud.seed"),
         unchanged(MACHINE_SITE, "groundup.cloud.ironic"),
         unchanged(MACHINE_SITE, "groundup.cloud.ironic", "--check", "--diff"),
         unchanged(MACHINE_SITE, "groundup.cloud.host", "--limit", "provisioner_ironic"),
-        (*PYTEST, f"tests/e2e/{MACHINE}"),  # it prints what it measures
+        e2e("metal"),  # it prints what it measures
         first=(("ci/bootstrap", "machine"),),
         by_default=True,
     ),
     lab_tier(
         "cloud",
-        WHOLE_CLOUD,
+        CLOUD_SITE,
         ("ci/lab", "up"),  # ends with an instance that answered
         ("ci/lab", "unchanged"),
         ("ci/run", "python", "ci/bench/cloud.py"),  # reads what the two runs recorded
         # -s: what the loss of an OSD costs is printed; -x: each test goes on where the one before it ended.
-        (*PYTEST, "-s", "-x", "-m", "not long", *(f"tests/e2e/{name}" for name in (CLOUD, VOLUMES, DASHBOARD))),
+        e2e("cloud", "volumes", "dashboard", options=("-s", "-x", "-m", "not long")),
         first=(("ci/bootstrap", "browser"),),
         by_default=True,
     ),
@@ -212,7 +154,7 @@ TIERS = (
         commands=(
             ("ci/bootstrap", "machine"),
             ("ci/supply", "build", "plain", "machine"),
-            (*PYTEST, "-s", "-x", f"tests/e2e/{KERNEL}"),
+            e2e("kernel", options=("-s", "-x")),
         ),
         needs=needs_root,
         always=("ci/run", "python", "tests/e2e/emulated.py"),
@@ -232,65 +174,72 @@ TIERS = (
     ),
     lab_tier(
         "machines",
-        "SITE=tests/e2e/metal/life.yml",
+        "tests/e2e/metal/life.yml",
         ("ci/lab", "dark"),
-        (*PYTEST, "-s", "-x", f"tests/e2e/{MACHINE_LIFE}"),  # each test goes on where the one before it ended
+        e2e("metal_life", options=("-s", "-x")),  # each test goes on where the one before it ended
         first=(("ci/bootstrap", "machine"),),
     ),
     lab_tier(
         "join",
-        "SITE=inventories/lab-metal/site.yml",
+        "inventories/lab-metal/site.yml",
         ("ci/lab", "metal"),
         ("ci/lab", "up"),
         ("ci/lab", "unchanged"),
-        (*PYTEST, f"tests/e2e/{MACHINE_JOIN}"),
+        e2e("metal_join"),
         first=(("ci/bootstrap", "machine"),),
     ),
-    lab_tier("ha", THREE_CONTROL_HOSTS, *THREE_CONTROL_HOST_TESTS),
+    lab_tier(
+        "ha",  # what only three control hosts can show: quorum, a member lost, a total outage
+        THREE_CONTROL_HOSTS_SITE,
+        ("ci/lab", "up"),
+        ("ci/lab", "unchanged"),
+        e2e("galera", "failure_cards", options=("-m", "lab", "-k", "galera")),
+        e2e("removal", options=("-m", "lab")),
+        e2e("cluster_kept", options=("-m", "lab")),  # last: the volumes of one host are lost
+    ),
     lab_tier(
         "life",
-        WHOLE_CLOUD,
+        CLOUD_SITE,
         ("ci/lab", "up"),
-        (*PYTEST, "-s", f"tests/e2e/{LIFE}"),
-        (*PYTEST, "-s", f"tests/e2e/{FAULTS}"),
-        (*PYTEST, "-s", f"tests/e2e/{DISKS}"),
-        (*PYTEST, "-x", f"tests/e2e/{DASHBOARD}"),
+        e2e("cloud_life", options=("-s",)),
+        e2e("cloud_faults", options=("-s",)),
+        e2e("disks", options=("-s",)),
+        e2e("stacks", options=("-s",)),
+        e2e("dashboard", options=("-x",)),
+        ("ci/lab", "shell", "python", "ci/bench/volumes.py"),
+        ("env", f"SITE={OBJECTS_SITE}", "ci/lab", "up"),  # on the same lab
+        ("env", f"SITE={OBJECTS_SITE}", *e2e("dashboard", options=("-x",))),  # with its page of containers
+        ("env", f"SITE={OBJECTS_SITE}", *e2e("disks", options=("-s", "-k", "backup"))),
         first=(("ci/bootstrap", "machine"), ("ci/bootstrap", "browser")),  # qemu-img, Chromium
     ),
     lab_tier(
         "kept",
-        LARGE_CLOUD,
+        LARGE_CLOUD_SITE,
         ("ci/lab", "up"),
-        (*PYTEST, "-s", f"tests/e2e/{NETWORK_KEPT}"),  # it prints what it measures
+        e2e("network_kept", options=("-s",)),  # it prints what it measures
     ),
     lab_tier(
         "storage",
-        f"SITE={STORAGE_SITE}",
-        (
-            "ci/run",
-            "ansible-playbook",
-            "-i",
-            STORAGE_SITE,
-            *(f"groundup.cloud.{name}" for name in (*CLUSTER, "storage")),
-        ),
+        STORAGE_SITE,
+        playbooks(STORAGE_SITE, *CLUSTER, "storage"),
         unchanged(STORAGE_SITE, "groundup.cloud.storage"),
-        (*PYTEST, "-s", f"tests/e2e/{STORAGE}"),  # it prints what it measures
-        (*PYTEST, "-s", "-x", f"tests/e2e/{STORAGE_LIFE}"),  # each test goes on where the one before it ended
+        e2e("storage", options=("-s",)),  # it prints what it measures
+        e2e("storage_life", options=("-s", "-x")),  # each test goes on where the one before it ended
     ),
     lab_tier(
         "cost",
-        WHOLE_CLOUD,
-        ("ci/run", "ansible-playbook", "-i", CLOUD_SITE, *(f"groundup.cloud.{name}" for name in (*CLUSTER, "network"))),
+        CLOUD_SITE,
+        playbooks(CLOUD_SITE, *CLUSTER, "network"),
         ("ci/run", "python", "ci/bench/rollout.py"),
         ("ci/lab", "up"),
         ("ci/run", "python", "ci/bench/hypervisor.py"),
     ),
     lab_tier(
         "real",
-        CLOUD_OF_REAL_CHARTS,
+        REAL_CHARTS_SITE,
         ("ci/lab", "up"),  # ends with an instance that answered
         ("ci/lab", "unchanged"),
-        (*PYTEST, f"tests/e2e/{REAL_CLOUD}", f"tests/e2e/{CLOUD}"),
+        e2e("real_cloud", "cloud"),
         # The site file names this place, which is the same on every machine.
         first=(("ln", "-sfn", str(Path(os.environ.get(CHARTS, "")).absolute()), ".run/osh-charts"),),
         needs=needs_charts,
@@ -300,8 +249,8 @@ TIERS = (
         commands=(
             ("ci/supply", "build", "conformance"),
             ("env", f"SITE={CONFORMANCE_SITE}", "ci/lab", "destroy"),
-            ("ci/run", "ansible-playbook", "-i", CONFORMANCE_SITE, *(f"groundup.cloud.{name}" for name in CLUSTER)),
-            ("env", f"SITE={CONFORMANCE_SITE}", *PYTEST, f"tests/e2e/{CONFORMANCE}"),
+            playbooks(CONFORMANCE_SITE, *CLUSTER),
+            ("env", f"SITE={CONFORMANCE_SITE}", *e2e("conformance")),
         ),
         needs=needs_root,
         always=("env", f"SITE={CONFORMANCE_SITE}", "ci/lab", "destroy"),

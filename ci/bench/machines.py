@@ -80,7 +80,7 @@ def _judge(given: argparse.Namespace, found: dict[str, Any], gauge: Gauge, *, wa
         f"installed               {found['serving']:>8}  in {wall:.0f} s: {found['serving'] / wall * 60:.0f} a minute"
     )
     print(f"failed                  {len(found['failed']):>8}  {found['failed'] or ''}")
-    print(f"booted anew             {found['anew']:>8}  ramdisks whose token was lost")
+    print(f"installed anew         {found['anew']:>8}  whose ramdisk fell silent")
     print(f"most under way          {found['most']:>8}")
     print(f"longest wait            {found['longest']:>8.0f} s in the queue")
     print(f"Ironic                  {theirs:>8.1f} CPU-s, {theirs / count:.2f} a machine; {gauge.memory} MiB at most")
@@ -191,7 +191,7 @@ def _control(room: Path, *, at_once: int) -> int:
     found = {
         "cpu": after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
         "serving": sum(lines[-1].get("state") == "installed" for lines in ways.values()),
-        "anew": sum("did not get its token" in line.get("doing", "") for lines in ways.values() for line in lines),
+        "anew": sum("fell silent" in line.get("doing", "") for lines in ways.values() for line in lines),
         "failed": {name: error.what for name, error in failed.items()},
         "longest": max(lines[0]["time"] - began for lines in ways.values() if "time" in lines[0]),
         "most": most,

@@ -95,11 +95,11 @@ def sizes(_: Path) -> Iterator[str]:
 
 def services(_: Path) -> Iterator[str]:
     """Yield the table of services."""
-    yield "| name | kind | starts after | public API | in this version |"
+    yield "| name | kind | starts after | public API |"
     for record in RECORDS.values():
         api = f"`https://{record.api.host}.<domain>{record.api.path}`" if record.api else "-"
         after = ", ".join(needs(record)) or "-"
-        yield f"| {record.name} | {record.kind} | {after} | {api} | {'yes' if record.values else 'no'} |"
+        yield f"| {record.name} | {record.kind} | {after} | {api} |"
 
 
 def names_of_secrets(_: Path) -> Iterator[str]:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from ..module_utils._base.changes import Changes
-from ..plugin_utils.actions import DocumentedAction, finish
+from ..plugin_utils.actions import DocumentedAction
 from ..plugin_utils.compose import site_plan
 from ..plugin_utils.errors import GroundupError
 from ..plugin_utils.guest_image import guest_image
@@ -26,16 +25,7 @@ class ActionModule(DocumentedAction):
         """Return who was opened, and who is to be set aside."""
         if self._task.check_mode:
             return _foresee(given["site_file"], given["hosts"])
-        # Late: nothing else of the layer needs a cloud's client.
-        from ..plugin_utils.cloud.steps import Steps
-
-        steps = Steps(self._say)
-        ended = finish({"changed": False}, lambda: self._prove(given, steps))
-        return {**ended, "steps": steps.result()}
-
-    def _say(self, line: str) -> None:
-        with suppress(Exception):  # a run that was killed reads nothing any more, and what was made must go
-            self._display.display(line)
+        return self.stepped(lambda steps: self._prove(given, steps), killed="not every new hypervisor was probed")
 
     def _prove(self, given: dict[str, Any], steps: Steps) -> dict[str, Any]:
         from ..plugin_utils.cloud import connection, probe, tenant
@@ -58,13 +48,7 @@ class ActionModule(DocumentedAction):
         image = guest_image(given["image"], progress=self._display.display)
         metadata = next((one.url for one in plan.edge.endpoints if one.type == "compute-metadata"), "")
         options = tenant.Options(image=image, metadata_url=metadata, **{name: given[name] for name in names})
-        try:
-            judged = probe.probe(admin, options, steps, found.new, limit=max(1, given["parallel"]))
-        except KeyboardInterrupt as signal:
-            raise GroundupError(
-                f"ended by {signal}", where="this run", why="not every new hypervisor was probed",
-                remedy="run it again; what this one made is deleted, unless a line above names it",
-            ) from signal  # fmt: skip
+        judged = probe.probe(admin, options, steps, found.new, limit=max(1, given["parallel"]))
         changes = Changes(check=False)
         for host, fault in judged.items():
             why = f"{probe.FAILED}{fault.what.splitlines()[0]}" if fault else ""

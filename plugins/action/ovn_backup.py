@@ -19,7 +19,8 @@ class ActionModule(DocumentedAction):
         """Return what the step found or did."""
         site, step = given["site"], given["step"]
         if step == "verify":
-            return {"changed": False, "backup": backups.summary(backups.verify(site, days=given["days"]))}
+            newest = backups.verify(site, days=given["days"])
+            return {"changed": False, "backup": backups.shelf(site).summary(newest)}
         if step == "take":
             return self._take(given)
         backup, data = backups.load(site, given["source"])
@@ -38,21 +39,17 @@ class ActionModule(DocumentedAction):
             found = self._on_host(given, step=step, content=base64.b64encode(data).decode())
             found["changes"] = [*before.get("changes", ()), *found.get("changes", ())]
         sync = [sync_command(given["namespace"], mode) for mode in ("log", "repair")]
-        return found | {"backup": backups.summary(backup), "sync": sync}
+        return found | {"backup": backups.shelf(site).summary(backup), "sync": sync}
 
     def _take(self, given: dict[str, Any]) -> dict[str, Any]:
         done = self._on_host(given, step="take")
         if snapshot := done.pop("content", ""):
             taken = backups.save(given["site"], base64.b64decode(snapshot), cluster=done["cluster"])
-            done["changes"] += [f"remove the backup {name}" for name in backups.prune(given["site"], given["keep"])]
-            done["backup"] = backups.summary(taken)
+            shelf = backups.shelf(given["site"])
+            done["changes"] += [f"remove the backup {name}" for name in shelf.prune(given["keep"])]
+            done["backup"] = shelf.summary(taken)
         return done
 
     def _on_host(self, given: dict[str, Any], *, step: str, content: str = "") -> dict[str, Any]:
-        clusters = record.known(given["site"])
-        arguments = {"site": given["site"], "name": given["name"], "step": step, "content": content}
-        done: dict[str, Any] = self._execute_module(
-            module_args=arguments | {"clusters": clusters}, task_vars=self.variables
-        )
-        done.pop("invocation", None)  # it holds the whole database
-        return done
+        site = given["site"]
+        return self.on_host(site=site, name=given["name"], step=step, content=content, clusters=record.known(site))

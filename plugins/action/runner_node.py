@@ -24,16 +24,11 @@ class ActionModule(DocumentedAction):
         site_file = Path(given["site_file"])
         digest, content = ("", b"") if given["verify"] else packed()
         own = {"collection": digest, "site_text": site_file.read_text(encoding="utf-8")}
-        done = self._on_seed(given, **own)
+        done = self.on_host(**given | own)
         if done.get("lacking"):
-            done = self._on_seed(given, **own, content=base64.b64encode(content).decode())
+            done = self.on_host(**given | own | {"content": base64.b64encode(content).decode()})
         if key := done.get("public_key"):
             path = state_dir(load_site(site_file).site) / PUBLIC_KEY
             files.place(self.changes, path, f"{key}\n")
             done["changed"] = done.get("changed") or bool(self.changes.done)
-        return done
-
-    def _on_seed(self, given: dict[str, Any], **own: Any) -> dict[str, Any]:
-        done: dict[str, Any] = self._execute_module(module_args={**given, **own}, task_vars=self.variables)
-        done.pop("invocation", None)  # it holds the collection
         return done

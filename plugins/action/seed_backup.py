@@ -29,7 +29,7 @@ class ActionModule(DocumentedAction):
 
     def _restore(self, given: dict[str, Any], plan: Plan, *, go: bool) -> dict[str, Any]:
         backup, found, data = backups.load(plan.site, given["source"])
-        now = self._on_seed(given, step="check")
+        now = self.on_host(site_file=given["site_file"], step="check")
         if now.get("failed"):
             return now
         there = _nodes(now)
@@ -41,7 +41,9 @@ class ActionModule(DocumentedAction):
                 return before
             port = plan.metal.api_inside if plan.metal else 0
             content = base64.b64encode(data).decode()
-            now = self._on_seed(given, step="restore", content=content, source=backup.name, port=port)
+            now = self.on_host(
+                site_file=given["site_file"], step="restore", content=content, source=backup.name, port=port
+            )
             if now.get("failed"):
                 return now
             now["changes"] = [*before.get("changes", ()), *now["changes"]]
@@ -50,7 +52,7 @@ class ActionModule(DocumentedAction):
 
     def _take(self, given: dict[str, Any], plan: Plan, *, replaced: bool = False) -> dict[str, Any]:
         now = datetime.now(UTC)  # what journals say later came after it
-        done = self._on_seed(given, step="take")
+        done = self.on_host(site_file=given["site_file"], step="take")
         if done.get("failed"):
             return done
         if not replaced:
@@ -60,12 +62,6 @@ class ActionModule(DocumentedAction):
             shelf = backups.shelf(plan.site, replaced=replaced)
             done["changes"] += [f"remove the backup {name}" for name in shelf.prune(given["keep"])]
             done["backup"] = shelf.summary(taken)
-        return done
-
-    def _on_seed(self, given: dict[str, Any], **own: Any) -> dict[str, Any]:
-        arguments = {"site_file": given["site_file"], **own}
-        done: dict[str, Any] = self._execute_module(module_args=arguments, task_vars=self.variables)
-        done.pop("invocation", None)  # it holds all of the seed's state
         return done
 
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from ..plugin_utils.actions import REACHED_BY, DocumentedAction, finish
+from ..plugin_utils.actions import REACHED_BY, DocumentedAction
 from ..plugin_utils.compose import site_plan
-from ..plugin_utils.errors import GroundupError
 from ..plugin_utils.guest_image import guest_image
 from ..plugin_utils.services import nova
 
@@ -24,16 +22,7 @@ class ActionModule(DocumentedAction):
         """Return what answered, and the seconds of each step."""
         if self._task.check_mode:
             return {"skipped": True, "msg": "a dry run makes no instance"}
-        # Late: a dry run needs no cloud's client.
-        from ..plugin_utils.cloud.steps import Steps
-
-        steps = Steps(self._say)
-        ended = finish({"changed": False}, lambda: self._prove(given, steps))
-        return {**ended, "steps": steps.result()}
-
-    def _say(self, line: str) -> None:
-        with suppress(Exception):  # a run that was killed reads nothing any more, and what was made must go
-            self._display.display(line)
+        return self.stepped(lambda steps: self._prove(given, steps), killed="the instance was not proven")
 
     def _prove(self, given: dict[str, Any], steps: Steps) -> dict[str, Any]:
         from ..plugin_utils.cloud import connection, proof, smoke, tenant
@@ -56,13 +45,7 @@ class ActionModule(DocumentedAction):
             console=not plan or nova.has_console(plan),
             **{name: given[name] for name in names},
         )
-        try:
-            answered = smoke.smoke(admin, options, steps)
-        except KeyboardInterrupt as signal:
-            raise GroundupError(
-                f"ended by {signal}", where="this run", why="the instance was not proven",
-                remedy="run it again; what this one made is deleted, unless a line above names it",
-            ) from signal  # fmt: skip
+        answered = smoke.smoke(admin, options, steps)
         if plan:
             proof.remember(plan, found, answered["msg"])
         self._display.display(answered["msg"])

@@ -33,3 +33,45 @@ options:
     type: dict
     default: {}
 """
+
+    LEAVING = r"""
+options:
+  name:
+    description: Name of the machine. It may have left the site file.
+    type: str
+    required: true
+"""
+
+    OTHERS = r"""
+options:
+  addresses:
+    description: Addresses of the other machines of the site file. One of them is not its own any more.
+    type: list
+    elements: str
+    default: []
+"""
+
+    CERTIFICATE = r"""
+options:
+  certificate:
+    description: Certificate of the host, in PEM.
+    type: str
+    required: true
+  private_key:
+    description: Private key of O(certificate), in PEM.
+    type: str
+    required: true
+  ca_certificate:
+    description: Certificate of the site's CA, which O(certificate) is from, in PEM.
+    type: str
+    required: true
+"""
+
+    PACKAGES = r"""
+options:
+  packages:
+    description: Packages of the OS to install.
+    type: list
+    elements: str
+    required: true
+"""

@@ -20,18 +20,6 @@ options:
     description: Password of its account in Keystone.
     type: str
     required: true
-  ca_certificate:
-    description: The site's CA in PEM, which O(certificate) is from.
-    type: str
-    required: true
-  certificate:
-    description: Its certificate in PEM, for O(address).
-    type: str
-    required: true
-  private_key:
-    description: The key of O(certificate) in PEM.
-    type: str
-    required: true
   restart:
     description:
       - Have a gateway that runs take up a new configuration. One host at a time, so that others serve meanwhile.
@@ -51,6 +39,7 @@ extends_documentation_fragment:
   - groundup.cloud.attributes
   - groundup.cloud.host.ceph
   - groundup.cloud.host
+  - groundup.cloud.host.certificate
 """
 
 EXAMPLES = r"""
@@ -84,6 +73,7 @@ from typing import Any
 
 from ..module_utils._base.changes import Changes
 from ..module_utils._base.module import run_module
+from ..module_utils._base.options import CERTIFICATE
 from ..module_utils._ceph.gateway import Gateway, answers, converge
 from ..module_utils._ceph.model import entities
 
@@ -108,9 +98,7 @@ def main() -> None:
             "ceph": {"type": "dict", "required": True},
             "keys": {"type": "dict", "required": True, "no_log": True},
             "password": {"type": "str", "required": True, "no_log": True},
-            "ca_certificate": {"type": "str", "required": True},
-            "certificate": {"type": "str", "required": True},
-            "private_key": {"type": "str", "required": True, "no_log": True},
+            **CERTIFICATE,
             "restart": {"type": "bool", "default": False},
             "verify": {"type": "bool", "default": False},
         },

@@ -23,10 +23,6 @@ options:
     type: str
     choices: [drain, undrain, retire, replace]
     required: true
-  name:
-    description: Name of the storage host.
-    type: str
-    required: true
   osd:
     description: Number of the OSD to replace.
     type: int
@@ -67,7 +63,9 @@ attributes:
   diff_mode:
     description: The changes are lines, not files.
     support: none
-extends_documentation_fragment: groundup.cloud.attributes
+extends_documentation_fragment:
+  - groundup.cloud.attributes
+  - groundup.cloud.host
 """
 
 EXAMPLES = r"""

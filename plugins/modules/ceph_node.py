@@ -25,11 +25,6 @@ options:
     description: Hardware profile of the host, which says what its OSDs are on.
     type: str
     required: true
-  packages:
-    description: Packages of the OS to install.
-    type: list
-    elements: str
-    required: true
   known:
     description: Whether some storage host has data of the cluster. A monitor without data then joins its quorum.
     type: bool
@@ -48,6 +43,7 @@ extends_documentation_fragment:
   - groundup.cloud.attributes
   - groundup.cloud.host.ceph
   - groundup.cloud.host
+  - groundup.cloud.host.packages
 """
 
 EXAMPLES = r"""

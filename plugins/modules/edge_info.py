@@ -20,12 +20,8 @@ options:
     type: list
     elements: int
     default: [6443]
-  tls_port:
-    description: Port that must show a trusted certificate for every one of O(names).
-    type: int
-    default: 443
   names:
-    description: Public names.
+    description: Public names. Port 443 must show a trusted certificate for each.
     type: list
     elements: str
     default: []
@@ -72,6 +68,7 @@ from ..module_utils._base.wait import wait_until
 from ..module_utils._host.interfaces import carrying
 
 ADMIN_SOCKET = "/run/haproxy/admin.sock"
+HTTPS = 443
 PATIENCE = 3.0  # seconds for one connection
 
 
@@ -149,7 +146,7 @@ def look(wanted: dict[str, Any]) -> dict[str, Any]:
     """Return what the module returns. Raises GroundupError."""
     wait_for_ports(wanted["address"], wanted["ports"], timeout=wanted["timeout"])
     for name in wanted["names"]:
-        check_certificate(wanted["address"], wanted["tls_port"], name, timeout=max(PATIENCE, wanted["timeout"]))
+        check_certificate(wanted["address"], HTTPS, name, timeout=max(PATIENCE, wanted["timeout"]))
     listeners, servers = statistics()
     return {
         "changed": False,
@@ -165,7 +162,6 @@ def main() -> None:
         {
             "address": {"type": "str", "required": True},
             "ports": {"type": "list", "elements": "int", "default": [6443]},
-            "tls_port": {"type": "int", "default": 443},
             "names": {"type": "list", "elements": "str", "default": []},
             "timeout": {"type": "int", "default": 20},
         },

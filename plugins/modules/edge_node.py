@@ -11,11 +11,6 @@ description:
   - Installs, configures and starts HAProxy and keepalived.
   - Each program checks a new configuration before it replaces the old one, then reloads, so open connections stay.
 options:
-  packages:
-    description: Packages of the OS to install, those of HAProxy and keepalived.
-    type: list
-    elements: str
-    required: true
   haproxy_config:
     description: Content of C(haproxy.cfg).
     type: str
@@ -48,7 +43,9 @@ attributes:
     description: Predicts. Does not check a configuration that refers to missing files.
   diff_mode:
     description: Shows every file without secrets.
-extends_documentation_fragment: groundup.cloud.attributes
+extends_documentation_fragment:
+  - groundup.cloud.attributes
+  - groundup.cloud.host.packages
 """
 
 EXAMPLES = r"""

@@ -18,10 +18,6 @@ options:
     description: Identity of the site's secrets store, which the host stores. Empty skips the check.
     type: str
     default: ""
-  name:
-    description: Short name of the host.
-    type: str
-    required: true
   domain:
     description: Domain of the site.
     type: str
@@ -84,10 +80,6 @@ options:
     description: Certificate of the site's CA, in PEM. Empty leaves the trust store unchanged.
     type: str
     default: ""
-  journal_max_use:
-    description: Maximum size of the journal.
-    type: str
-    default: 1G
 attributes:
   diff_mode:
     description: Shows every file and kernel parameter.
@@ -95,6 +87,7 @@ extends_documentation_fragment:
   - groundup.cloud.attributes
   - groundup.cloud.packages
   - groundup.cloud.site
+  - groundup.cloud.host
 """
 
 EXAMPLES = r"""
@@ -171,8 +164,7 @@ def converge(changes: Changes, wanted: dict[str, Any]) -> None:
     if wanted["hardening"]:
         hardening.modes(changes)
     journal = Unit(changes, "systemd-journald.service")
-    limit = wanted["journal_max_use"]
-    journal.generate(JOURNAL, f"[Journal]\nStorage=persistent\nSystemMaxUse={limit}\nRuntimeMaxUse={limit}\n")
+    journal.generate(JOURNAL, "[Journal]\nStorage=persistent\nSystemMaxUse=1G\nRuntimeMaxUse=1G\n")
     journal.refreshed()
     if len((files.read(SWAPS) or "").splitlines()) > 1:
         changes.warnings.append(
@@ -231,7 +223,6 @@ def main() -> None:
             "ntp_servers": {"type": "list", "elements": "str", "default": []},
             "ca_certificate": {"type": "str", "default": ""},
             **sources.OPTIONS,
-            "journal_max_use": {"type": "str", "default": "1G"},
         },
         work,
     )

@@ -18,10 +18,6 @@ description:
   - V(verify) fails unless the service is disabled and nothing is on the host, or on its way from it or to it.
   - V(enable) enables a service that V(drain) or a retirement disabled, known by its reason. Another's reason stays.
 options:
-  name:
-    description: Name of the hypervisor. It may have left the site file.
-    type: str
-    required: true
   step:
     description: What to do.
     type: str
@@ -43,6 +39,7 @@ options:
     default: 1800
 extends_documentation_fragment:
   - groundup.cloud.attributes.lines
+  - groundup.cloud.host.leaving
   - groundup.cloud.site.file
 """
 

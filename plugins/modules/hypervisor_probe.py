@@ -31,27 +31,9 @@ options:
     description: How many hosts to probe at once. The project's quota of instances is the limit.
     type: int
     default: 8
-  image:
-    description: Path of a qcow2 image with an ssh server that takes its key from metadata. Default is the site's guest.
-    type: path
-  user:
-    description: Login of the image.
-    type: str
-    default: guest
-  memory_mb:
-    description: Memory of an instance, in MiB.
-    type: int
-    default: 128
-  disk_gb:
-    description: Disk of an instance, in GiB.
-    type: int
-    default: 1
-  timeout:
-    description: Seconds to wait for the image, for instances, and for ssh.
-    type: int
-    default: 300
 extends_documentation_fragment:
   - groundup.cloud.attributes
+  - groundup.cloud.instance
   - groundup.cloud.site.file
 """
 

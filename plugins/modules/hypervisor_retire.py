@@ -16,10 +16,6 @@ description:
   - V(remove) takes it out of its aggregates and deletes its compute service, its resource provider and its agents; with
     its controller agent Neutron deletes the chassis of OVN. V(verify) fails while the cloud has any of it.
 options:
-  name:
-    description: Name of the hypervisor. It may have left the site file.
-    type: str
-    required: true
   step:
     description: What to do.
     type: str
@@ -44,17 +40,14 @@ options:
     description: Whether its services were stopped. Else V(remove) waits until Nova says that nova-compute is down.
     type: bool
     default: false
-  addresses:
-    description: Addresses of the other machines of the site file. One of them is not its own any more.
-    type: list
-    elements: str
-    default: []
   timeout:
     description: Seconds to wait for Nova, and for Neutron to let its agents go.
     type: int
     default: 180
 extends_documentation_fragment:
   - groundup.cloud.attributes.lines
+  - groundup.cloud.host.leaving
+  - groundup.cloud.host.others
   - groundup.cloud.site.file
 """
 

@@ -14,10 +14,6 @@ description:
     control hosts it also uploads the certificates, encrypted with a new key.
   - Use C(no_log) on the task. The invitation is a secret.
 options:
-  name:
-    description: Name of the node it runs on, for messages.
-    type: str
-    required: true
   server:
     description: URL of the API in the kubeconfig.
     type: str
@@ -54,6 +50,7 @@ attributes:
 extends_documentation_fragment:
   - groundup.cloud.attributes
   - groundup.cloud.site
+  - groundup.cloud.host
 """
 
 EXAMPLES = r"""

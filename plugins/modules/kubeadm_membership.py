@@ -17,10 +17,6 @@ options:
     description: Address of the host.
     type: str
     required: true
-  site:
-    description: Name of the site, which is the name of the cluster.
-    type: str
-    required: true
   cluster:
     description: The plan's C(kubernetes).
     type: dict
@@ -28,6 +24,7 @@ options:
 extends_documentation_fragment:
   - groundup.cloud.attributes.info
   - groundup.cloud.host
+  - groundup.cloud.site
 """
 
 EXAMPLES = r"""

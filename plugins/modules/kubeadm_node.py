@@ -17,10 +17,6 @@ description:
   - Interrupts a control host's API only with O(rolling_restart). Refuses an upgrade of Kubernetes, and another key for
     Secrets at rest than the one they were written with.
 options:
-  name:
-    description: Name of the node.
-    type: str
-    required: true
   role:
     description: Role of the node.
     type: str
@@ -45,10 +41,6 @@ options:
     type: list
     elements: str
     default: []
-  site:
-    description: Name of the site, which is the name of the cluster.
-    type: str
-    required: true
   cluster:
     description: The plan's C(kubernetes).
     type: dict
@@ -146,7 +138,10 @@ options:
 attributes:
   diff_mode:
     description: Shows files line by line, never secrets.
-extends_documentation_fragment: groundup.cloud.attributes
+extends_documentation_fragment:
+  - groundup.cloud.attributes
+  - groundup.cloud.host
+  - groundup.cloud.site
 """
 
 EXAMPLES = r"""

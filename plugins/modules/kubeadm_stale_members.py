@@ -15,10 +15,6 @@ description:
     such as that of the only control host.
   - Does nothing on a host without an admin kubeconfig.
 options:
-  name:
-    description: Name of the node it runs on, for messages.
-    type: str
-    required: true
   api:
     description: URL of the host's own API server.
     type: str
@@ -40,7 +36,9 @@ attributes:
     description: Lists what would be removed, or why it is refused.
   diff_mode:
     description: Shows the member and the Node.
-extends_documentation_fragment: groundup.cloud.attributes
+extends_documentation_fragment:
+  - groundup.cloud.attributes
+  - groundup.cloud.host
 """
 
 EXAMPLES = r"""

@@ -15,10 +15,6 @@ description:
     O(stays). Killed, it is run again and goes on. V(verify) asks Ironic.
   - A record of each erasure is written below C(metal/erasures) in the site's state directory.
 options:
-  name:
-    description: Name of the machine. It may have left the site file.
-    type: str
-    required: true
   step:
     description: What to do.
     type: str
@@ -50,11 +46,9 @@ options:
 attributes:
   check_mode:
     description: Steps V(erase) and V(verify) are skipped by their playbooks; V(check) changes nothing.
-  diff_mode:
-    description: Nothing is shown beside the lines of the result.
-    support: none
 extends_documentation_fragment:
-  - groundup.cloud.attributes
+  - groundup.cloud.attributes.lines
+  - groundup.cloud.host.leaving
   - groundup.cloud.site.file
 """
 

@@ -17,10 +17,6 @@ description:
   - V(delete) deletes the Node, and claims and volumes on its disk. V(verify) waits until the cluster has nothing left
     of it.
 options:
-  name:
-    description: Name of the machine. It may have left the site file.
-    type: str
-    required: true
   step:
     description: What to do.
     type: str
@@ -45,17 +41,14 @@ options:
     type: list
     elements: str
     default: []
-  addresses:
-    description: Addresses of the other machines of the site file. One of them is not its own any more.
-    type: list
-    elements: str
-    default: []
   timeout:
     description: Seconds its pods have to leave it.
     type: int
     default: 600
 extends_documentation_fragment:
   - groundup.cloud.attributes.lines
+  - groundup.cloud.host.leaving
+  - groundup.cloud.host.others
   - groundup.cloud.site
 """
 

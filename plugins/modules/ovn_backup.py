@@ -22,18 +22,6 @@ options:
     type: str
     required: true
     choices: [take, verify, check, restore]
-  keep:
-    description: How many backups stay. With V(0) all do.
-    type: int
-    default: 14
-  days:
-    description: How old the newest backup may be, in days.
-    type: float
-    default: 2.0
-  source:
-    description: Name of the backup to restore, V(newest), or the path of the JSON file of one elsewhere.
-    type: str
-    default: newest
   force:
     description:
       - What is accepted. V(overwrite), what was made since the backup is taken away. V(new-cluster), the backup is of a
@@ -46,12 +34,9 @@ options:
     description: Namespace of Neutron's pods, for the commands in RV(sync).
     type: str
     default: openstack
-  content:
-    description: The backup. The action fills it in.
-    type: str
-    default: ""
 extends_documentation_fragment:
   - groundup.cloud.attributes.lines
+  - groundup.cloud.backup
   - groundup.cloud.site
   - groundup.cloud.host.ovn
   - groundup.cloud.host
@@ -102,6 +87,7 @@ from typing import Any
 
 from ..module_utils._base.changes import Changes
 from ..module_utils._base.module import run_module
+from ..module_utils._base.options import BACKUP
 from ..module_utils._ovn import backup
 
 
@@ -120,14 +106,10 @@ def main() -> None:
         {
             "site": {"type": "str", "required": True},
             "name": {"type": "str", "required": True},
-            "step": {"type": "str", "required": True, "choices": ["take", "verify", "check", "restore"]},
-            "keep": {"type": "int", "default": 14},
-            "days": {"type": "float", "default": 2.0},
-            "source": {"type": "str", "default": "newest"},
+            **BACKUP,
             "force": {"type": "list", "elements": "str", "default": [], "choices": ["overwrite", "new-cluster"]},
             "namespace": {"type": "str", "default": "openstack"},
             "clusters": {"type": "dict", "default": {}},
-            "content": {"type": "str", "default": "", "no_log": True},
         },
         work,
     )

@@ -28,11 +28,6 @@ options:
     elements: str
     choices: [nb, sb]
     default: []
-  packages:
-    description: Packages of the OS to install.
-    type: list
-    elements: str
-    required: true
   address:
     description: Address of the host, where other members know it for life.
     type: str
@@ -67,18 +62,6 @@ options:
     description: Milliseconds of silence before a database asks whether a client is still there.
     type: int
     required: true
-  certificate:
-    description: Certificate of this host's members, in PEM.
-    type: str
-    required: true
-  private_key:
-    description: Private key of O(certificate), in PEM.
-    type: str
-    required: true
-  ca_certificate:
-    description: Certificate of the authority that members and clients trust, in PEM.
-    type: str
-    required: true
   certificate_days:
     description: Verification warns of a certificate with fewer days left.
     type: int
@@ -93,6 +76,8 @@ extends_documentation_fragment:
   - groundup.cloud.host.ovn
   - groundup.cloud.host
   - groundup.cloud.site
+  - groundup.cloud.host.certificate
+  - groundup.cloud.host.packages
 """
 
 EXAMPLES = r"""
@@ -152,6 +137,7 @@ from typing import Any
 
 from ..module_utils._base.changes import Changes
 from ..module_utils._base.module import run_module
+from ..module_utils._base.options import CERTIFICATE
 from ..module_utils._ovn.converge import Central, converge
 from ..module_utils._ovn.verify import verify
 
@@ -181,9 +167,7 @@ def main() -> None:
             "southbound": {"type": "list", "elements": "str", "required": True},
             "election_timer": {"type": "int", "required": True},
             "inactivity_probe": {"type": "int", "required": True},
-            "certificate": {"type": "str", "required": True},
-            "private_key": {"type": "str", "required": True, "no_log": True},
-            "ca_certificate": {"type": "str", "required": True},
+            **CERTIFICATE,
             "certificate_days": {"type": "int", "default": 30},
         },
         work,

@@ -22,18 +22,6 @@ options:
     type: str
     required: true
     choices: [take, verify, check, restore]
-  keep:
-    description: How many backups stay. With V(0) all do.
-    type: int
-    default: 14
-  days:
-    description: How old the newest backup may be, in days.
-    type: float
-    default: 2.0
-  source:
-    description: Name of the backup to restore, V(newest), or the path of the JSON file of one elsewhere.
-    type: str
-    default: newest
   force:
     description:
       - What is accepted. V(overwrite), machines that the seed knows now are forgotten, or set back to what they were.
@@ -46,16 +34,9 @@ options:
     description: Port of Ironic on the loopback. The action fills it in.
     type: int
     default: 0
-  content:
-    description: The backup. The action fills it in.
-    type: str
-    default: ""
-attributes:
-  diff_mode:
-    description: Nothing is shown beside the lines of the result.
-    support: none
 extends_documentation_fragment:
-  - groundup.cloud.attributes
+  - groundup.cloud.attributes.lines
+  - groundup.cloud.backup
   - groundup.cloud.site.file
 """
 
@@ -95,6 +76,7 @@ from typing import Any
 
 from ..module_utils._base.changes import Changes
 from ..module_utils._base.module import run_module
+from ..module_utils._base.options import BACKUP
 from ..module_utils._ironic import backup
 
 
@@ -112,13 +94,9 @@ def main() -> None:
     run_module(
         {
             "site_file": {"type": "path", "required": True},
-            "step": {"type": "str", "required": True, "choices": ["take", "verify", "check", "restore"]},
-            "keep": {"type": "int", "default": 14},
-            "days": {"type": "float", "default": 2.0},
-            "source": {"type": "str", "default": "newest"},
+            **BACKUP,
             "force": {"type": "list", "elements": "str", "default": [], "choices": ["overwrite", "outdated"]},
             "port": {"type": "int", "default": 0},
-            "content": {"type": "str", "default": "", "no_log": True},
         },
         work,
     )

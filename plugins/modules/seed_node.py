@@ -67,18 +67,6 @@ options:
     type: list
     elements: str
     required: true
-  certificate:
-    description: Certificate of the web server, in PEM, for C(127.0.0.1) too.
-    type: str
-    required: true
-  private_key:
-    description: Private key of O(certificate), in PEM.
-    type: str
-    required: true
-  ca_certificate:
-    description: Certificate of the CA that signed O(certificate), in PEM.
-    type: str
-    required: true
 attributes:
   check_mode:
     description: Predicts. Does not have nginx check a configuration.
@@ -87,6 +75,7 @@ attributes:
 extends_documentation_fragment:
   - groundup.cloud.attributes
   - groundup.cloud.packages
+  - groundup.cloud.host.certificate
 """
 
 EXAMPLES = r"""
@@ -128,6 +117,7 @@ from ..module_utils._base import files, tls
 from ..module_utils._base.changes import Changes
 from ..module_utils._base.errors import GroundupError
 from ..module_utils._base.module import run_module
+from ..module_utils._base.options import CERTIFICATE
 from ..module_utils._base.run import run
 from ..module_utils._base.wait import wait_until
 from ..module_utils._host import ownership, packages, sources
@@ -235,9 +225,7 @@ def main() -> None:
             "repositories": {"type": "list", "elements": "dict", "default": [], "options": REPOSITORY},
             **sources.OPTIONS,
             "readers": {"type": "list", "elements": "str", "required": True},
-            "certificate": {"type": "str", "required": True},
-            "private_key": {"type": "str", "required": True, "no_log": True},
-            "ca_certificate": {"type": "str", "required": True},
+            **CERTIFICATE,
         },
         converge,
     )

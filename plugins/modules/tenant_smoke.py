@@ -31,13 +31,6 @@ options:
         where there is one. It must answer afterwards at the same address, without a restart.
     type: bool
     default: false
-  image:
-    description: Path of a qcow2 image with an ssh server that takes its key from metadata. Default is the site's guest.
-    type: path
-  user:
-    description: Login of the image.
-    type: str
-    default: guest
   network:
     description: Name or id of the external network. Default is the first one.
     type: str
@@ -49,26 +42,16 @@ options:
     type: str
     default: ""
   payload_mb:
-    description: Megabytes to send each way.
+    description: Megabytes to send each way. They lie in the instance's C(/tmp), in its memory.
     type: int
     default: 20
-  memory_mb:
-    description: Memory of the instance, in MiB. The payload lies in its C(/tmp).
-    type: int
-    default: 128
-  disk_gb:
-    description: Disk of the instance, in GiB.
-    type: int
-    default: 1
-  timeout:
-    description: Seconds to wait for the image, for the instance, and for ssh.
-    type: int
-    default: 300
   keep:
     description: Whether to leave everything for looking. The next run on this controller deletes it.
     type: bool
     default: false
-extends_documentation_fragment: groundup.cloud.attributes.info
+extends_documentation_fragment:
+  - groundup.cloud.attributes.info
+  - groundup.cloud.instance
 """
 
 EXAMPLES = r"""

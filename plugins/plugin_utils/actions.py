@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import cache
 from importlib import import_module
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import yaml
 from ansible.plugins.action import ActionBase
@@ -14,6 +15,9 @@ from ansible.plugins.action import ActionBase
 from ..module_utils._base.changes import Changes
 from ..module_utils._base.errors import GroundupError, file_error
 from .plan import SiteError
+
+if TYPE_CHECKING:
+    from .cloud.steps import Steps
 
 PLUGINS = __name__.rpartition(".plugin_utils.")[0]
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # each task of a run reads one documentation
@@ -39,6 +43,30 @@ class DocumentedAction(ActionBase):  # type: ignore[misc]  # ansible ships no ty
         _, given = self.validate_argument_spec(documented(type(self).__module__), **self.RULES)
         self.variables, self.changes = task_vars or {}, Changes(check=bool(self._task.check_mode))
         return finish(result, lambda: self.work(given), changes=self.changes)
+
+    def on_host(self, **arguments: Any) -> dict[str, Any]:
+        """Return what the module says on the host, without its ``arguments``, which may hold secrets, or be large."""
+        done: dict[str, Any] = self._execute_module(module_args=arguments, task_vars=self.variables)
+        done.pop("invocation", None)
+        return done
+
+    def stepped(self, work: Callable[[Steps], dict[str, Any]], *, killed: str) -> dict[str, Any]:
+        """Return what ``work`` returns, or its error, with its steps; ``killed``: what a signal leaves undone."""
+        from .cloud.steps import Steps  # late: nothing else needs a cloud's client
+
+        def say(line: str) -> None:
+            with suppress(Exception):  # a run that was killed reads nothing any more, and what was made must go
+                self._display.display(line)
+
+        def guarded() -> dict[str, Any]:
+            try:
+                return work(steps)
+            except KeyboardInterrupt as signal:
+                remedy = "run it again; what this one made is deleted, unless a line above names it"
+                raise GroundupError(f"ended by {signal}", where="this run", why=killed, remedy=remedy) from signal
+
+        steps = Steps(say)
+        return {**finish({"changed": False}, guarded), "steps": steps.result()}
 
 
 def finish(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -54,6 +54,9 @@ class Shelf(Generic[Kind]):
     playbook: str  # that takes one
     unsaved: str  # what is in none when the newest is too old
     partial: str  # what restoring a damaged one would do
+    place: str  # what a restore writes to
+    replaces: str  # what it takes the place of
+    consent: str  # variable of the playbook with which an operator accepts what stands against it
 
     def keep(self, data: bytes, *, now: datetime | None = None, **about: Any) -> Kind:
         """Write ``data`` and what is known of it; return that. Raises OSError."""
@@ -120,6 +123,35 @@ class Shelf(Generic[Kind]):
                 why=f"{self.unsaved}; it may be {days:g} days old",
                 remedy=f"run the playbook {self.playbook}, each night by cron",
             )
+
+    def refuse(
+        self, backup: Kind, *, site: str, wrong: Mapping[str, str], against: Mapping[str, str], force: Collection[str]
+    ) -> None:
+        """Raise GroundupError for a backup that may not be restored in ``site``, or only with consent.
+
+        Args:
+            backup: what is to be restored.
+            site: name of the site.
+            wrong: what no consent is enough for, each with its remedy.
+            against: what an operator has to accept, by code.
+            force: codes that are accepted.
+        """
+        if backup.site != site:
+            raise self.refused(backup, f"it is of the site {backup.site}", remedy="name a backup of this site")
+        for what, remedy in wrong.items():
+            raise self.refused(backup, what, remedy=remedy)
+        if missing := [said for code, said in against.items() if code not in force]:
+            accepting = json.dumps({self.consent: list(against)})
+            raise self.refused(backup, "; ".join(missing), remedy=f"accept it with -e '{accepting}'")
+
+    def refused(self, backup: Kind, what: str, *, remedy: str) -> GroundupError:
+        """Return what to raise for a backup that is not restored."""
+        return GroundupError(
+            f"the backup {backup.name} is not restored: {what}",
+            where=f"{self.place}; the backup is {backup}",
+            why=f"what is restored takes the place of everything that {self.replaces}; nothing was changed",
+            remedy=remedy,
+        )
 
     def summary(self, backup: Kind) -> dict[str, Any]:
         """Return what a result has of it."""

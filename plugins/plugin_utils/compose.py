@@ -28,7 +28,7 @@ def with_values(plan: Plan) -> Plan:
     made = []
     for release in cloud.releases:
         record = RECORDS[release.name]
-        values = merge(shared_values(plan, size, record), record.values(plan, size) if record.values else {})
+        values = merge(shared_values(plan, size, record), record.values(plan, size))
         made.append(replace(release, values=merge(values, cloud.overrides.get(release.name, {}))))
     return replace(plan, openstack=replace(cloud, releases=tuple(made)))
 

@@ -6,6 +6,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..module_utils._base.text import few
 from .layers import aside
 from .plan.output.report import columns
 
@@ -94,7 +95,7 @@ def table(found: Sequence[Line], *, hosts: int) -> str:
     rows = [
         (
             [one.severity.upper(), one.check],
-            [_named(one.hosts)],
+            [few(one.hosts, most=_NAMED)],
             [one.what, *_places(one.hosts), *filter(None, [one.hint]), f"-> {one.remedy}"],
         )
         for one in found
@@ -198,11 +199,6 @@ def _shared(facts: Mapping[str, Mapping[str, Any]], name: str) -> dict[str, list
         if fact[name]:
             found.setdefault(fact[name], []).append(host)
     return {value: hosts for value, hosts in found.items() if len(hosts) > 1}
-
-
-def _named(hosts: Mapping[str, str]) -> str:
-    more = f" and {len(hosts) - _NAMED} more" if len(hosts) > _NAMED else ""
-    return ", ".join(list(hosts)[:_NAMED]) + more
 
 
 def _places(hosts: Mapping[str, str]) -> list[str]:

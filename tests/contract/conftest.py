@@ -29,7 +29,7 @@ Render = Callable[[ReleasePlan, Path], str]
 def plan(request: pytest.FixtureRequest) -> Plan:
     """The plan of every example site, with every service that is deployed."""
     data = yaml.safe_load(SITES[request.param].read_text())
-    data["openstack"]["services"] = [record.name for record in of_kind("service") if record.values]
+    data["openstack"]["services"] = [record.name for record in of_kind("service")]
     return with_values(make_plan(build_site(data)))
 
 

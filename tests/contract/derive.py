@@ -33,7 +33,7 @@ def types(value: Any) -> Any:
 def main() -> None:
     """Write a file for each chart."""
     values, objects, *charts = sys.argv[1:]
-    for chart in charts or [record.name for record in RECORDS.values() if record.values]:
+    for chart in charts or RECORDS:
         path = DATA / "charts" / f"{chart}.json"
         rendered = yaml.safe_load((Path(objects) / f"{chart}.yaml").read_text())
         fact = {

@@ -202,3 +202,27 @@ def test_backups_in_the_object_store_have_an_account_trust_the_sites_ca_and_have
     assert config["backup_swift_ca_cert_file"].rsplit("/", 1)[0] in mounts
     made = base64.b64decode(one(items, "Secret", "cinder-etc")["data"].get("identity.json", "")).decode()
     assert real or config["backup_swift_user"] in made
+
+
+@pytest.mark.parametrize("charts", ["builtin", "real"])
+def test_the_dashboard_believes_the_sites_ca_where_it_has_an_object_store_to_ask(
+    charts: str, render: Render, request: pytest.FixtureRequest
+) -> None:
+    data = yaml.safe_load(SITES["cloud"].read_text())
+    real = charts == "real"
+    chart = chart_in(request.getfixturevalue("real_charts"), "horizon") if real else CHARTS / "horizon"
+
+    def pod() -> tuple[str, dict[str, Any]]:
+        items = objects(render(release_of(with_values(make_plan(build_site(data))), "horizon"), chart))
+        settings = base64.b64decode(one(items, "Secret", "horizon-etc")["data"]["local_settings"]).decode()
+        return settings, one(items, "Deployment", "horizon")["spec"]["template"]["spec"]
+
+    settings, without = pod()
+    assert "OPENSTACK_SSL_CACERT" not in settings or real
+    assert "horizon-tls" not in str(without)
+    data["openstack"]["services"].append("ceph-rgw")
+    settings, found = pod()
+    (mount,) = [one for one in found["containers"][0]["volumeMounts"] if one["name"] == "horizon-tls"]
+    assert f'OPENSTACK_SSL_CACERT = "{mount["mountPath"]}/ca.crt"' in settings
+    (place,) = [one for one in found["volumes"] if one["name"] == "horizon-tls"]
+    assert place["secret"] == {"secretName": "horizon-tls", "items": [{"key": "ca.crt", "path": "ca.crt"}]}

@@ -1,4 +1,4 @@
-"""Ceph loses a daemon while a client writes: nothing that it called written is lost, and it becomes whole again.
+"""Ceph loses a daemon or a host's network while a client writes: nothing written is lost, and it becomes whole again.
 
 Needs tests/e2e/storage/site.yml. Each case prints a line of JSON: blocks written, the slowest, seconds until HEALTH_OK.
 """
@@ -6,18 +6,20 @@ Needs tests/e2e/storage/site.yml. Each case prints a line of JSON: blocks writte
 from __future__ import annotations
 
 import json
+import re
 import time
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.part_types import CephPlan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import Plan
+from ansible_collections.groundup.cloud.tests.e2e.cluster import play
 from ansible_collections.groundup.cloud.tests.e2e.failover import killed, root
 from ansible_collections.groundup.cloud.tests.e2e.waiting import until
-from ansible_collections.groundup.cloud.tests.e2e.writing import Writer, listed, writing
+from ansible_collections.groundup.cloud.tests.e2e.writing import Writer, listed, over_ssh, writing
 
 pytestmark = pytest.mark.lab
 
@@ -71,8 +73,8 @@ def write(ceph: CephPlan, plan: Plan, stored: Mapping[str, str], ssh_config: Pat
 
     def begin(host: str, image: str) -> AbstractContextManager[Writer]:
         cinder = ceph.clients["cinder"]
-        given = {"name": cinder.name, "key": stored[cinder.secret], "mon_host": ceph.mon_host}
-        return writing(ssh_config, plan.hosts[host].address, {"pool": cinder.writes[0], "image": image, **given})
+        given = {"name": cinder.name, "key": stored[cinder.secret], "mon_host": ceph.mon_host, "pool": cinder.writes[0]}
+        return writing(over_ssh(ssh_config, plan.hosts[host].address), {**given, "image": image})
 
     return begin
 
@@ -83,7 +85,7 @@ def sees(ceph: CephPlan, plan: Plan, stored: Mapping[str, str], ssh_config: Path
     glance, host = ceph.clients["glance"], ceph.monitors[0].name
     given = {"name": glance.name, "key": stored[glance.secret], "mon_host": ceph.mon_host}
     pools = [pool.name for pool in ceph.pools.values()]
-    found = listed(ssh_config, plan.hosts[host].address, {"pools": pools, **given})
+    found = listed(over_ssh(ssh_config, plan.hosts[host].address), {"pools": pools, **given})
     return {pool for pool, images in found.items() if images is not None}
 
 
@@ -117,10 +119,50 @@ def test_a_killed_daemon_costs_no_block_that_was_written(
         writer.more(BLOCKS)
         writer.end()
     with capfd.disabled():
-        print(f"\n{_line(what, host, writer, whole)}", flush=True)
+        print(f"\n{_line(f'{what} killed', host, writer, whole)}", flush=True)
     assert writer.lost == 0
 
 
+@contextmanager
+def cut(host: Any, network: str) -> Iterator[None]:
+    """Drop all that a host sends to a network, or gets from it, while the block runs. Nobody is told."""
+    rules = (
+        f'chain in {{ type filter hook input priority -300; iifname != "lo" ip saddr {network} drop; }}; '
+        f'chain out {{ type filter hook output priority -300; oifname != "lo" ip daddr {network} drop; }}'
+    )
+    root(host, f"nft 'table inet cut {{ {rules}; }}'")
+    try:
+        yield
+    finally:
+        root(host, "nft delete table inet cut")
+
+
+def test_a_host_whose_storage_network_is_cut_costs_no_block_and_has_a_card(
+    *, ceph: CephPlan, plan: Plan, connect: Connect, ask: Ask, write: Write, capfd: pytest.CaptureFixture[str]
+) -> None:
+    host, other = ceph.monitors[-1].name, ceph.monitors[0].name  # the other one is asked by a run
+
+    def noticed() -> bool:
+        return {"MON_DOWN", "OSD_HOST_DOWN"} <= set(ask("health", on=other)["checks"])
+
+    with write(other, "kept-network") as writer:
+        writer.more(BLOCKS)
+        with cut(connect(host), plan.networks["storage"].cidr):
+            until(noticed, seconds=120)
+            writer.more(BLOCKS)
+            said = play("storage", "--tags", "verify", code=2, storage_timeout=15)
+            again = time.monotonic()
+        until(lambda: healthy(ask, other), seconds=180)
+        whole = time.monotonic() - again
+        writer.more(BLOCKS)
+        writer.end()
+    with capfd.disabled():
+        print(f"\n{_line('network cut', host, writer, whole)}", flush=True)
+    assert writer.lost == 0
+    assert re.search(rf"MON_DOWN: .*(.|\n)*mon\.{host}", said), said[-4000:]
+    assert re.search(rf"OSD_HOST_DOWN: .*(.|\n)*host {host}(.|\n)*its network `storage`", said), said[-4000:]
+
+
 def _line(what: str, host: str, writer: Writer, whole: float) -> str:
-    said = {"case": f"{what} killed", "host": host, "blocks": writer.blocks, "lost": writer.lost}
+    said = {"case": what, "host": host, "blocks": writer.blocks, "lost": writer.lost}
     return json.dumps({**said, "slowest": writer.slowest, "seconds to HEALTH_OK": round(whole, 1)})

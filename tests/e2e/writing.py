@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+Run = Callable[[str], Sequence[str]]  # a program of Python's: the command that runs it where clients are
 # On a storage host, by a service's key, which comes on standard input.
-_CONNECT = r"""
+CONNECT = r"""
 import hashlib, json, os, select, sys, time
 import rados, rbd
 given = json.loads(sys.stdin.readline())
-cluster = rados.Rados(name=given["name"], conf={"mon_host": given["mon_host"], "key": given["key"]})
+conf = {"mon_host": given["mon_host"], "key": given["key"], **given.get("conf", {})}
+cluster = rados.Rados(name=given["name"], conf=conf)
 cluster.connect(timeout=60)
 """
 _LIST = r"""
@@ -76,29 +79,36 @@ class Writer:
         self.blocks, self.lost, self.slowest = found["blocks"], found["lost"], found["slowest"]
 
 
+def over_ssh(ssh_config: Path, address: str) -> Run:
+    """Return how a program is run on a host as root."""
+    return lambda program: [
+        "ssh", "-F", str(ssh_config), address, "sudo", "python3", "-c", shlex.quote(program),
+    ]  # fmt: skip
+
+
 @contextmanager
-def writing(ssh_config: Path, address: str, given: Mapping[str, object]) -> Iterator[Writer]:
-    """Write by a client on the host at ``address`` while the block runs; what it lost is known after `Writer.end`."""
-    with _client(ssh_config, address, _WRITE, given) as process:
+def writing(run: Run, given: Mapping[str, object]) -> Iterator[Writer]:
+    """Write by a client while the block runs; what it lost is known after `Writer.end`."""
+    with client(run, _WRITE, given) as process:
         try:
             yield Writer(process)
         finally:
             process.kill()
 
 
-def listed(ssh_config: Path, address: str, given: Mapping[str, object]) -> dict[str, list[str] | None]:
-    """Return the images in each of the pools that a client on the host at ``address`` sees; None: it may not look."""
-    with _client(ssh_config, address, _LIST, given) as process:
+def listed(run: Run, given: Mapping[str, object]) -> dict[str, list[str] | None]:
+    """Return the images in each of the pools that a client sees; None: it may not look."""
+    with client(run, _LIST, given) as process:
         said, errors = process.communicate(timeout=120)
     assert process.returncode == 0, errors
     found: dict[str, list[str] | None] = json.loads(said)
     return found
 
 
-def _client(ssh_config: Path, address: str, program: str, given: Mapping[str, object]) -> subprocess.Popen[str]:
-    command = ["ssh", "-F", str(ssh_config), address, "sudo", "python3", "-c", f"'{_CONNECT}{program}'"]
+def client(run: Run, program: str, given: Mapping[str, object]) -> subprocess.Popen[str]:
+    """Start a client that connects as ``given`` says and goes on with ``program``."""
     pipe = subprocess.PIPE
-    process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
+    process = subprocess.Popen(run(CONNECT + program), stdin=pipe, stdout=pipe, stderr=pipe, text=True)
     assert process.stdin
     process.stdin.write(json.dumps(given) + "\n")
     process.stdin.flush()

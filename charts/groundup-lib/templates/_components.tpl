@@ -119,7 +119,7 @@ spec:
           {{- if $component.endpoint }}
           # A database whose host has died answers nothing and refuses nothing: without an end to waiting, all threads of
           # an API would hang in connections it keeps to it. Only here: what jobs ask the database may take its time.
-          {{- range .profile.databases }}{{ if . }}
+          {{- range .profile.databases }}{{ if and . (not (contains ":" .)) }}
           {{- $_ := set $component "env" (merge ($component.env | default dict) (dict (printf "OS_%s__CONNECTION_PARAMETERS" (upper .)) "connect_timeout=5&read_timeout=15&write_timeout=15")) }}
           {{- end }}{{ end }}
           {{- end }}

@@ -1,8 +1,16 @@
-"""Text that others wrote, as a terminal may show it."""
+"""Text as a terminal may show it: what others wrote, and names of many."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 
 def printable(text: str) -> str:
     """Return ``text`` with what no terminal should be told (control characters, changes of direction) as escapes."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def few(names: Iterable[object], *, most: int = 5) -> str:
+    """Return the first of ``names`` and how many more there are."""
+    found = [str(one) for one in names]
+    return ", ".join(found[:most]) + (f" and {len(found) - most} more" if len(found) > most else "")

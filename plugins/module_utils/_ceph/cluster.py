@@ -97,6 +97,7 @@ def _refused(name: str) -> GroundupError:
 
 def _silent(name: str, monitors: Mapping[str, str], answers: Sequence[str], error: str) -> GroundupError:
     needed = len(monitors) // 2 + 1
+    here = socket.gethostname()
     told = (f"{host} ({at}) {'answers' if host in answers else 'does not'}" for host, at in monitors.items())
     away = " ".join(f"ceph-mon@{host}" for host in monitors if host not in answers)
     lost = (
@@ -104,9 +105,11 @@ def _silent(name: str, monitors: Mapping[str, str], answers: Sequence[str], erro
         "lost for good: on one that is left ceph-mon --extract-monmap, monmaptool --rm for each lost one, "
         "ceph-mon --inject-monmap (Ceph's guide 'Removing monitors from an unhealthy cluster'); then run the layer"
     )
+    if answers == [here]:
+        lost = f"others may be well, and the network `storage` of {here} cut: ping them from it. Else {lost}"
     return GroundupError(
         f"no quorum of monitors for {name}: {len(answers)} of {len(monitors)} answer, {needed} are needed ({error})",
-        where="layer storage: " + ", ".join(told),
+        where=f"layer storage: {', '.join(told)}; asked from {here}",
         why="clients see: what is open goes on until it needs to know where data are, then all of it waits; nothing "
         "written is lost",
         remedy=lost

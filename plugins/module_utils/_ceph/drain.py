@@ -7,12 +7,15 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from .._base.changes import Changes
+from .._base.consent import Reason
+from .._base.errors import GroundupError
 from .._base.wait import wait_until
 from . import health, members
 from .cluster import Cluster
-from .members import DRAINED, Member, Reason, listed
+from .members import DRAINED, Member, listed
 
 SETTLES = 30.0  # seconds for placement groups to know of a new map
+RETRIES = 45.0  # seconds: a disk that had no room for a copy is asked again after 30
 
 
 def drain(
@@ -31,7 +34,13 @@ def drain(
             _reweight(cluster, one.number, 0.0)
     if not changes.check:
         numbers = [one.number for one in found.osds]
-        health.wait(lambda: undrained(cluster, numbers), f"{name} is not empty", timeout=timeout)
+
+        def pending() -> str:
+            if wait_until(lambda: "toofull" in health.unclean(cluster), timeout=RETRIES):
+                raise _still(name, health.unclean(cluster))
+            return undrained(cluster, numbers)
+
+        health.wait(pending, f"{name} is not empty", timeout=timeout)
 
 
 def undrain(cluster: Cluster, changes: Changes, name: str, *, timeout: float) -> None:
@@ -89,14 +98,26 @@ def _without_domains(cluster: Cluster, found: Member, ceph: Mapping[str, Any]) -
 
 
 def _without_room(cluster: Cluster, found: Member) -> Iterator[Reason]:
-    """Yield classes of devices that would be near full: a disk that is takes no copies."""
+    """Yield OSDs that would be near full, by their share of what moves."""
     ratio = float(cluster.ask("osd dump")["nearfull_ratio"])
     for kind in sorted({one.device_class for one in found.osds}):
         staying = [one for one in found.others if one.device_class == kind and one.weight and one.state == "up"]
-        used = sum(one.used for one in (*staying, *(own for own in found.osds if own.device_class == kind)))
-        room = sum(one.size for one in staying) * ratio
-        if used > room:
-            yield Reason(text=f"{_gib(used)} on {kind}, and those that stay are near full with {_gib(int(room))}")
+        moves = sum(own.used for own in found.osds if own.device_class == kind)
+        weight = sum(one.weight for one in staying)
+        near = [one for one in staying if one.used + moves * one.weight / weight > one.size * ratio]
+        if near:
+            named = listed([f"{one} on {one.host}" for one in near])
+            yield Reason(text=f"{_gib(moves)} on {kind} would move, and {named} would be near full ({ratio:.0%})")
+
+
+def _still(name: str, states: str) -> GroundupError:
+    return GroundupError(
+        f"the drain of {name} stands still: {states}",
+        where=f"layer storage, {name}; ceph osd df tree, on a monitor host",
+        why="clients see: nothing, old copies serve; disks that stay have no room for new ones (backfillfull_ratio)",
+        remedy="add OSDs or delete what is not needed, and run it again: it goes on. Or have the host take data again: "
+        f"ansible-playbook groundup.cloud.storage_undrain -e undrain_machine={name}",
+    )
 
 
 def _by_rule(ceph: Mapping[str, Any]) -> dict[str, list[Any]]:

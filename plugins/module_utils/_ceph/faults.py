@@ -46,7 +46,12 @@ FAULTS: dict[str, Fault] = {
     "OSD_BACKFILLFULL": Fault(
         clients="nothing yet; copies that are lost are not made again on these OSDs",
         remedy=_ROOM,
-        hides=("POOL_BACKFILLFULL", "OSD_NEARFULL", "POOL_NEARFULL"),
+        hides=("POOL_BACKFILLFULL", "PG_BACKFILL_FULL", "OSD_NEARFULL", "POOL_NEARFULL"),
+    ),
+    "PG_BACKFILL_FULL": Fault(
+        clients="nothing yet; copies that are missing or on their way find no room, and wait",
+        remedy=_ROOM,
+        hides=("OSD_NEARFULL", "POOL_NEARFULL"),
     ),
     "OSD_NEARFULL": Fault(
         clients="nothing yet; at 95% writes to these pools stop", remedy=_ROOM, hides=("POOL_NEARFULL",)
@@ -65,7 +70,8 @@ FAULTS: dict[str, Fault] = {
     ),
     "OSD_HOST_DOWN": Fault(
         clients="writes go on where min_size copies are left",
-        remedy="bring the host back; lost for good: groundup.cloud.storage_retire -e retire_machine=<host>",
+        remedy="bring the host back, or its network `storage` (ping its address there); lost for good: "
+        "groundup.cloud.storage_retire -e retire_machine=<host>",
         hides=("OSD_DOWN", *_COPIES),
     ),
     "OSD_DOWN": Fault(
@@ -73,6 +79,11 @@ FAULTS: dict[str, Fault] = {
         remedy="journalctl -u ceph-osd@<number> -n 50 on its host; disk lost: put in another one, then "
         "ansible-playbook groundup.cloud.storage_replace -e replace_machine=<host> -e replace_osd=<number>",
         hides=_COPIES,
+    ),
+    "BLUESTORE_SLOW_OP_ALERT": Fault(
+        clients="slow answers, or nothing any more: Ceph tells of a write that took 5 s for a day",
+        remedy="smartctl -a of the OSD's disk: a bad one is replaced. It was only busy: "
+        "ceph health mute BLUESTORE_SLOW_OP_ALERT 1d",
     ),
     "OSD_FLAGS": Fault(
         clients="nothing; Ceph does not react to faults as it is to",

@@ -6,6 +6,8 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from .._base import consent
+from .._base.consent import Reason
 from .._base.errors import GroundupError
 from .cluster import Cluster
 
@@ -39,14 +41,6 @@ class Member:
     others: Sequence[Daemon]  # OSDs of all other hosts
     monitor: bool
     bucket: bool  # whether it has a place in the CRUSH map
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reason:
-    """What speaks against a verb; ``code`` is the operator's consent to it, None: there is none."""
-
-    text: str
-    code: str | None = None
 
 
 def osds(cluster: Cluster) -> list[Daemon]:
@@ -123,17 +117,11 @@ def refuse_leftover(cluster: Cluster, planned: Collection[str]) -> None:
 
 def refuse(verb: str, what: str, against: Iterable[Reason], force: Collection[str]) -> None:
     """Raise GroundupError while a reason stands against ``verb`` that ``force`` does not accept."""
-    left = [one for one in against if one.code is None or one.code not in force]
-    if not left:
-        return
-    codes = sorted({one.code for one in left if one.code})
-    consent = f", or accept it with -e '{{\"{verb}_force\": [{', '.join(codes)}]}}'" if codes else ""
-    raise GroundupError(
-        f"{verb} {what}: {'; '.join(one.text for one in left)}",
-        where=f"layer storage, {what}",
+    consent.refuse(
+        verb, what, against, force, where=f"layer storage, {what}",
         why="data would have fewer copies than the plan says, or be lost; nothing was changed",
-        remedy=f"put that right first (ceph health detail, ceph osd df tree, on a monitor host){consent}",
-    )
+        first="put that right first (ceph health detail, ceph osd df tree, on a monitor host)",
+    )  # fmt: skip
 
 
 def listed(found: Sequence[object]) -> str:

@@ -6,12 +6,13 @@ import shutil
 from collections.abc import Collection, Iterator
 
 from .._base.changes import Changes
+from .._base.consent import Reason
 from .._base.errors import GroundupError
 from .._base.wait import wait_until
 from .._host import units
 from . import devices, disk, drain, health, members
 from .cluster import Cluster
-from .members import Daemon, Reason
+from .members import Daemon
 from .model import Node, Osd
 
 COPY = "copy"  # code of the consent: the copy on the disk is given up

@@ -7,11 +7,12 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from .._base.changes import Changes
+from .._base.consent import Reason
 from .._base.files import read
 from .._host import units
 from . import disk, drain, gateway, health, members
 from .cluster import Cluster
-from .members import DRAINED, Member, Reason, listed
+from .members import DRAINED, Member, listed
 from .model import ADMIN, CONF, ETC, LIB
 
 LOST = "lost"  # code of the consent: what the host held is given up

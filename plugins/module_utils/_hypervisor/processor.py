@@ -10,6 +10,7 @@ from xml.etree import ElementTree as Xml
 
 from .._base.errors import GroundupError
 from .._base.run import attempt
+from .._base.text import few
 
 VIRSH = Path("/usr/bin/virsh")
 _SHOWN = 12  # models, or features that are missing
@@ -51,13 +52,8 @@ def _model(mode: Xml.Element, wanted: str, *, real: bool) -> Iterator[str]:
     usable = {str(one.text): one.get("usable") for one in mode.iterfind("model")}
     if wanted not in usable:
         able = [name for name, word in usable.items() if word == "yes"]
-        yield f"cpu_model: {wanted}, and libvirt knows no such model; usable here: {_few(able)}"
+        yield f"cpu_model: {wanted}, and libvirt knows no such model; usable here: {few(able, most=_SHOWN) or 'none'}"
     elif real and usable[wanted] == "no":  # QEMU by itself starts such guests, without the features
         features = [str(one.get("name")) for one in mode.iterfind(f"blockers[@model='{wanted}']/feature")]
-        lacks = f": the processor lacks {_few(features)}" if features else ""
+        lacks = f": the processor lacks {few(features, most=_SHOWN)}" if features else ""
         yield f"cpu_model: {wanted}, and this machine cannot be one{lacks}"
-
-
-def _few(names: list[str]) -> str:
-    more = len(names) - _SHOWN
-    return ", ".join(names[:_SHOWN]) + (f" and {more} more" if more > 0 else "") or "none"

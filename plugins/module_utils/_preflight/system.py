@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import PurePath
 
+from .._base.text import few
 from .model import Fault, Machine, Wanted
 
 _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
@@ -151,9 +152,8 @@ def packages(machine: Machine, wanted: Wanted) -> Iterator[Fault]:
     # What a killed run of ours left, the next one finishes.
     severity = "warning" if machine.known and machine.site in ("", wanted.site) else "error"
     if broken:
-        more = f" and {len(broken) - 3} more" if len(broken) > 3 else ""
         yield Fault(
-            "packages", severity, "packages are half installed", f"{', '.join(broken[:3])}{more}",
+            "packages", severity, "packages are half installed", few(broken, most=3),
             "dpkg --configure -a, then apt-get install -f",
         )  # fmt: skip
     elif any(name.isdigit() for name in machine.names("/var/lib/dpkg/updates")):

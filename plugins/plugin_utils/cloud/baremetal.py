@@ -14,6 +14,7 @@ from keystoneauth1.session import Session
 from openstack.connection import Connection
 
 from ...module_utils._base.changes import Changes
+from ...module_utils._ironic.configuration import USER
 from ..errors import GroundupError
 from ..paths import state_dir
 from ..plan.types import Plan
@@ -22,7 +23,6 @@ from ..secrets.names import IRONIC
 from . import connection
 
 Target = Literal["present", "absent", "manageable", "available", "provisioned"]
-USER = "groundup"  # of a seed's Ironic
 SHOWN = (
     "id", "name", "provision_state", "target_provision_state", "power_state", "is_maintenance", "maintenance_reason",
     "last_error", "driver", "driver_info", "properties", "extra", "resource_class", "boot_interface",

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from openstack.exceptions import raise_from_response
 
-from ..errors import GroundupError
-from ..kube.removal import Reason
+from ...module_utils._base import consent
+from ...module_utils._base.consent import Reason
 from ..verbs import DRAIN, RETIRE
 
 COMPUTE = "nova-compute"
@@ -107,26 +107,10 @@ def put(compute: Any, service: str, body: Mapping[str, str]) -> None:
 
 def refuse(verb: str, name: str, against: Iterable[Reason], force: Collection[str]) -> None:
     """Raise GroundupError while a reason stands against ``verb`` that ``force`` does not accept."""
-    left = [one for one in against if one.code is None or one.code not in force]
-    if not left:
-        return
-    codes = sorted({one.code for one in left if one.code})
-    consent = f"accept it with -e '{{\"{verb}_force\": [{', '.join(codes)}]}}'" if codes else ""
-    first = "put that right first"
-    raise GroundupError(
-        f"{verb} {name}: {'; '.join(one.text for one in left)}",
-        where=f"hypervisor {name}",
-        why="instances of tenants, or what the cloud keeps of them, would be lost",
-        remedy=f"{first}, or {consent}" if consent else first,
-    )
+    why = "instances of tenants, or what the cloud keeps of them, would be lost"
+    consent.refuse(verb, name, against, force, where=f"hypervisor {name}", why=why, first="put that right first")
 
 
 def called(server: Any) -> str:
     """Return what an instance is called in lines for the operator."""
     return f"{server['name']} ({server['id']})"
-
-
-def listed(names: Sequence[str], most: int = 5) -> str:
-    """Return the first of ``names`` and how many more there are."""
-    more = len(names) - most
-    return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")

@@ -14,11 +14,12 @@ from typing import Any, Literal
 
 from openstack.exceptions import HttpException, NotFoundException
 
+from ...module_utils._base.consent import Reason
+from ...module_utils._base.text import few
 from ..errors import GroundupError
-from ..kube.removal import Reason
 from ..progress import Progress
 from ..verbs import DRAIN
-from .compute_host import COMPUTE, UNCONFIRMED, ComputeHost, called, disabling, instances, listed, migrations, ours, put
+from .compute_host import COMPUTE, UNCONFIRMED, ComputeHost, called, disabling, instances, migrations, ours, put
 from .connection import ERRORS, GATEWAY, said
 
 Way = Literal["live", "cold", "wait"]
@@ -255,9 +256,9 @@ def remains(host: ComputeHost) -> list[str]:
 
 def occupants(host: ComputeHost) -> list[str]:
     """Return what Nova has on a host, in a word each."""
-    found = [f"instances {listed([called(one) for one in host.servers])}"] if host.servers else []
+    found = [f"instances {few(called(one) for one in host.servers)}"] if host.servers else []
     if host.migrations:
-        found.append(f"migrations not ended of {listed([str(one['server_id']) for one in host.migrations])}")
+        found.append(f"migrations not ended of {few(one['server_id'] for one in host.migrations)}")
     return found
 
 

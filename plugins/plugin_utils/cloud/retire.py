@@ -12,11 +12,12 @@ from typing import Any
 from openstack.exceptions import HttpException, NotFoundException
 
 from ...module_utils._base.changes import Changes
+from ...module_utils._base.consent import Reason
+from ...module_utils._base.text import few
 from ...module_utils._base.wait import wait_until
 from ..errors import GroundupError
-from ..kube.removal import Reason
 from ..verbs import RETIRE
-from .compute_host import COMPUTE, ComputeHost, disabling, listed, look
+from .compute_host import COMPUTE, ComputeHost, disabling, look
 from .connection import GATEWAY, said
 from .drain import occupants
 
@@ -109,10 +110,10 @@ def reasons(leaving: Leaving) -> Iterator[Reason]:
         yield Reason(code=None, text=f"it is not empty: {'; '.join(words)}. {drain}")
     elif leaving.claims:
         unset = f"openstack resource provider allocation unset --provider {_id(leaving.provider)} INSTANCE"
-        text = f"Placement has allocations on it of {listed(leaving.claims)}, which Nova has elsewhere: {unset}"
+        text = f"Placement has allocations on it of {few(leaving.claims)}, which Nova has elsewhere: {unset}"
         yield Reason(code=None, text=text)
     if leaving.orphans:
-        text = f"Placement has allocations on it of {listed(leaving.orphans)}, which Nova does not know; they would go"
+        text = f"Placement has allocations on it of {few(leaving.orphans)}, which Nova does not know; they would go"
         yield Reason(code="allocations", text=text)
 
 

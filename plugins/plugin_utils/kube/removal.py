@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
+from ...module_utils._base import consent
+from ...module_utils._base.consent import Reason
 from ...module_utils._base.wait import wait_until
 from ..errors import GroundupError
 from .client import Api, ApiError
@@ -51,14 +53,6 @@ class Leaving:
     pods: tuple[str, ...]  # namespace/name
     bare: tuple[str, ...]  # those of them that no controller makes again
     volumes: tuple[Volume, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reason:
-    """What stands against the removal, and the code that accepts it; no code: nothing does."""
-
-    code: str | None
-    text: str
 
 
 def survey(api: Api, name: str) -> Leaving:
@@ -104,17 +98,13 @@ def reasons(leaving: Leaving) -> list[Reason]:
 
 def refuse(leaving: Leaving, force: Collection[str]) -> None:
     """Raise GroundupError while something stands against the removal that ``force`` does not accept."""
-    against = [reason for reason in reasons(leaving) if reason.code is None or reason.code not in force]
-    if against:
-        codes = [reason.code for reason in against]
-        accepting = ", ".join(code for code in codes if code)
-        remedy = f"accept it with -e '{{\"remove_force\": [{accepting}]}}'"
-        raise GroundupError(
-            f"{leaving.name} cannot be removed: {'; '.join(reason.text for reason in against)}",
-            where=f"Node {leaving.name}",
-            why="nothing brings back what is lost with it; nothing was changed",
-            remedy="join another control host first" if None in codes else f"move it elsewhere first, or {remedy}",
-        )
+    against = reasons(leaving)
+    elsewhere = all(reason.code for reason in against)
+    consent.refuse(
+        "remove", leaving.name, against, force, where=f"Node {leaving.name}",
+        why="nothing brings back what is lost with it; nothing was changed",
+        first="move it elsewhere first" if elsewhere else "join another control host first",
+    )  # fmt: skip
 
 
 def drain(api: Api, leaving: Leaving, *, timeout: float, say: Callable[[str], None]) -> None:

@@ -8,19 +8,17 @@ cluster, the lock of the first control host keeps two runs apart.
 from __future__ import annotations
 
 import os
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 from ..errors import GroundupError
 from .access import kubeconfig_path
 from .client import Api, ApiError
 from .holder import abandoned, holder, identity
-from .types import Object, resource_path
+from .lease import CONFLICT, MISSING, Lease
+from .types import Object
 
 NAME, NAMESPACE = "groundup-kubernetes", "kube-system"
 LASTS = timedelta(minutes=15)  # longer than a join or a restart of one control host
-_API = "coordination.k8s.io/v1"
-_COLLECTION = resource_path(_API, "leases", namespace=NAMESPACE)
-_PATH = f"{_COLLECTION}/{NAME}"
 PATIENCE = 5.0  # seconds, with one request
 _ATTEMPTS = 5  # workers of one run renew at the same moment
 
@@ -41,18 +39,18 @@ def hold(api: Api, *, run: int | None = None) -> str:
 
     Returns why it could not be asked for, "" when it is held. Raises GroundupError when another run holds it.
     """
-    me = identity(run or os.getppid())
+    lease = _lease(api, run)
     for _ in range(_ATTEMPTS):
         try:
-            found = api.find(_PATH)
-            ours = found is not None and found["spec"].get("holderIdentity") == me
-            if found is not None and not ours and not abandoned(found):
-                age = _age(api, found, me)
+            found = lease.find()
+            if found is not None and not lease.is_ours(found) and not abandoned(found):
+                # How long ago it was renewed: both times are the API server's.
+                age = _changed(lease.write(found, dry_run=True)) - _changed(found)
                 if age < LASTS:
                     raise _busy(found, LASTS - age)
-            _write(api, found, me)
+            lease.write(found)
         except ApiError as error:
-            if error.status not in {404, 409}:  # changed or removed meanwhile: look again
+            if error.status not in {CONFLICT, MISSING}:  # changed or removed meanwhile: look again
                 return f"the run does not hold {NAME}, because the cluster does not answer: {error.message}"
         else:
             return ""
@@ -61,32 +59,12 @@ def hold(api: Api, *, run: int | None = None) -> str:
 
 def release(api: Api, *, run: int | None = None) -> None:
     """Give the lease up, if it is this run's. A cluster that does not answer forgets it by itself."""
-    try:
-        found = api.find(_PATH)
-        if found and found["spec"].get("holderIdentity") == identity(run or os.getppid()):
-            api.delete(_PATH, body={"preconditions": {"resourceVersion": found["metadata"]["resourceVersion"]}})
-    except ApiError:
-        return
+    _lease(api, run).release()
 
 
-def _write(api: Api, found: Object | None, me: str, *, dry_run: bool = False) -> Object:
-    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-    kept = (found or {}).get("spec", {}) if (found or {}).get("spec", {}).get("holderIdentity") == me else {}
-    spec = {"acquireTime": now, **kept, "renewTime": now, "holderIdentity": me}
-    body = {
-        "apiVersion": _API,
-        "kind": "Lease",
-        # The resource version of what was found is the precondition.
-        "metadata": found["metadata"] if found else {"name": NAME},
-        "spec": {**spec, "leaseDurationSeconds": int(LASTS.total_seconds())},
-    }
-    query = {"dryRun": "All"} if dry_run else None
-    return api.request("PUT" if found else "POST", _PATH if found else _COLLECTION, body=body, query=query)
-
-
-def _age(api: Api, found: Object, me: str) -> timedelta:
-    """Return how long ago the lease was renewed: both times are the API server's."""
-    return _changed(_write(api, found, me, dry_run=True)) - _changed(found)
+def _lease(api: Api, run: int | None) -> Lease:
+    me, seconds = identity(run or os.getppid()), LASTS.total_seconds()
+    return Lease(api, namespace=NAMESPACE, name=NAME, me=me, seconds=seconds)
 
 
 def _changed(lease: Object) -> datetime:

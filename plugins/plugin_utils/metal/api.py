@@ -14,9 +14,9 @@ from typing import Any
 
 import requests
 
+from ...module_utils._ironic.configuration import USER
 from ..errors import GroundupError
 
-USER = "groundup"
 VERSION = "1.95"  # of Ironic's API: network_data (1.66), configdrive as JSON (1.56)
 _TIMEOUT = (10, 120)  # seconds to connect, and without a byte of an answer
 
@@ -124,12 +124,6 @@ class Ironic:
     def power(self, identity: str, target: str) -> None:
         """Ask for a power state. Raises GroundupError."""
         self._request("PUT", f"{self._api}/v1/nodes/{identity}/states/power", body={"target": target})
-
-    def boot_anew(self, identity: str) -> None:
-        """Boot a machine from the network once more. Raises GroundupError."""
-        body = {"boot_device": "pxe", "persistent": False}
-        self._request("PUT", f"{self._api}/v1/nodes/{identity}/management/boot_device", body=body)
-        self.power(identity, "rebooting")
 
     def delete(self, identity: str) -> None:
         """Forget a node; one that is not there is forgotten. Raises GroundupError."""

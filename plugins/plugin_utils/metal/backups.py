@@ -5,11 +5,11 @@ Journals of machines are not in them: they are the controller's, beside the back
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from ...module_utils._base.text import few
 from ...module_utils._ironic import snapshot
 from ...module_utils._ironic.snapshot import Node, Snapshot
 from .. import backups
@@ -22,7 +22,6 @@ from .journal import Journal, file_of, home_of
 
 OVERWRITE, OUTDATED = "overwrite", "outdated"
 CODES = (OVERWRITE, OUTDATED)  # what an operator may accept
-_SHOWN = 5  # machines that a line names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +45,9 @@ def shelf(site: str, *, replaced: bool = False) -> backups.Shelf[Backup]:
         playbook="groundup.cloud.seed_backup",
         unsaved="machines installed since are in none",
         partial="machines that it lacks would be installed anew",
+        place="Ironic on the seed",
+        replaces="the seed knows of machines",
+        consent="seed_restore_force",
     )
 
 
@@ -71,7 +73,8 @@ def load(site: str, name: str) -> tuple[Backup, Snapshot, bytes]:
     store = open_store(site, write=False)
     where = f"the backup {backup.name}"
     if backup.store != store.identity:
-        raise _refused(backup, [f"it is of the site {backup.site} with another secrets store"], "name one of this site")
+        what = f"it is of the site {backup.site} with another secrets store"
+        raise shelf(site).refused(backup, what, remedy="name one of this site")
     data = store.unseal(sealed, where=where)
     return backup, snapshot.parse(data, where=where), data
 
@@ -87,7 +90,7 @@ def refuse_lost(plan: Plan, nodes: Mapping[str, Node]) -> None:
     """Raise GroundupError when the seed does not know machines that were installed: its state is not to be kept."""
     if lost := sorted(_installed(plan) - {node.name for node in nodes.values()}):
         raise GroundupError(
-            f"the seed does not know {_some(lost)}, installed by their journals",
+            f"the seed does not know {few(lost)}, installed by their journals",
             where="Ironic on the seed",
             why="it was lost or made anew; such a backup would take the place of good ones",
             remedy="run the playbook groundup.cloud.seed_restore; or move the journals away, below `metal` of the "
@@ -109,30 +112,20 @@ def refuse(
         force: which of `CODES` the operator accepts.
     """
     release = _release(plan)
-    for wrong, remedy in (
-        (f"it is of the site {backup.site}" if backup.site != plan.site else "", "name a backup of this site"),
-        (
-            f"it is of Ironic {backup.release}, the site's is {release}" if backup.release != release else "",
-            f"use the version of this collection that has Ironic {backup.release}; upgrade afterwards",
-        ),
-        (
-            f"its database has the schema {backup.schema}, the seed's {schema}"
-            if schema not in ("", backup.schema)
-            else "",
-            f"use the version of this collection that made {backup.name}; upgrade afterwards",
-        ),
-    ):
-        if wrong:
-            raise _refused(backup, [wrong], remedy)
-    against: dict[str, str] = {}
+    wrong, against = dict[str, str](), dict[str, str]()
+    version = "use the version of this collection that {}; upgrade afterwards"
+    if backup.release != release:
+        what = f"it is of Ironic {backup.release}, the site's is {release}"
+        wrong[what] = version.format(f"has Ironic {backup.release}")
+    if schema not in ("", backup.schema):
+        what = f"its database has the schema {backup.schema}, the seed's {schema}"
+        wrong[what] = version.format(f"made {backup.name}")
     kept = {identity for identity, node in found.nodes.items() if node.became(there.get(identity))}
     if lost := sorted(str(node) for identity, node in there.items() if identity not in kept):
-        against[OVERWRITE] = f"the seed would forget, or set back, {_some(lost)} ({OVERWRITE})"
+        against[OVERWRITE] = f"the seed would forget, or set back, {few(lost)} ({OVERWRITE})"
     if gone := _since(backup, found, plan, ("retiring", "retired")):
-        against[OUTDATED] = f"{_some(gone)} left since, and would count as installed ({OUTDATED}: erase them again)"
-    if missing := [code for code in against if code not in force]:
-        accepting = json.dumps({"seed_restore_force": list(against)})
-        raise _refused(backup, [against[code] for code in missing], f"accept it with -e '{accepting}'")
+        against[OUTDATED] = f"{few(gone)} left since, and would count as installed ({OUTDATED}: erase them again)"
+    shelf(plan.site).refuse(backup, site=plan.site, wrong=wrong, against=against, force=force)
 
 
 def warnings(backup: Backup, found: Snapshot, plan: Plan) -> list[str]:
@@ -141,7 +134,7 @@ def warnings(backup: Backup, found: Snapshot, plan: Plan) -> list[str]:
     lines = []
     if newer := sorted(_installed(plan) - active):
         lines.append(
-            f"{_some(newer)}: installed after the backup {backup.name}. They run on; Ironic does not know that they "
+            f"{few(newer)}: installed after the backup {backup.name}. They run on; Ironic does not know that they "
             "are installed, and the playbook groundup.cloud.ironic leaves them alone, with a card"
         )
     now = _published(plan)
@@ -180,20 +173,6 @@ def _since(backup: Backup, found: Snapshot, plan: Plan, states: Collection[str])
         for name, journal in _journals(plan)
         if name in names and any(line.get("state") in states and line["time"] >= taken for line in journal.lines())
     ]
-
-
-def _some(names: Collection[str]) -> str:
-    more = len(names) - _SHOWN
-    return ", ".join(list(names)[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
-
-
-def _refused(backup: Backup, reasons: list[str], remedy: str) -> GroundupError:
-    return GroundupError(
-        f"the backup {backup.name} is not restored: {'; '.join(reasons)}",
-        where=f"Ironic on the seed; the backup is {backup}",
-        why="what is restored takes the place of everything that the seed knows of machines; nothing was changed",
-        remedy=remedy,
-    )
 
 
 __all__ = ["CODES", "Backup", "Node", "load", "refuse", "refuse_lost", "save", "shelf", "verify", "warnings"]

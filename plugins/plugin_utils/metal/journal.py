@@ -77,14 +77,6 @@ class Journal:
         lines = self.lines() if self._path.exists() else []
         return next((str(line["state"]) for line in reversed(lines) if line.get("state") in states), "")
 
-    def count(self, doing: str, *, since: tuple[str, ...]) -> int:
-        """Return how often ``doing`` was begun since one of ``since`` was."""
-        found = 0
-        for line in self.lines() if self._path.exists() else []:
-            text = str(line.get("doing") or "")
-            found = 0 if text.startswith(since) else found + text.startswith(doing)
-        return found
-
     def reached(self, state: State) -> bool:
         """Say whether the machine is at ``state`` or further on its way, or has failed there."""
         order, last = get_args(State), self._last.get("state")

@@ -11,11 +11,11 @@ from typing import Any
 
 import requests
 
+from ...module_utils._ironic.configuration import USER
 from ..paths import state_dir
 from ..plan.types import Plan
 from ..secrets import open_store
 from ..secrets.names import IRONIC
-from .api import USER
 from .journal import home_of
 from .overview import Overview, as_dict
 

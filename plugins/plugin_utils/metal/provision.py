@@ -16,13 +16,12 @@ from .api import BusyError, Ironic
 from .batch import left_behind
 from .journal import Journal
 from .quirks import boot_of, changes_for, pause_before
-from .way import ATTEMPTS, RETRIES, Card, Step, Verb, attempts, next_attempt, next_step, ramdisk_silent, token_lost
+from .way import ATTEMPTS, RETRIES, Card, Step, Verb, attempts, last_heard, next_attempt, next_step, ramdisk_silent
 
-# Seconds that an inspecting ramdisk is waited for: Ironic goes on with it by its last call alone, which grows old then.
+# Seconds that a ramdisk is waited for which was heard once: it calls every 90 to 180 s (0.3 to 0.6 of Ironic's
+# ramdisk_heartbeat_timeout), and an inspecting one is gone on with by its last call alone, which grows old then.
 SILENT = 330.0
-# Seconds after which a ramdisk with a token has called: it does so at once, and every few seconds while nobody answers.
-LOST = 180.0
-_ANEW, _BEGUN = "its ramdisk did not get its token, and is booted anew", ("installation begins", "begun again")
+LOST = 180.0  # the same for its first call: that follows its question for a token at once
 _LEAVES = Card(
     what="it is being retired",
     why="its disks may be half erased",
@@ -56,7 +55,7 @@ def provision(
     if journal.leaving:
         raise as_error(wanted.name, _LEAVES)
     deadline, silent = time.monotonic() + timeout, time.monotonic() + SILENT
-    asked, again, left, token = False, wanted.again, left or threading.Event(), _Token()
+    asked, again, left, ramdisk = False, wanted.again, left or threading.Event(), _Ramdisk()
     while True:
         try:
             node = ironic.node(wanted.name)
@@ -67,11 +66,11 @@ def provision(
                 continue
             step = next_step(node, asked=asked, installed=journal.installed)
             step = _judged(ironic, wanted, node or {}, step, silent=time.monotonic() < silent)
-            step = token.judged(node or {}, step, journal)
+            step = ramdisk.judged(node or {}, step)
         except BusyError:
             if left.is_set() or time.monotonic() > deadline:
                 raise
-            token.since = None  # nor is a ramdisk heard
+            ramdisk.heard = ""  # by nobody
             left.wait(pause)
             continue
         if step.verb == "done":
@@ -95,21 +94,23 @@ def provision(
         left.wait(pause)
 
 
-class _Token:
-    """Since when a ramdisk has been silent that asked for its token: what it was answered may be lost."""
+class _Ramdisk:
+    """The last sign of a ramdisk that writes the system, and since when there was no other, by this machine's clock."""
 
-    since: float | None = None
+    heard = ""
+    since = 0.0
 
-    def judged(self, node: dict[str, Any], step: Step, journal: Journal) -> Step:
-        """Return ``step``, or that the ramdisk is booted anew: its next question is answered."""
-        self.since = (self.since or time.monotonic()) if token_lost(node) else None
-        if self.since is None or time.monotonic() - self.since < LOST:
+    def judged(self, node: dict[str, Any], step: Step) -> Step:
+        """Return ``step``, or that the installation begins anew: the ramdisk fell silent, and will not go on."""
+        heard, called = last_heard(node)
+        if heard != self.heard:
+            self.heard, self.since = heard, time.monotonic()
+        silent = time.monotonic() - self.since
+        if not heard or silent < (SILENT if called else LOST) or attempts(node) >= ATTEMPTS:
             return step
-        number = journal.count(_ANEW, since=_BEGUN) + 1  # Ironic lets nobody write into the node meanwhile
-        if number >= ATTEMPTS:
-            return step
-        self.since = None
-        return Step(state="provisioning", verb="reboot", doing=f"{_ANEW}: boot {number + 1} of {ATTEMPTS}")
+        self.heard = ""
+        doing = f"attempt {attempts(node) + 1} of {ATTEMPTS}: its ramdisk fell silent"
+        return Step(state="provisioning", verb="undeploy", doing=doing)
 
 
 @contextmanager
@@ -159,8 +160,8 @@ def _carry_out(ironic: Ironic, wanted: Wanted, verb: Verb, node: dict[str, Any])
             now |= {f"/properties/{name}": value for name, value in wanted.node["properties"].items()}
             ironic.change(identity, now | {"/boot_interface": boot_of(node, wanted.node["boot_interface"])})
             ironic.provision(identity, "manage")
-        case "reboot":
-            ironic.boot_anew(identity)
+        case "undeploy":
+            ironic.provision(identity, "deleted")
         case "inspect" | "provide":
             if own := changes_for(node, boot=wanted.node["boot_interface"]):
                 ironic.change(identity, own)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-Verb = Literal["create", "manage", "inspect", "provide", "deploy", "reboot", "wait", "done", "fail"]
+Verb = Literal["create", "manage", "inspect", "provide", "deploy", "undeploy", "wait", "done", "fail"]
 State = Literal[
     "expected", "discovered", "matched", "approved", "inspected", "provisioning", "installed", "configuring", "serving",
     "retiring", "retired", "quarantined", "failed",
@@ -52,6 +52,7 @@ _STEPS: dict[str, tuple[State, Verb, str]] = {
     "available": ("inspected", "deploy", "installation begins"),
     "deploying": ("provisioning", "wait", "its boot medium is made, or its system is finished"),
     "wait call-back": ("provisioning", "wait", "its ramdisk boots, or writes the system"),
+    "deleting": ("provisioning", "wait", "its installation is taken back"),
     "active": ("installed", "done", "its system is written"),
 }
 
@@ -159,9 +160,9 @@ def attempts(node: Mapping[str, Any]) -> int:
 
 
 def next_attempt(node: Mapping[str, Any]) -> int:
-    """Return the number of the deployment that begins now: one more when the last one failed by itself."""
-    failed = node["provision_state"] == "deploy failed" and not _INTERRUPTED.search(str(node.get("last_error") or ""))
-    return max(attempts(node) + failed, 1)
+    """Return the number of the deployment that begins now: one more, unless Ironic was killed in the last one."""
+    cut = node["provision_state"] == "deploy failed" and _INTERRUPTED.search(str(node.get("last_error") or ""))
+    return max(attempts(node) + (not cut), 1)
 
 
 def inspected(node: Mapping[str, Any]) -> bool:
@@ -175,15 +176,19 @@ def ramdisk_silent(node: Mapping[str, Any]) -> bool:
     return bool(asked and not (node.get("driver_internal_info") or {}).get("agent_url"))
 
 
-def token_lost(node: Mapping[str, Any]) -> bool:
-    """Say whether a ramdisk asked for its token and never called with it.
+def last_heard(node: Mapping[str, Any]) -> tuple[str, bool]:
+    """Return the last sign of a ramdisk that installs ``node``, empty when there was none, and whether it was a call.
 
-    Ironic answers the first question alone with the token. Killed before its answer arrives, it leaves a ramdisk that
-    refuses to work, unless that runs from virtual media, whose medium has the token.
+    Its first sign is its question for a token. Ironic answers once, so a ramdisk whose answer got lost never calls.
+    One that lost its power and boots again has another certificate: Ironic refuses its calls, and tells nobody.
     """
     known = node.get("driver_internal_info") or {}
-    asked = known.get("agent_secret_token") and not known.get("agent_secret_token_pregenerated")
-    return bool(node.get("provision_state") == "wait call-back" and asked and not known.get("agent_url"))
+    if node.get("provision_state") != "wait call-back":
+        return "", False
+    if known.get("agent_url"):
+        return str(known.get("agent_last_heartbeat") or "called"), True
+    asked = known.get("agent_secret_token") and not known.get("agent_secret_token_pregenerated")  # on its medium
+    return "asked" if asked else "", False
 
 
 def _lasting(error: str) -> bool:

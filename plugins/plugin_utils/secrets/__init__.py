@@ -12,7 +12,7 @@ from __future__ import annotations
 from .fingerprint import fingerprints
 from .names import SecretsError, references, required
 from .password import PasswordSource, password_source
-from .redact import Redactor, find_values
+from .redact import Redactor
 from .store import FILE as STORE
 from .store import Store, open_store
 
@@ -22,7 +22,6 @@ __all__ = [
     "Redactor",
     "SecretsError",
     "Store",
-    "find_values",
     "fingerprints",
     "open_store",
     "password_source",

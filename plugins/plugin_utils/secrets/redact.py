@@ -69,8 +69,3 @@ class Redactor:
     def __repr__(self) -> str:
         """Say what this is, not what it hides."""
         return "Redactor()"
-
-
-def find_values(secrets: Mapping[str, str], text: str) -> tuple[str, ...]:
-    """Return, sorted, the names of the secrets that ``text`` gives away in any form."""
-    return tuple(sorted(name for name, value in secrets.items() if any(form in text for form in forms(value))))

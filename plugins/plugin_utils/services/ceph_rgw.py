@@ -92,6 +92,7 @@ def judge_refusal(status: int) -> Check:
 
 SERVICE = ServiceRecord(
     name=GATEWAY,
+    instead_of="swift",
     title="Object store",
     needs=("keystone",),
     accounts={"swift": "that gateways ask about tokens with"},

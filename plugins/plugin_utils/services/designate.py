@@ -1,10 +1,117 @@
-"""Designate: DNS zones."""
+"""Designate: DNS zones, which the site's own name servers serve."""
 
-from .record import PublicApi, ServiceRecord
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from .parts import WORKERS, ChartNames, api_values, merge, public_endpoint, queued, resources, uwsgi
+from .probing import Client, probed
+from .record import Advice, PublicApi, ServiceRecord, Values
+from .sizes import Sizes
+from .verification import Check, Verification
+
+if TYPE_CHECKING:
+    from ..plan.types import Plan
+    from ..rollout.verify.context import VerifierContext
+
+_NAMES = ChartNames(probes=None, labels=("api", "central", "mdns", "producer", "worker", "job"))
+_WORKERS = ("central", "mdns", "producer", "worker")  # what is no API
+_TRANSFERS = 5354  # port of mdns, which answers name servers
+_NODE_PORT = 30354
+# A zone of this pool is kept and served by nobody: a site's own name servers are in a pool that it writes.
+_POOL = """- name: default
+  description: {domain}
+  attributes: {{}}
+  ns_records: [{{hostname: ns1.{domain}., priority: 1}}]
+  nameservers: []
+  targets: []
+"""
+
+
+def values(plan: Plan, sizes: Sizes) -> Values:
+    """Return the chart's values: the API, and what keeps zones and tells name servers of them."""
+    pods = sizes.pods["designate"]
+    own = {
+        "conf": {
+            "designate": {
+                **queued("designate")["designate"],
+                "service:api": {"api_base_uri": public_endpoint(plan, "designate").url.rstrip("/")},
+            },
+            # This release has no script for the chart's `wsgi-file`.
+            "designate_api_uwsgi": uwsgi(
+                sizes.workers["designate"], module="designate.wsgi.api:application", **{"wsgi-file": None}
+            ),
+            "pools": _POOL.format(domain=plan.domain),
+        },
+        "extraObjects": {"minidns": _transfers(plan)},
+        "pod": {
+            # Producers share their work by a coordinator, which there is none of.
+            "replicas": {**dict.fromkeys(_WORKERS, pods), "producer": 1},
+            "resources": {name: resources(memory="128Mi", limit="1Gi", cpu=sizes.cpu(50)) for name in _WORKERS},
+        },
+        # The cleaner would start Designate's libraries every ten minutes. The charts' Service has no port of its own.
+        "manifests": {"cron_job_service_cleaner": False, "job_bootstrap": False, "service_mdns": False},
+    }
+    return merge(api_values(plan, sizes, "designate", memory="256Mi", limit="1Gi", cpu=100, names=_NAMES), own)
+
+
+def _transfers(plan: Plan) -> Values:
+    """Return the Service by which the site's name servers fetch zones: a port of every node."""
+    ports = {"d-mdns": "TCP", "d-mdns-udp": "UDP"}
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": "minidns", "namespace": plan.openstack.namespace},
+        "spec": {
+            "type": "NodePort",
+            "selector": {"application": "designate", "component": "mdns", "release_group": "designate"},
+            "ports": [
+                {"name": name, "port": _TRANSFERS, "protocol": protocol, "nodePort": _NODE_PORT}
+                for name, protocol in ports.items()
+            ],
+        },
+    }
+
+
+def verify(context: VerifierContext) -> Verification:
+    """Return whether zones are listed, which takes the queue and the database, and every worker lives."""
+    return probed(context, "designate", _ask, path="/v2")
+
+
+def _ask(client: Client) -> Iterator[Check]:
+    client.call("GET", "/zones?limit=1")
+    yield judge((client.call("GET", "/service_statuses").body or {}).get("service_statuses") or ())
+
+
+def judge(listed: Iterable[Mapping[str, Any]]) -> Check:
+    """Return whether one of each worker lives; what a pod that is gone said stays in the list."""
+    alive = {str(one.get("service_name")) for one in listed if one.get("status") == "UP"}
+    silent = [name for name in _WORKERS if name not in alive]
+    return Check(
+        name="workers",
+        ok=not silent,
+        object=f"Deployment/designate-{silent[0] if silent else 'central'}",
+        detail=f"nothing is heard of {', '.join(silent)}" if silent else "zones are listed, every worker is up",
+    )
+
 
 SERVICE = ServiceRecord(
     name="designate",
     needs=("keystone",),
     uses=("database", "queue", "cache"),
     api=PublicApi(type="dns", host="dns", port=9001, node_port=30901),
+    images=dict.fromkeys((f"designate_{name}" for name in ("api", "db_sync", *_WORKERS)), "openstack-more"),
+    workers=WORKERS,
+    advice=(
+        Advice(
+            name="zones-without-name-servers",
+            when=lambda plan, _: "pools" not in plan.openstack.overrides.get("designate", {}).get("conf", {}),
+            what="Designate knows no name server: a zone that is made ends in ERROR",
+            why="this collection installs none, and Designate hands zones to the servers of its pools",
+            remedy="write the site's own as openstack.overrides.designate.values.conf.pools (docs/charts.md)",
+        ),
+    ),
+    values=values,
+    verify=verify,
 )

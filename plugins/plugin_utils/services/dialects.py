@@ -25,3 +25,11 @@ def neutron(values: Values, defaults: Mapping[str, Any]) -> Values:
     conf = dict(values["conf"])
     agent = conf.pop("ovn_agent")
     return {**values, "conf": {**conf, "ovn_metadata_agent": merge(agent, conf.get("ovn_metadata_agent", {}))}}
+
+
+def manila(values: Values, defaults: Mapping[str, Any]) -> Values:
+    """Return ``values`` for a chart whose pipelines name a version of the API that Manila of 2026.1 has no more."""
+    paths = "composite:osapi_share"
+    if "/v1" not in defaults["conf"].get("paste", {}).get(paths, {}):
+        return values
+    return merge(values, {"conf": {"paste": {paths: {"/v1": None}}}})

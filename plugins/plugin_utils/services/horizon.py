@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..layers.storage import GATEWAY
 from .browsing import LOGIN, Browser, judge
-from .parts import WORKERS, anti_affinity, node_labels, public_endpoint, resources
-from .record import PublicApi, ServiceRecord, Values
+from .parts import WORKERS, anti_affinity, merge, node_labels, public_endpoint, resources
+from .record import PodCertificate, PublicApi, ServiceRecord, Values
 from .secrets import secret
 from .sizes import Sizes
 from .verification import Verification
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 _KEY = "horizon/secret-key"
 _PORT = 80
+_TRUST, _TRUSTED = "horizon-tls", "/etc/horizon-tls"  # Secret and where it is, with an object store
 _CONSOLE = "compute-novnc-proxy"  # what a console's page comes from, shown in a frame of the dashboard's
 
 
@@ -77,7 +79,7 @@ def values(plan: Plan, sizes: Sizes) -> Values:
         "keystone_multidomain_support": "False",
         "log_level": "INFO",
     }
-    return {
+    own = {
         "labels": node_labels(("dashboard", "job")),
         "endpoints": {"dashboard": {"path": {"healthcheck": endpoint.health_path}}},
         "dependencies": {
@@ -111,6 +113,23 @@ def values(plan: Plan, sizes: Sizes) -> Values:
         },
         "manifests": {"pod_helm_test": False},
     }
+    return merge(own, _objects()) if _certificates(plan) else own
+
+
+def _objects() -> Values:
+    """Return values with trust in the site's CA: all other APIs are asked within the cluster, in clear."""
+    place = {"name": _TRUST, "secret": {"secretName": _TRUST, "items": [{"key": "ca.crt", "path": "ca.crt"}]}}
+    mount = {"name": _TRUST, "mountPath": _TRUSTED, "readOnly": True}
+    return {
+        "conf": {"horizon": {"local_settings": {"config": {"raw": {"OPENSTACK_SSL_CACERT": f"{_TRUSTED}/ca.crt"}}}}},
+        "pod": {"mounts": {"horizon": {"horizon": {"volumes": [place], "volumeMounts": [mount]}}}},
+    }
+
+
+def _certificates(plan: Plan) -> tuple[PodCertificate, ...]:
+    """Return the Secret by which the dashboard believes the object store; it shows none itself."""
+    wanted = GATEWAY in plan.openstack.services
+    return (PodCertificate(user="horizon", secret=_TRUST, usage="client"),) if wanted else ()
 
 
 def verify(context: VerifierContext) -> Verification:
@@ -149,6 +168,7 @@ SERVICE = ServiceRecord(
         in_catalog=False,
     ),
     images={"horizon": "openstack", "horizon_db_sync": "openstack"},
+    certificates=_certificates,
     secrets={_KEY: "signs what the dashboard gives browsers to keep"},
     workers=WORKERS,
     values=values,

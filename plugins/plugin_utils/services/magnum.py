@@ -1,6 +1,86 @@
 """Magnum: Kubernetes clusters for tenants."""
 
-from .record import Advice, PublicApi, ServiceRecord
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from .parts import WORKERS, ChartNames, api_values, merge, queued, resources, uwsgi
+from .probing import Client, probed
+from .record import Advice, PublicApi, ServiceRecord, Values
+from .secrets import account, secret
+from .sizes import Sizes
+from .verification import Check, Verification
+
+if TYPE_CHECKING:
+    from ..plan.types import Plan
+    from ..rollout.verify.context import VerifierContext
+
+_NAMES = ChartNames(probes=None, labels=("api", "conductor", "job"))
+_DOMAIN_ADMIN = "magnum/trustee-domain-admin"
+_CLIENTS = ("barbican", "cinder", "glance", "heat", "neutron", "nova", "octavia")
+
+
+def values(plan: Plan, sizes: Sizes) -> Values:
+    """Return the chart's values: the API, and the conductor that makes clusters."""
+    region, pods = plan.openstack.region, sizes.pods["magnum"]
+    identity = f"http://keystone-api.{plan.openstack.namespace}.svc.{plan.kubernetes.dns_domain}:5000/v3"
+    place = {"project_name": "service", "user_domain_name": "service", "project_domain_name": "service"}
+    client = {"region_name": region, "endpoint_type": "internalURL"}  # pods know nobody who signs the public ones
+    own = {
+        "endpoints": {
+            "identity": {
+                "auth": {
+                    # Administers the domain of the users that clusters act as.
+                    "magnum_stack_user": {
+                        "region_name": region, "domain_name": "magnum", "role": "admin",
+                        "username": "magnum-domain", "password": secret(_DOMAIN_ADMIN),
+                    }
+                }
+            }
+        },
+        "conf": {
+            "magnum": {
+                **queued("magnum")["magnum"],
+                **{f"{name}_client": client for name in _CLIENTS},
+                "magnum_client": {"region_name": region},
+                # It logs in where its clients would be sent to, and the charts say nothing of its own account.
+                "keystone_authtoken": {"www_authenticate_uri": identity},
+                "keystone_auth": {
+                    "auth_type": "password", "auth_url": identity, **account("magnum", "magnum/keystone"), **place,
+                },
+                "trust": {"trustee_keystone_region_name": region},
+            },
+            # This release has no script for the chart's `wsgi-file`.
+            "magnum_api_uwsgi": uwsgi(
+                sizes.workers["magnum"], module="magnum.wsgi.api:application", **{"wsgi-file": None}
+            ),
+        },
+        "pod": {
+            "replicas": {"conductor": pods},
+            "resources": {"conductor": resources(memory="256Mi", limit="1Gi", cpu=sizes.cpu(50))},
+        },
+        "manifests": {"job_bootstrap": False},
+    }  # fmt: skip
+    return merge(api_values(plan, sizes, "magnum", memory="256Mi", limit="1Gi", cpu=100, names=_NAMES), own)
+
+
+def verify(context: VerifierContext) -> Verification:
+    """Return whether clusters are listed and a conductor lives."""
+    return probed(context, "magnum", _ask)
+
+
+def _ask(client: Client) -> Iterator[Check]:
+    client.call("GET", "/clusters?limit=1")
+    yield judge((client.call("GET", "/mservices").body or {}).get("mservices") or ())
+
+
+def judge(listed: Iterable[Mapping[str, Any]]) -> Check:
+    """Return whether a conductor lives; what a pod that is gone said stays in the list."""
+    ok = any(one.get("binary") == "magnum-conductor" and one.get("state") == "up" for one in listed)
+    detail = "clusters are listed, a conductor is up" if ok else "nothing is heard of a conductor"
+    return Check(name="conductor", ok=ok, object="StatefulSet/magnum-conductor", detail=detail)
+
 
 SERVICE = ServiceRecord(
     name="magnum",
@@ -14,6 +94,18 @@ SERVICE = ServiceRecord(
             why="it adds Heat, Barbican and a trust to what Cluster API does with an application credential (M2)",
             remedy="leave it out unless tenants must order clusters from OpenStack itself",
         ),
+        Advice(
+            name="clusters-not-seen",
+            when=lambda *_: True,
+            what="Magnum's one driver makes clusters by Heat, and nobody has made one with this version",
+            why="its API and conductor were seen to start, and no more; Cluster API's driver is not in its image",
+            remedy="leave magnum out of a site that people rely on; or try it, and tell what you saw",
+        ),
     ),
     api=PublicApi(type="container-infra", host="container-infra", path="/v1", port=9511, node_port=30511),
+    images=dict.fromkeys(("magnum_api", "magnum_conductor", "magnum_db_sync"), "openstack-more"),
+    secrets={_DOMAIN_ADMIN: "administrator of the domain of the users that clusters act as"},
+    workers=WORKERS,
+    values=values,
+    verify=verify,
 )

@@ -1,10 +1,81 @@
-"""Manila: shared file systems."""
+"""Manila: shared file systems. Its API and scheduler; shares want a backend that the site writes."""
 
-from .record import PublicApi, ServiceRecord
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from . import dialects
+from .parts import WORKERS, ChartNames, api_values, merge, queued, resources, uwsgi
+from .probing import Client, probed
+from .record import Advice, PublicApi, ServiceRecord, Values
+from .sizes import Sizes
+from .verification import Check, Verification
+
+if TYPE_CHECKING:
+    from ..plan.types import Plan
+    from ..rollout.verify.context import VerifierContext
+
+_NAMES = ChartNames(probes=None, labels=("api", "scheduler", "job"))
+_VERSION = {"X-OpenStack-Manila-API-Version": "2.65"}  # from 2.60 on without the project in the URL
+
+
+def values(plan: Plan, sizes: Sizes) -> Values:
+    """Return the chart's values. The charts' own backend starts a machine a share network, of an image nobody has."""
+    own = {
+        "conf": {
+            "manila": queued("manila")["manila"],
+            "manila_api_uwsgi": uwsgi(sizes.workers["manila"]),
+        },
+        "pod": {
+            "replicas": {"scheduler": sizes.pods["manila"]},
+            "resources": {"scheduler": resources(memory="128Mi", limit="1Gi", cpu=sizes.cpu(50))},
+        },
+        "manifests": {
+            "deployment_data": False,
+            "deployment_share": False,
+            "job_bootstrap": False,
+            "pod_rally_test": False,
+            "statefulset_share": False,
+        },
+    }
+    return merge(api_values(plan, sizes, "manila", memory="256Mi", limit="1Gi", cpu=100, names=_NAMES), own)
+
+
+def verify(context: VerifierContext) -> Verification:
+    """Return whether shares are listed and a scheduler lives."""
+    return probed(context, "manila", _ask, headers=_VERSION)
+
+
+def _ask(client: Client) -> Iterator[Check]:
+    client.call("GET", "/shares?limit=1")
+    yield judge((client.call("GET", "/services").body or {}).get("services") or ())
+
+
+def judge(listed: Iterable[Mapping[str, Any]]) -> Check:
+    """Return whether a scheduler lives; what a pod that is gone said stays in the list."""
+    ok = any(one.get("binary") == "manila-scheduler" and one.get("state") == "up" for one in listed)
+    detail = "shares are listed, a scheduler is up" if ok else "nothing is heard of a scheduler"
+    return Check(name="scheduler", ok=ok, object="Deployment/manila-scheduler", detail=detail)
+
 
 SERVICE = ServiceRecord(
     name="manila",
-    needs=("keystone", "neutron"),
+    needs=("keystone",),
     uses=("database", "queue", "cache"),
-    api=PublicApi(type="sharev2", host="share", path="/v2", port=8786, node_port=30786),
+    api=PublicApi(type="sharev2", host="share", path="/v2", health="/healthcheck", port=8786, node_port=30786),
+    images=dict.fromkeys(("manila_api", "manila_db_sync", "manila_scheduler"), "openstack-more"),
+    workers=WORKERS,
+    dialect=dialects.manila,
+    advice=(
+        Advice(
+            name="shares-without-a-backend",
+            when=lambda plan, _: "manila" not in plan.openstack.overrides,
+            what="Manila has no backend: no share can be made",
+            why="this version brings its API and scheduler; CephFS and NFS are no layer of it yet",
+            remedy="write one in openstack.overrides.manila, with OpenStack-Helm's chart, which has manila-share",
+        ),
+    ),
+    values=values,
+    verify=verify,
 )

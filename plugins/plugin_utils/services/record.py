@@ -65,6 +65,7 @@ class ServiceRecord:
     """One OpenStack service, or a piece of infrastructure that services share."""
 
     name: str  # of the release, its chart, its accounts and, unless `databases` says otherwise, its database
+    instead_of: str = ""  # the project whose API it offers and whose name a site file may have
     title: str = ""  # where it is not the name with a capital letter
     kind: Literal["infrastructure", "service"] = "service"
 
@@ -98,7 +99,7 @@ class ServiceRecord:
 
     # What a chart is told of this service: a client's, by its name, and with "" its own.
     endpoints: Callable[[Plan, Sizes, str], Values] | None = None
-    values: Callable[[Plan, Sizes], Values] | None = None  # None: this version does not deploy it
+    values: Callable[[Plan, Sizes], Values]
     # Our values as a chart of an earlier date spells them; its own default values tell which it is.
     dialect: Callable[[Values, Mapping[str, Any]], Values] | None = None
     verify: Verifier | None = None  # None: that its workloads run is enough

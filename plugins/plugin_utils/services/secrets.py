@@ -7,11 +7,9 @@ from .record import Values
 
 
 def secrets() -> dict[str, str]:
-    """Return every secret of the services that are deployed: its name and what it is."""
+    """Return every secret of the services: its name and what it is."""
     found: dict[str, str] = {}
     for record in RECORDS.values():
-        if not record.values:
-            continue
         found |= record.secrets
         found |= {
             f"{record.name}/keystone-{key}": f"{record.label}'s user {what}" for key, what in record.accounts.items()

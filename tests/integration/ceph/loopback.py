@@ -68,13 +68,33 @@ given = json.load(sys.stdin)
 base = "ansible_collections.groundup.cloud.plugins.module_utils."
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.module_utils._ceph.cluster import connected
 changes = Changes(check=given.pop("check"))
 module, _, name = given.pop("call").rpartition(".")
+work, admin = getattr(importlib.import_module(base + module), name), given.pop("admin", None)
 try:
-    result = {"result": getattr(importlib.import_module(base + module), name)(changes, **given)}
+    if admin:
+        with connected("client.admin", **admin) as cluster:
+            cards = name == "cards"  # it changes nothing, and returns errors
+            result = {"result": [str(one) for one in work(cluster)] if cards else work(cluster, changes, **given)}
+    else:
+        result = {"result": work(changes, **given)}
 except GroundupError as error:
     result = {"error": str(error)}
 print(json.dumps({**result, "changes": changes.done, "warnings": changes.warnings}))
+"""
+# What the program `ceph` does, without its start for each question: a line of JSON each.
+_ASK = """
+import json, sys
+import ceph_argparse, rados
+cluster = rados.Rados(name="client.admin", conffile="/etc/ceph/ceph.conf", conf={"rados_mon_op_timeout": "60"})
+cluster.connect(timeout=60)
+known = ceph_argparse.json_command(cluster, prefix="get_command_descriptions")[1]
+known = ceph_argparse.parse_json_funcsigs(known.decode(), "cli")
+for line in sys.stdin:
+    found = ceph_argparse.validate_command(known, json.loads(line))
+    code, answer, said = cluster.mon_command(json.dumps({**found, "format": "json"}), b"")
+    print(json.dumps({"code": code, "answer": answer.decode(), "said": said}), flush=True)
 """
 CONF = {
     "fsid": FSID,
@@ -100,6 +120,7 @@ class Loopback:
         self.given = {"monitors": monitors, "osds": osds}
         self._lower, self._place, self._bcrypt = lower, place, bcrypt
         self._init: subprocess.Popen[str] | None = None
+        self._asking: subprocess.Popen[str] | None = None
 
     def __enter__(self) -> Self:
         """Start it, and return when a quorum answers and OSDs are in."""
@@ -125,14 +146,20 @@ class Loopback:
     ) -> None:
         """End everything in it."""
         assert self._init is not None
-        self._init.kill()
+        self._init.kill()  # and with it all that runs there
         self._init.wait()
+        if self._asking:
+            self._asking.communicate()
 
     def command(self, *argv: str) -> list[str]:
         """Return the command line that runs ``argv`` in it."""
         assert self._init is not None
         children = Path(f"/proc/{self._init.pid}/task/{self._init.pid}/children").read_text().split()
         return ["nsenter", "-t", children[0], "-m", "-p", "-n", "chroot", str(self._place / "root"), *argv]
+
+    def put(self, path: str, content: bytes) -> None:
+        """Write a file in it."""
+        subprocess.run(self.command("sh", "-euc", 'cat > "$1"', "sh", path), input=content, check=True)
 
     def run(self, script: str, *argv: str, given: str = "", timeout: int = PATIENCE) -> str:
         """Run a shell script and return what it says."""
@@ -145,9 +172,23 @@ class Loopback:
 
     def ask(self, *argv: str) -> Any:
         """Return what the cluster's administrator is answered."""
-        return json.loads(self.run('exec ceph --connect-timeout 60 "$@" --format json', *argv) or "null")
+        if self._asking is None:
+            pipe = subprocess.PIPE
+            self._asking = subprocess.Popen(self.command("python3", "-c", _ASK), stdin=pipe, stdout=pipe, text=True)
+        assert self._asking.stdin
+        assert self._asking.stdout
+        self._asking.stdin.write(json.dumps(argv) + "\n")
+        self._asking.stdin.flush()
+        said = json.loads(self._asking.stdout.readline())
+        assert said["code"] == 0, (argv, said)
+        return json.loads(said["answer"] or "null")
 
-    def call(self, name: str, *, check: bool = False, **options: Any) -> dict[str, Any]:
+    def administered(self, name: str, /, *, check: bool = False, **options: Any) -> dict[str, Any]:
+        """`call` a function whose first argument is the cluster."""
+        monitors = {f"m{number}": address for number, address in enumerate(self.monitors, start=1)}
+        return self.call(name, check=check, admin={"key": self.key("client.admin"), "monitors": monitors}, **options)
+
+    def call(self, name: str, /, *, check: bool = False, **options: Any) -> dict[str, Any]:
         """Run ``name`` of our ``module_utils`` in it, as a module does; return what it ended with."""
         given = json.dumps({"call": name, "check": check, **options})
         said = self.run('PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=/srv exec python3 -c "$1"', _DRIVER, given=given)

@@ -76,7 +76,9 @@ def use():
     account = url.removeprefix(SWIFT)
     project, user = told["project"]["id"], told["user"]["id"]
     content = os.urandom(3_000_000)
-    found["made"] = [swift("PUT", f"{account}/box", writer).status_code,
+    (policy,) = swift("GET", "/swift/info").json()["swift"]["policies"]  # Horizon makes no container without it
+    found["made"] = [web.put(f"{SWIFT}{account}/box", headers={"X-Auth-Token": writer,
+                                                               "X-Storage-Policy": policy["name"]}).status_code,
                      swift("PUT", f"{account}/box/thing", writer, data=content).status_code]
     found["read"] = swift("GET", f"{account}/box/thing", writer).content == content
     found["without"] = swift("GET", f"{account}/box/thing").status_code

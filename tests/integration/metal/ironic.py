@@ -26,7 +26,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._ironic import (
 )
 from ansible_collections.groundup.cloud.plugins.module_utils._seed.configuration import PEM
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
-from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.api import USER, Ironic
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.api import Ironic
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
 from ansible_collections.groundup.cloud.tests.integration.host_root import HostRoot, host_root
 from ansible_collections.groundup.cloud.tests.rack.machine import RackMachine
@@ -154,7 +154,7 @@ def _install(host: HostRoot, artifacts: dict[str, Path], own: tls.Pair) -> None:
     host.at(configuration.CA).write_text(own.certificate)
     host.at(PEM).write_text(own.certificate + own.key)
     host.at(configuration.WEB).write_text(configuration.web(found))
-    hashed = host.run(str(home / "bin/python"), "-c", passwords.HASH, USER, "/nothing", input=PASSWORD)
+    hashed = host.run(str(home / "bin/python"), "-c", passwords.HASH, configuration.USER, "/nothing", input=PASSWORD)
     host.at(configuration.PASSWORDS).write_text(hashed.stdout)
     made = host.run(str(home / "bin/ironic-dbsync"), "--config-file", str(configuration.CONF), "create_schema")
     assert made.returncode == 0, made.stdout

@@ -42,17 +42,22 @@ WANTED: dict[str, Any] = {
 }  # fmt: skip
 
 
+def place_modules(host: HostRoot) -> None:
+    """Give a host our modules, and a systemctl that starts nothing."""
+    place = host.at("/tmp") / WORK  # noqa: S108  # of the host
+    for name in ("_base", "_host", "_hypervisor", "_ironic", "_seed"):
+        shutil.copytree(COLLECTION / "plugins/module_utils" / name, place / name)
+    program = host.at("/usr/local/bin/systemctl")
+    program.write_text(SYSTEMCTL)
+    program.chmod(0o755)
+
+
 @pytest.fixture(scope="module")
 def seed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HostRoot]:
     if supply.missing(["netboot-13"]):
         pytest.skip("not built on this machine: netboot-13")
     with host_root(tmp_path_factory.mktemp("netboot"), "10.77.2.8/24") as host:
-        place = host.at("/tmp") / WORK  # noqa: S108  # of the host
-        for name in ("_base", "_host", "_hypervisor", "_ironic", "_seed"):
-            shutil.copytree(COLLECTION / "plugins/module_utils" / name, place / name)
-        program = host.at("/usr/local/bin/systemctl")
-        program.write_text(SYSTEMCTL)
-        program.chmod(0o755)
+        place_modules(host)
         host.at(configuration.MEDIA).mkdir(parents=True)
         shutil.copy(supply.ensure(["netboot-13"])["netboot-13"].path / "netboot.tar.gz", host.at("/srv"))
         yield host

@@ -61,9 +61,7 @@ class Asked:
         def read() -> dict[str, Any]:
             with self.session.get(f"{PAGE}v1/events", stream=True, timeout=20) as answer:
                 assert answer.headers["Content-Type"].startswith("text/event-stream")
-                line: bytes = next(answer.iter_lines())
-                found: dict[str, Any] = json.loads(line.removeprefix(b"data: "))
-                return found
+                return dict(json.loads(next(answer.iter_lines()).removeprefix(b"data: ")))
 
         return self._seed.inside(read)
 

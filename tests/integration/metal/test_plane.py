@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -18,9 +17,8 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.wait import wait_until
 from ansible_collections.groundup.cloud.plugins.module_utils._ironic import netboot, rogue
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
-from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
 from ansible_collections.groundup.cloud.tests.integration.host_root import HostRoot, host_root
-from ansible_collections.groundup.cloud.tests.integration.metal.test_netboot import SYSTEMCTL, WORK
+from ansible_collections.groundup.cloud.tests.integration.metal.test_netboot import place_modules
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="a seed's programs run as root")
 PLANE, OTHER = "10.77.2.8", "10.77.0.8"
@@ -60,12 +58,7 @@ def plane(room: Path) -> Iterator[HostRoot]:
     if supply.missing(["netboot-13"]):
         pytest.skip("not built on this machine: netboot-13")
     with host_root(room) as host:
-        place = host.at("/tmp") / WORK  # noqa: S108  # of the host
-        for name in ("_base", "_host", "_hypervisor", "_ironic", "_seed"):
-            shutil.copytree(COLLECTION / "plugins/module_utils" / name, place / name)
-        program = host.at("/usr/local/bin/systemctl")
-        program.write_text(SYSTEMCTL)
-        program.chmod(0o755)
+        place_modules(host)
         yield host
 
 

@@ -22,6 +22,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.metal import provis
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import Journal, file_of, home_of
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.page import page_of
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.provision import Wanted, provision
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import RETRIES
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import state_dir
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
 from ansible_collections.groundup.cloud.tests.integration.metal.fake_site import fake_site, metal_of, without_machines
@@ -108,10 +109,10 @@ def test_a_machine_that_failed_begins_again_once_somebody_says_so_on_the_page(
     assert "tried again by this test" not in file_of(home_of(plan.site), "worker-1").read_text(), "it is installed"
 
 
-def test_a_ramdisk_whose_token_got_lost_is_booted_anew(
+def test_a_machine_whose_ramdisk_lost_its_token_is_installed_anew(
     site: tuple[Plan, Inside], silent: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plan, _ = site
+    plan, inside = site
     monkeypatch.setattr(provision_of, "LOST", 5.0)
     node = documents.node_id(plan.site, "worker-5")
     tokens = list[str]()
@@ -130,8 +131,9 @@ def test_a_ramdisk_whose_token_got_lost_is_booted_anew(
     assert installed(site, "worker-5", say=say) == {}
     assert len(tokens[0]) >= 32, "the ramdisk's own question was answered without it"
     doing = [line["doing"] for line in Journal(file_of(home_of(plan.site), "worker-5")).lines()]
-    anew = "its ramdisk did not get its token, and is booted anew: boot 2 of 3"
-    assert (doing.count(anew), doing.count("installation begins")) == (1, 1)
+    anew = "attempt 2 of 3: its ramdisk fell silent"
+    assert (doing.count(anew), doing.count("installation begins")) == (1, 2)
+    assert inside(lambda: erase._ironic(plan, "worker-5").now("worker-5"))["extra"][RETRIES] == 2
 
 
 def test_a_machine_is_installed_erased_with_a_record_and_installed_anew(site: tuple[Plan, Inside]) -> None:

@@ -65,6 +65,16 @@ def in_hook(site: Site) -> bool:
     return site.api.find(f"/apis/batch/v1/namespaces/{site.namespace}/jobs/probe-sync") is not None
 
 
+def kill_first_install(site: Site) -> None:
+    """Kill a run in the hook of its first release, and wait until its children are gone."""
+    site.puppet.rules["sync"] = is_left_alone
+    process = start(site, "first")
+    until(lambda: in_hook(site))
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    until(lambda: helms(site) == [])
+
+
 def converges(site: Site, **values: Any) -> None:
     site.puppet.rules.clear()
     release = site.release("probe", greeting="final", **values)
@@ -89,12 +99,7 @@ def test_an_interrupted_run_ends_its_children_and_the_next_one_goes_on(site: Sit
 
 
 def test_a_first_install_killed_outright_is_healed(site: Site) -> None:
-    site.puppet.rules["sync"] = is_left_alone
-    process = start(site, "first")
-    until(lambda: in_hook(site))
-    os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-    until(lambda: helms(site) == [])
+    kill_first_install(site)
     assert status(site) in ("pending-install", "failed")
     converges(site)
 

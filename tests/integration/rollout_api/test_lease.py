@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -17,7 +16,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types impor
 
 from .conftest import Site
 from .puppet import is_left_alone
-from .test_interruption import helms, in_hook, start, until
+from .test_interruption import helms, in_hook, kill_first_install, until
 
 
 def path(site: Site, name: str = f"/{lease.NAME}") -> str:
@@ -89,12 +88,7 @@ def test_a_lease_nobody_renews_is_taken_over_when_its_time_is_over(site: Site) -
 
 
 def test_a_killed_run_leaves_a_lease_that_the_next_one_of_this_machine_takes_at_once(site: Site) -> None:
-    site.puppet.rules["sync"] = is_left_alone
-    process = start(site, "first")
-    until(lambda: in_hook(site))
-    os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-    until(lambda: helms(site) == [])
+    kill_first_install(site)
     assert site.api.get(path(site))["spec"]["leaseDurationSeconds"] == 60
     site.puppet.rules.clear()
     assert not site.rollout(site.release("probe")).apply().failed

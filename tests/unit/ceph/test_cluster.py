@@ -59,6 +59,15 @@ def test_without_a_quorum_each_monitor_is_asked(answers: str, monkeypatch: pytes
     assert "systemctl start ceph-mon@two ceph-mon@three" in said
 
 
+def test_a_host_that_reaches_its_own_monitor_alone_may_be_the_one_that_is_cut_off(
+    answers: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monitors = {"one": answers, "two": "127.0.0.2", "three": "127.0.0.3"}
+    assert "cut" not in refused(errno.ETIMEDOUT, monitors, monkeypatch)
+    monkeypatch.setattr(socket, "gethostname", lambda: "one")
+    assert "the network `storage` of one cut" in refused(errno.ETIMEDOUT, monitors, monkeypatch)
+
+
 def test_monitors_that_answer_and_do_not_agree_are_not_to_be_started(
     answers: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

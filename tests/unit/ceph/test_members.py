@@ -13,10 +13,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import
 from ansible_collections.groundup.cloud.plugins.module_utils._ceph import (
     disk,
     drain,
-    faults,
-    flags,
     health,
-    members,
     replace,
     retire,
 )
@@ -99,6 +96,7 @@ def host(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
     monkeypatch.setattr(health, "PATIENCE", 0.0)
     for module in (drain, replace):
         monkeypatch.setattr(module, "SETTLES", 0.0)
+    monkeypatch.setattr(drain, "RETRIES", 0.0)
     monkeypatch.setattr(retire, "DOWN", 0.0)
     monkeypatch.setattr(disk, "OSDS", tmp_path)
     return stopped
@@ -149,7 +147,7 @@ def test_a_weight_that_somebody_else_took_is_not_given_back() -> None:
     ("hosts", "used", "states", "said"),
     [
         (2, 1, CLEAN, r"2 copies of pools images, no two in one host, and OSDs in 1 would stay"),
-        (3, 6, CLEAN, r"18\.0 GiB on ssd, and those that stay are near full with 17\.0 GiB"),
+        (3, 6, CLEAN, r"6\.0 GiB on ssd would move, and osd\.0 on \S+, osd\.2 on storage-3 would be near full \(85%\)"),
         (
             3, 1, {"pg_summary": {"num_pg_by_state": [{"name": "active+undersized", "num": 4}]}},
             r"not all data have all their copies now: 4 PGs active\+undersized",
@@ -164,6 +162,22 @@ def test_a_host_is_not_drained_where_its_data_have_no_other_place(
     with pytest.raises(GroundupError, match=said):
         drained(cluster)
     assert cluster.told == []
+
+
+def test_one_disk_that_would_be_near_full_is_enough_whatever_room_the_others_have() -> None:
+    cluster = Cluster(4, used=1)
+    cluster.osds[3]["kb_used"] = 8.3 * GIB_IN_KB
+    with pytest.raises(GroundupError, match=r"and osd\.3 on storage-4 would be near full"):
+        drained(cluster)
+
+
+def test_a_drain_whose_copies_find_no_room_says_so_at_once() -> None:
+    cluster = Cluster()
+    drained(cluster)
+    cluster.answers["pg stat"] = {"pg_summary": {"num_pg_by_state": [{"name": "active+backfill_toofull", "num": 4}]}}
+    with pytest.raises(GroundupError, match="the drain of storage-2 stands still: 4 PGs") as caught:
+        drained(cluster)
+    assert "storage_undrain -e undrain_machine=storage-2" in str(caught.value)
 
 
 def test_a_host_that_nobody_knows_is_not_drained() -> None:
@@ -294,70 +308,3 @@ def test_a_disk_that_was_exchanged_has_lost_its_osd(tmp_path: Path) -> None:
     assert not replace.holds(osd, 3)
     device.unlink()
     assert not replace.holds(osd, 3), "nor does one that was pulled"
-
-
-def test_a_flag_is_noted_before_it_is_set_and_taken_back_when_the_work_fails() -> None:
-    cluster = Cluster()
-    held = flags.held(cluster, "storage-1")  # type: ignore[arg-type]
-    held.__enter__()
-    assert [prefix for prefix, _ in cluster.told] == ["config-key set", "osd set-group"]
-    assert not held.__exit__(ValueError, ValueError("work"), None), "the error goes on"
-    assert cluster.told[2:] == [
-        ("osd unset-group", {"flags": "noout", "who": ["storage-1"]}),
-        ("config-key rm", {"key": "groundup/flags/storage-1"}),
-    ]
-
-
-def test_only_the_flags_of_killed_runs_are_put_back() -> None:
-    cluster = Cluster()
-    cluster.records = {"groundup/flags/storage-1": "noout", "groundup/flags/gone": "noout"}
-    predicted, changes = Changes(check=True), Changes(check=False)
-    flags.put_back(cluster, predicted)  # type: ignore[arg-type]
-    assert cluster.told == []
-    flags.put_back(cluster, changes)  # type: ignore[arg-type]
-    assert predicted.done == changes.done
-    assert cluster.records == {}
-    assert [told["who"] for prefix, told in cluster.told if prefix == "osd unset-group"] == [["storage-1"]]
-
-
-def test_a_flag_of_somebody_else_is_not_ours() -> None:
-    cluster = Cluster()
-    cluster.answers["osd dump"]["crush_node_flags"] = {"storage-1": ["noout"]}
-    with flags.held(cluster, "storage-1"):  # type: ignore[arg-type]
-        pass
-    assert cluster.told == []
-
-
-def test_a_host_that_is_in_no_site_file_is_named_with_its_verbs() -> None:
-    cluster = Cluster()
-    members.refuse_leftover(cluster, ["storage-1", "storage-2", "storage-3"])  # type: ignore[arg-type]
-    with pytest.raises(
-        GroundupError, match=r"storage-3 left the site file(.|\n)*storage_drain -e drain_machine=storage-3"
-    ):
-        members.refuse_leftover(cluster, ["storage-1", "storage-2"])  # type: ignore[arg-type]
-
-
-def test_what_follows_from_a_fault_has_no_card_of_its_own() -> None:
-    cluster = Cluster()
-
-    def check(message: str, *details: str) -> dict[str, Any]:
-        return {"summary": {"message": message}, "detail": [{"message": one} for one in details], "muted": False}
-
-    cluster.answers["health"] = {
-        "checks": {
-            "PG_DEGRADED": check("9 pgs undersized", "pg 1.0 is stuck undersized"),
-            "OSD_DOWN": check("1 osds down", "osd.1 (root=default,host=storage-2) is down"),
-            "POOL_FULL": check("1 pool(s) full", "pool 'volumes' is full (no space)"),
-            "OSD_FULL": check("1 full osd(s)", "osd.0 is full"),
-            "NEWS": check("something new", "see there"),
-            "MUTED": {**check("quiet"), "muted": True},
-        }
-    }
-    full, down, other = faults.cards(cluster)  # type: ignore[arg-type]
-    assert (full.what, full.where) == (
-        "OSD_FULL: 1 full osd(s)", "layer storage: osd.0 on storage-1, pool volumes",
-    )  # fmt: skip
-    assert down.where == "layer storage: osd.1 on storage-2"
-    assert (other.what, other.where) == ("NEWS: something new", "layer storage: see there")
-    said = str(faults.text([full, down, other]))
-    assert said.count("clients see: ") == 3

@@ -10,21 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from .conftest import script
+from .galera import NOTHING, OTHER, UUID, held, pod, states
 
-election = script("mariadb/files/galera_election.py")
-states = sys.modules["galera_state"]
-UUID = "9fcd4f8d-e562-11f1-8455-1f2dc3171a73"
-OTHER = "11111111-e562-11f1-8455-1f2dc3171a73"
-NOTHING, FRESH, FORMED = states.Position(), states.State(), states.State(cluster=UUID)
-
-
-def held(seqno: int = -1, uuid: str = UUID) -> Any:
-    return states.Position(uuid, seqno)
-
-
-def pod(ordinal: int) -> str:
-    return f"mariadb-server-{ordinal}"
+election = sys.modules["galera_election"]
+FRESH, FORMED = states.State(), states.State(cluster=UUID)
 
 
 def elect(*positions: Any, members: int | None = None, state: Any = FRESH) -> Any:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.groundup.cloud.ci import tier as runner
-from ansible_collections.groundup.cloud.ci import tiers
+from ansible_collections.groundup.cloud.ci import tier_commands
 from ansible_collections.groundup.cloud.ci.tier import Tier, run_tier
 from ansible_collections.groundup.cloud.plugins.plugin_utils.progress import reminder
 
@@ -93,10 +93,10 @@ def test_times_of_runs_that_failed_are_not_kept_and_a_damaged_record_is_passed_o
 
 
 def test_a_cloud_of_real_charts_needs_a_directory_with_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tiers, "needs_root", lambda: None)
-    monkeypatch.delenv(tiers.CHARTS, raising=False)
-    assert tiers.CHARTS in str(tiers.needs_charts())
-    monkeypatch.setenv(tiers.CHARTS, str(tmp_path))
-    assert tiers.CHARTS in str(tiers.needs_charts())
+    monkeypatch.setattr(tier_commands, "needs_root", lambda: None)
+    monkeypatch.delenv(tier_commands.CHARTS, raising=False)
+    assert tier_commands.CHARTS in str(tier_commands.needs_charts())
+    monkeypatch.setenv(tier_commands.CHARTS, str(tmp_path))
+    assert tier_commands.CHARTS in str(tier_commands.needs_charts())
     (tmp_path / "nova-2026.1.0.tgz").touch()
-    assert tiers.needs_charts() is None
+    assert tier_commands.needs_charts() is None

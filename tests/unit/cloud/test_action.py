@@ -69,13 +69,14 @@ def test_a_proof_that_failed_is_no_proof(action: Any, tmp_path: Path, monkeypatc
         prove(action, tmp_path, again=False)
 
 
-def test_a_run_that_was_ended_says_so(action: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def ended(*_: Any) -> None:
+def test_a_run_that_was_ended_says_so(action: Any) -> None:
+    def ended(_: Any) -> None:
         raise KeyboardInterrupt("SIGTERM")
 
-    monkeypatch.setattr(smoke, "smoke", ended)
-    with pytest.raises(GroundupError, match="ended by SIGTERM"):
-        prove(action, tmp_path)
+    answer = action.stepped(ended, killed="the instance was not proven")
+    assert answer["failed"]
+    assert answer["msg"].startswith("ended by SIGTERM")
+    assert answer["steps"] == []
 
 
 def test_an_image_that_is_not_there_is_named(action: Any, tmp_path: Path) -> None:

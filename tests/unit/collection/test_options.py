@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import importlib
 from pathlib import Path
 from typing import Any
@@ -10,68 +9,40 @@ from typing import Any
 import pytest
 import yaml
 from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import documented
+from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
 
-PLUGINS = Path(__file__).resolve().parents[3] / "plugins"
-SHARED = "ansible_collections.groundup.cloud.plugins.module_utils._host"
-MODULES = sorted(path.stem for path in (PLUGINS / "modules").glob("[!_]*.py"))
-
-
-def constants(tree: ast.Module) -> dict[str, ast.expr]:
-    """Return every name that is assigned once, with what it is assigned."""
-    found = {}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Assign | ast.AnnAssign) and node.value:
-            target = node.targets[0] if isinstance(node, ast.Assign) else node.target
-            if isinstance(target, ast.Name):
-                found[target.id] = node.value
-    return found
+PLUGINS = "ansible_collections.groundup.cloud.plugins"
+MODULES = sorted(path.stem for path in (COLLECTION / "plugins/modules").glob("[!_]*.py"))
 
 
-def value(node: ast.expr, names: dict[str, ast.expr]) -> Any:
-    """Evaluate an argument spec: literals, names of literals, and what modules share (`**sources.OPTIONS`)."""
-    if isinstance(node, ast.Dict):
-        found: dict[Any, Any] = {}
-        for key, item in zip(node.keys, node.values, strict=True):
-            found.update({value(key, names): value(item, names)} if key else value(item, names))
-        return found
-    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-        return getattr(importlib.import_module(f"{SHARED}.{node.value.id}"), node.attr)
-    if isinstance(node, ast.List | ast.Tuple):
-        return [value(item, names) for item in node.elts]
-    if isinstance(node, ast.Name):
-        return value(names[node.id], names)
-    return ast.literal_eval(node)
-
-
-def accepted(module: str) -> dict[str, dict[str, Any]]:
+def accepted(name: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, dict[str, Any]]:
     """Return the argument spec: the module's, or the action's when the module is but documentation."""
-    tree = ast.parse((PLUGINS / "modules" / f"{module}.py").read_text(encoding="utf-8"))
-    names = constants(tree)
-    for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
-        if getattr(call.func, "id", "") == "run_module":
-            return dict(value(call.args[0], names))
-    if "documented" in (PLUGINS / "action" / f"{module}.py").read_text(encoding="utf-8").lower():
-        return documented(module)
-    raise AssertionError(f"{module}: no argument spec was found")
+    module, given = importlib.import_module(f"{PLUGINS}.modules.{name}"), dict[str, dict[str, Any]]()
+    if not hasattr(module, "main"):
+        assert (
+            "documented" in Path(importlib.import_module(f"{PLUGINS}.action.{name}").__file__ or "").read_text().lower()
+        )
+        return documented(name)
+    monkeypatch.setattr(module, "run_module", lambda options, *_, **__: given.update(options))
+    module.main()
+    return given
 
 
-def described(module: str) -> dict[str, dict[str, Any]]:
+def described(name: str) -> dict[str, dict[str, Any]]:
     """Return the options as documented, those of shared fragments too."""
-    tree = ast.parse((PLUGINS / "modules" / f"{module}.py").read_text(encoding="utf-8"))
-    documentation = yaml.safe_load(ast.literal_eval(constants(tree)["DOCUMENTATION"]))
+    documentation = yaml.safe_load(importlib.import_module(f"{PLUGINS}.modules.{name}").DOCUMENTATION)
     options: dict[str, dict[str, Any]] = documentation.get("options") or {}
     fragments = documentation["extends_documentation_fragment"]
-    for name in [fragments] if isinstance(fragments, str) else fragments:
-        file, _, part = name.removeprefix("groundup.cloud.").partition(".")
-        tree = ast.parse((PLUGINS / "doc_fragments" / f"{file}.py").read_text(encoding="utf-8"))
-        fragment = ast.literal_eval(constants(tree)[part.upper() or "DOCUMENTATION"])
-        options |= yaml.safe_load(fragment).get("options") or {}
+    for fragment in [fragments] if isinstance(fragments, str) else fragments:
+        file, _, part = fragment.removeprefix("groundup.cloud.").partition(".")
+        found = importlib.import_module(f"{PLUGINS}.doc_fragments.{file}").ModuleDocFragment
+        options |= yaml.safe_load(getattr(found, part.upper() or "DOCUMENTATION")).get("options") or {}
     return options
 
 
 @pytest.mark.parametrize("module", MODULES)
-def test_a_module_accepts_what_its_documentation_says(module: str) -> None:
-    spec, documentation = accepted(module), described(module)
+def test_a_module_accepts_what_its_documentation_says(module: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    spec, documentation = accepted(module, monkeypatch), described(module)
     assert set(spec) == set(documentation)
     for option, rules in spec.items():
         told = documentation[option]

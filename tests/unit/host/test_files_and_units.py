@@ -13,11 +13,6 @@ from ansible_collections.groundup.cloud.plugins.module_utils._host import apt, n
 from ansible_collections.groundup.cloud.plugins.module_utils._host.units import Unit
 
 
-@pytest.fixture
-def changes() -> Changes:
-    return Changes(check=False)
-
-
 class Systemd:
     """Stands for systemctl: one unit with its state, and what was asked of it."""
 

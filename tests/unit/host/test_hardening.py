@@ -33,11 +33,6 @@ x11forwarding no
 
 
 @pytest.fixture
-def changes() -> Changes:
-    return Changes(check=False)
-
-
-@pytest.fixture
 def interfaces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     conf = tmp_path / "proc/sys/net/ipv4/conf"
     for name in ("all", "default", "eth0", "eth0.120"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import ipaddress
+import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -252,3 +253,46 @@ def spared(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     waited: list[str] = []
     monkeypatch.setattr(converge, "wait_until_spared", lambda node, _: waited.append(node.name))
     return waited
+
+
+CA = pem(certificate())
+JOIN = Join(token="abcdef.0123456789abcdef", ca_hash="sha256:00", certificate_key="ff" * 32)
+
+
+def run(
+    node: Node,
+    host: FakeHost,
+    *,
+    join: Join | None = None,
+    expected_ca: str | None = None,
+    check: bool = False,
+) -> Seen:
+    return Seen.of(node, host, join=join, expected_ca=expected_ca, check=check)
+
+
+@pytest.fixture
+def first(host: FakeHost, paths: Paths, monkeypatch: pytest.MonkeyPatch) -> Node:
+    """The host that makes the cluster; kubeadm works there, and its API shows both add-ons."""
+    host.leaves["kubeadm init"] = lambda: _works(host, paths, control=True)
+    host.leaves["kubeadm reset"] = lambda: _reset(paths)
+    monkeypatch.setattr(converge, "add_ons", lambda *_, **__: None)
+    return make_node(initialise=True)
+
+
+@pytest.fixture
+def worker(host: FakeHost, paths: Paths) -> Node:
+    host.leaves["kubeadm join"] = lambda: _works(host, paths, control=False)
+    host.leaves["kubeadm reset"] = lambda: _reset(paths)
+    return make_node(control=False)
+
+
+def _works(host: FakeHost, paths: Paths, *, control: bool) -> None:
+    finish(paths, control=control, ca=CA)
+    host.running.add("kubelet.service")
+
+
+def _reset(paths: Paths) -> None:
+    for name in ("manifests", "pki", "admin.conf", "kubelet.conf", "controller-manager.conf", "scheduler.conf"):
+        target = paths.kubernetes / name
+        shutil.rmtree(target) if target.is_dir() else target.unlink(missing_ok=True)
+    shutil.rmtree(paths.kubelet, ignore_errors=True)

@@ -3,69 +3,24 @@
 from __future__ import annotations
 
 import dataclasses
-import errno
 import hashlib
-import shutil
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import converge as steps
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm import half_made
 from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.certificates import fingerprint, first_certificate
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Download, Join, Node, Paths
-from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.state import Membership, observe
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.spec import Download, Node, Paths
+from ansible_collections.groundup.cloud.plugins.module_utils._kubeadm.state import Membership
 
-from .conftest import KEY, KUBECONFIG, FakeHost, Seen, begin, certificate, finish, make_node, pem, write
+from .conftest import CA, JOIN, KEY, FakeHost, begin, certificate, finish, pem, run, write
 
-CA = pem(certificate())
 FINGERPRINT = fingerprint(first_certificate(CA) or b"")
-JOIN = Join(token="abcdef.0123456789abcdef", ca_hash="sha256:00", certificate_key="ff" * 32)
-
-
-def run(
-    node: Node,
-    host: FakeHost,
-    *,
-    join: Join | None = None,
-    expected_ca: str | None = None,
-    check: bool = False,
-) -> Seen:
-    return Seen.of(node, host, join=join, expected_ca=expected_ca, check=check)
 
 
 def snapshot(root: Path) -> dict[str, tuple[bytes, int]]:
     files = (path for path in root.rglob("*") if path.is_file())
     return {str(path.relative_to(root)): (path.read_bytes(), path.stat().st_mode) for path in files}
-
-
-@pytest.fixture
-def first(host: FakeHost, paths: Paths, monkeypatch: pytest.MonkeyPatch) -> Node:
-    """The host that makes the cluster; kubeadm works there, and its API shows both add-ons."""
-    host.leaves["kubeadm init"] = lambda: _works(host, paths, control=True)
-    host.leaves["kubeadm reset"] = lambda: _reset(paths)
-    monkeypatch.setattr(steps, "add_ons", lambda *_, **__: None)
-    return make_node(initialise=True)
-
-
-@pytest.fixture
-def worker(host: FakeHost, paths: Paths) -> Node:
-    host.leaves["kubeadm join"] = lambda: _works(host, paths, control=False)
-    host.leaves["kubeadm reset"] = lambda: _reset(paths)
-    return make_node(control=False)
-
-
-def _works(host: FakeHost, paths: Paths, *, control: bool) -> None:
-    finish(paths, control=control, ca=CA)
-    host.running.add("kubelet.service")
-
-
-def _reset(paths: Paths) -> None:
-    for name in ("manifests", "pki", "admin.conf", "kubelet.conf", "controller-manager.conf", "scheduler.conf"):
-        target = paths.kubernetes / name
-        shutil.rmtree(target) if target.is_dir() else target.unlink(missing_ok=True)
-    shutil.rmtree(paths.kubelet, ignore_errors=True)
 
 
 def test_the_first_host_makes_the_cluster_and_a_second_run_changes_nothing(
@@ -138,86 +93,6 @@ def test_the_invitation_is_removed_when_the_join_fails_too(worker: Node, host: F
     assert not (paths.site / "join.yaml").exists()
 
 
-def test_a_half_made_cluster_is_reset_then_made_and_its_data_are_put_aside(
-    first: Node, host: FakeHost, paths: Paths
-) -> None:
-    write(paths, "/etc/kubernetes/pki/ca.crt", CA)
-    write(paths, "/etc/kubernetes/manifests/etcd.yaml")
-    write(paths, "/var/lib/etcd/member/wal/0", "data")
-    begin(paths, verb="init")
-    made = run(first, host)
-    assert host.verbs() == ["kubeadm reset", "kubeadm init"]
-    assert made.result.membership is Membership.MEMBER
-    assert half_made.begun(paths) is None
-    assert [path.read_text() for path in paths.root.glob("var/lib/etcd.*.before-reset/member/wal/0")] == ["data"]
-    assert [path.read_text() for path in paths.root.glob("etc/kubernetes.*.before-reset/pki/ca.crt")] == [CA]
-    (warning,) = made.result.changes.warnings
-    assert "etc/kubernetes.2" in warning
-    assert "var/lib/etcd.2" in warning
-
-
-def test_what_was_set_aside_before_is_never_overwritten_and_does_not_fill_the_disk(paths: Paths) -> None:
-    for second in range(half_made.MOST):
-        write(paths, "/etc/kubernetes/admin.conf", str(second))
-        write(paths, "/var/lib/etcd/member/wal/0", str(second))
-        now = datetime(2026, 11, 22, 8, 0, second, tzinfo=UTC)
-        half_made.set_aside(paths, etcd=True, emptied=False, host="control-1", now=now)
-    kept = sorted(paths.root.glob("var/lib/etcd.*.before-reset"))
-    assert kept[0].name == "etcd.20261122T080000Z.before-reset"
-    assert [(path / "member/wal/0").read_text() for path in kept] == ["0", "1", "2", "3", "4"]
-    write(paths, "/var/lib/etcd/member/wal/0", "5")
-    with pytest.raises(GroundupError, match=r"(?s)control-1 was reset 5 times before.*kubernetes\.20261122T080000Z"):
-        half_made.set_aside(paths, etcd=True, emptied=False, host="control-1")
-    assert paths.at("/var/lib/etcd/member/wal/0").read_text() == "5"
-
-
-def test_etcd_data_on_a_disk_of_their_own_are_set_aside_there_and_outlive_a_reset(
-    paths: Paths, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A mount cannot be renamed, and kubeadm empties the directory of a member that joined."""
-    monkeypatch.setattr(Path, "is_mount", lambda path: path == paths.etcd)
-    write(paths, "/etc/kubernetes/admin.conf")
-    write(paths, "/var/lib/etcd/lost+found/x")
-    write(paths, "/var/lib/etcd/member/wal/0", "data")
-    _, data = half_made.set_aside(paths, etcd=True, emptied=False, host="control-1")
-    assert data.parent == paths.etcd
-    assert (data / "wal/0").read_text() == "data"
-    assert not observe(paths).etcd_data
-    with pytest.raises(GroundupError, match=r"(?s)control-1 is not reset while data.*member\.2.*before-reset"):
-        half_made.set_aside(paths, etcd=False, emptied=True, host="control-1")
-
-
-def test_data_of_a_host_that_joins_are_not_set_aside_where_kubeadm_empties_the_disk(
-    host: FakeHost, paths: Paths, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Data without their manifest: nobody knows whose copy they are."""
-    monkeypatch.setattr(Path, "is_mount", lambda path: path == paths.etcd)
-    write(paths, "/etc/kubernetes/pki/ca.crt", CA)
-    write(paths, "/var/lib/etcd/member/wal/0", "data")
-    begin(paths, verb="join")
-    with pytest.raises(GroundupError, match=r"(?s)is not reset while data of etcd.*kubeadm reset empties"):
-        run(make_node(), host, join=JOIN)
-    assert host.verbs() == []
-    assert paths.at("/var/lib/etcd/member/wal/0").read_text() == "data"
-
-
-def test_a_disk_too_full_for_what_is_set_aside_ends_in_a_clear_word_and_resets_nothing(
-    first: Node, host: FakeHost, paths: Paths, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def full(*_: object, **__: object) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    write(paths, "/etc/kubernetes/pki/ca.crt", CA)
-    begin(paths, verb="init")
-    with monkeypatch.context() as patched:
-        patched.setattr("shutil.copytree", full)
-        with pytest.raises(GroundupError, match=r"(?s)is not reset: .*No space left on device.*df -h"):
-            run(first, host)
-    assert host.verbs() == []
-    assert half_made.kept_of(paths.kubernetes) == []
-    assert run(first, host).result.membership is Membership.MEMBER, "the next run goes on"
-
-
 def test_no_cluster_is_made_before_every_control_host_was_asked_for_one(first: Node, host: FakeHost) -> None:
     with pytest.raises(GroundupError, match="were not asked whether they have one"):
         run(dataclasses.replace(first, surveyed=False), host)
@@ -231,39 +106,6 @@ def test_a_host_that_was_about_to_join_makes_no_cluster_of_its_own(first: Node, 
         run(first, host)
     assert host.verbs() == []
     assert paths.at("/var/lib/etcd/member/wal/0").read_text() == "data"
-
-
-def test_what_no_run_of_ours_left_half_made_is_not_reset(worker: Node, host: FakeHost, paths: Paths) -> None:
-    """A member whose kubelet lost its certificate looks half made, too."""
-    finish(paths, control=False, ca=CA)
-    paths.at("/var/lib/kubelet/pki/kubelet-client-current.pem").unlink()
-    with pytest.raises(GroundupError, match=r"(?s)leftovers of Kubernetes, and no run of groundup\.cloud began it"):
-        run(worker, host, join=JOIN)
-    begin(paths, verb="join", cluster="elsewhere")
-    with pytest.raises(GroundupError, match="and cluster elsewhere began it"):
-        run(worker, host, join=JOIN)
-    assert host.verbs() == []
-
-
-def test_the_mark_of_a_run_that_was_killed_after_its_join_ended_is_removed(
-    worker: Node, host: FakeHost, paths: Paths
-) -> None:
-    finish(paths, control=False, ca=CA)
-    begin(paths, verb="join")
-    removal = "remove the mark a killed init or join left"
-    assert removal in run(worker, host, check=True).actions
-    assert removal in run(worker, host).actions
-    assert half_made.begun(paths) is None
-
-
-def test_a_half_joined_worker_is_reset_only_once_it_is_invited(worker: Node, host: FakeHost, paths: Paths) -> None:
-    conf = KUBECONFIG.format(server="https://kubernetes.test:6443", credential="")
-    write(paths, "/etc/kubernetes/bootstrap-kubelet.conf", conf)
-    begin(paths, verb="join")
-    assert run(worker, host).result.joins
-    assert "kubeadm reset" not in host.verbs()
-    assert run(worker, host, join=JOIN).result.membership is Membership.MEMBER
-    assert host.verbs()[-2:] == ["kubeadm reset", "kubeadm join"]
 
 
 def test_a_blank_first_host_never_makes_a_second_cluster(first: Node, host: FakeHost) -> None:

@@ -8,7 +8,7 @@ import socket
 import struct
 import subprocess
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
@@ -151,35 +151,36 @@ def serve(connection: socket.socket) -> None:
     connection.sendall(b"HTTP/1.0 200 OK\r\n\r\n")
 
 
+def answered(listener: socket.socket, *, before: Callable[[], None] = lambda: None) -> subprocess.CompletedProcess[str]:
+    """Return how a probe ends that is answered after ``before``."""
+
+    def answer() -> None:
+        before()
+        connection, _ = listener.accept()
+        with connection:
+            serve(connection)
+
+    thread = threading.Thread(target=answer)
+    thread.start()
+    done = ask(listener.getsockname()[1], patience=90.0)
+    thread.join()
+    return done
+
+
 def test_the_probe_asks_again_when_its_connection_is_lost_while_it_writes() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
 
-        def answer() -> None:
+        def lose() -> None:
             lost, _ = listener.accept()
             lost.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             lost.close()  # resets it
-            connection, _ = listener.accept()
-            with connection:
-                serve(connection)
 
-        thread = threading.Thread(target=answer)
-        thread.start()
-        done = ask(listener.getsockname()[1], patience=90.0)
-        thread.join()
+        done = answered(listener, before=lose)
     assert done.returncode == 0, done.stdout
     assert done.stdout.endswith("paused\nanswer: HTTP/1.0 200 OK\n")
 
 
 def test_the_probe_ends_with_the_first_answer() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
-
-        def answer() -> None:
-            connection, _ = listener.accept()
-            with connection:
-                serve(connection)
-
-        thread = threading.Thread(target=answer)
-        thread.start()
-        done = ask(listener.getsockname()[1], patience=90.0)
-        thread.join()
+        done = answered(listener)
     assert (done.returncode, done.stdout) == (0, "answer: HTTP/1.0 200 OK\n")

@@ -104,9 +104,6 @@ class Seed:
     def change(self, _identity: str, fields: dict[str, Any]) -> None:
         self.done += [f"change {path} {value}" for path, value in fields.items() if path.startswith("/extra")]
 
-    def boot_anew(self, identity: str) -> None:
-        self.done.append(f"boot {identity}")
-
     def hold(self, _identity: str, *, on: bool) -> None:
         self.done.append(f"hold {on}")
 

@@ -55,10 +55,10 @@ def test_the_newest_stay_and_halves_of_killed_runs_go(state: Path) -> None:
     for hour in range(4):
         saved("a", at=NOW + timedelta(hours=hour))
     (state / "20261121T000000Z.db.gz").write_bytes(b"half")
-    assert backups.prune("lab", 2) == ["20261122T180000Z", "20261122T170000Z"]
-    assert backups.names("lab") == ["20261122T200000Z", "20261122T190000Z"]
+    assert backups.shelf("lab").prune(2) == ["20261122T180000Z", "20261122T170000Z"]
+    assert backups.shelf("lab").names() == ["20261122T200000Z", "20261122T190000Z"]
     assert len(list(state.iterdir())) == 4
-    assert backups.prune("lab", 0) == []
+    assert backups.shelf("lab").prune(0) == []
 
 
 def test_another_byte_in_the_file_is_named(state: Path) -> None:

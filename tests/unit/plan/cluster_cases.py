@@ -81,7 +81,15 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
     ("dashboard-first", "error", "lab", {"openstack/services": ["horizon"]}, "openstack.services"),
     ("volumes-without-ceph", "error", "lab", {"openstack/services": ["keystone", "cinder"]}, "openstack.services"),
     ("balancers-not-seen", "warning", "lab", {"openstack/services": ["octavia"]}, "openstack.services"),
-    ("service-not-built-in", "warning", "lab", {"openstack/services": ["keystone", "manila"]}, "openstack.services"),
+    (
+        "shares-without-a-backend",
+        "warning",
+        "lab",
+        {"openstack/services": ["keystone", "manila"]},
+        "openstack.services",
+    ),
+    ("zones-without-name-servers", "warning", "lab", {"openstack/services": ["designate"]}, "openstack.services"),
+    ("clusters-not-seen", "warning", "lab", {"openstack/services": ["keystone", "magnum"]}, "openstack.services"),
     ("needless-magnum", "warning", "lab", {"openstack/services": ["keystone", "magnum"]}, "openstack.services"),
     (
         "override-without-release",

@@ -10,9 +10,15 @@ from typing import Any
 import ansible_collections.groundup.cloud.plugins.plugin_utils.plan as package
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
-from ansible_collections.groundup.cloud.tests.unit.plan import cluster_cases, machine_cases, storage_cases, wiring_cases
+from ansible_collections.groundup.cloud.tests.unit.plan import (
+    cluster_cases,
+    machine_cases,
+    metal_cases,
+    storage_cases,
+    wiring_cases,
+)
 
-CASES = [*machine_cases.CASES, *wiring_cases.CASES, *cluster_cases.CASES, *storage_cases.CASES]
+CASES = [*machine_cases.CASES, *metal_cases.CASES, *wiring_cases.CASES, *cluster_cases.CASES, *storage_cases.CASES]
 
 
 @pytest.mark.parametrize("case", CASES, ids=[f"{case[0]}-{case[2]}-{n}" for n, case in enumerate(CASES)])

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import platform
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from ansible_collections.groundup.cloud.plugins.module_utils._preflight.checks import run
 from ansible_collections.groundup.cloud.plugins.module_utils._preflight.links import Link
 from ansible_collections.groundup.cloud.plugins.module_utils._preflight.model import Machine, Wanted
 from ansible_collections.groundup.cloud.plugins.module_utils._preflight.probe import Echo
@@ -115,3 +117,15 @@ def wanted(**changes: Any) -> Wanted:
         "controller_time": NOW - 1,
     }
     return Wanted(**plan | changes)
+
+
+@pytest.fixture(autouse=True)
+def _root(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+
+
+def faults(host: Host, plan: Wanted | None = None) -> list[tuple[str, str, str]]:
+    """Return check, severity and what of every fault."""
+    found: list[dict[str, Any]] = run(host, plan or wanted())["faults"]
+    assert all(one["remedy"] and one["where"] for one in found)
+    return [(one["check"], one["severity"], one["what"]) for one in found]

@@ -5,28 +5,14 @@ from __future__ import annotations
 import os
 import platform
 import sys
-import time
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._preflight.checks import run
 from ansible_collections.groundup.cloud.plugins.module_utils._preflight.links import Link
-from ansible_collections.groundup.cloud.plugins.module_utils._preflight.model import Machine, Wanted
 
-from .conftest import NOW, PLAIN, SYSTEMS, Host, wanted
-
-
-@pytest.fixture(autouse=True)
-def _root(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "geteuid", lambda: 0)
-
-
-def faults(host: Host, plan: Wanted | None = None) -> list[tuple[str, str, str]]:
-    """Return check, severity and what of every fault."""
-    found: list[dict[str, Any]] = run(host, plan or wanted())["faults"]
-    assert all(one["remedy"] and one["where"] for one in found)
-    return [(one["check"], one["severity"], one["what"]) for one in found]
+from .conftest import PLAIN, SYSTEMS, Host, faults, wanted
 
 
 def test_a_plain_debian_passes_every_check_and_tells_its_interface(host: Host) -> None:
@@ -261,179 +247,6 @@ def test_a_port_of_a_control_host_that_answers_nothing_is_filtered(host: Host) -
     host.found["ens3"].addresses["10.0.0.2"] = 24
     host.filtered = {("10.0.0.2", 6444)}
     assert faults(host) == [], "it is this host"
-
-
-@pytest.mark.parametrize(("skew", "severity"), [(-3600, "error"), (30, "warning"), (5, None)])
-def test_a_clock_that_is_not_the_controllers(host: Host, skew: int, severity: str | None) -> None:
-    found = faults(host, wanted(controller_time=NOW - skew))
-    assert [one[:2] for one in found] == ([("clock", severity)] if severity else [])
-
-
-def test_a_time_service_that_will_not_start_is_named(host: Host) -> None:
-    host.write("/usr/lib/systemd/system/chrony.service")
-    assert faults(host) == [("clock", "error", "the time service chrony.service is installed and disabled")]
-    host.write("/etc/systemd/system/multi-user.target.wants/chrony.service")
-    assert faults(host) == []
-    host.write("/usr/lib/systemd/system/systemd-timesyncd.service")
-    assert faults(host) == [], "another one that is off is as it should be"
-    host.write("/etc/systemd/system/sysinit.target.wants/systemd-timesyncd.service")
-    assert [one[1] for one in faults(host)] == ["warning"]
-
-
-def test_openntpd_is_no_ntpsec_that_is_off(host: Host) -> None:
-    host.write("/usr/sbin/ntpd")
-    host.write("/usr/lib/systemd/system/openntpd.service")
-    host.write("/etc/systemd/system/multi-user.target.wants/openntpd.service")
-    assert faults(host) == []
-
-
-def test_the_clock_is_read_before_other_checks_wait_for_answers() -> None:
-    machine = Machine()
-    time.sleep(0.01)
-    assert machine.now < time.time()
-
-
-def test_swap_keeps_a_node_from_starting_unless_the_kubelet_bears_it(host: Host) -> None:
-    host.write("/proc/swaps", f"{PLAIN['/proc/swaps']}/dev/sda2 partition 1 0 -2\n")
-    assert faults(host) == [("swap", "error", "swap is on")]
-    assert [one[1] for one in faults(host, wanted(swap=True))] == ["warning"]
-    assert [one[1] for one in faults(host, wanted(node=False))] == ["warning"]
-
-
-def test_a_kernel_module_that_is_nowhere_is_an_error(host: Host) -> None:
-    home = f"/lib/modules/{platform.release()}"
-    assert faults(host, wanted(kernel_modules=["geneve"])) == [
-        ("kernel-modules", "error", "the kernel has no geneve"),
-    ]
-    host.path(home).rename(host.path("/lib/modules/0.0"))
-    assert faults(host) == [
-        ("kernel-modules", "error", "the running kernel's modules are not on the disk: br-netfilter, tunnel4"),
-    ]
-    host.write("/run/systemd/container", "lxc\n")
-    assert faults(host) == [
-        ("kernel-modules", "error", "the kernel of the machine below has no br-netfilter"),
-    ]
-    host.write("/proc/sys/net/bridge/bridge-nf-call-iptables", "1\n")
-    assert faults(host) == []
-
-
-def test_control_groups_of_version_1_or_without_a_controller(host: Host) -> None:
-    controllers = "/sys/fs/cgroup/cgroup.controllers"
-    host.write(controllers, "cpuset cpu io hugetlb pids\n")
-    assert faults(host) == [("cgroup", "error", "no control group controller memory")]
-    host.path(controllers).unlink()
-    assert faults(host) == [("cgroup", "error", "control groups are of version 1, or not mounted")]
-    assert faults(host, wanted(cgroup_v1=True)) == []
-
-
-@pytest.mark.parametrize(
-    ("path", "what"),
-    [
-        ("/usr/bin/dockerd", "Docker"),
-        ("/var/lib/rancher/k3s/server", "k3s"),
-        ("/var/snap/microk8s/current", "MicroK8s"),
-        ("/usr/bin/kubelet", "a kubelet of somebody else"),
-        ("/etc/kubernetes/kubelet.conf", "a node of a Kubernetes cluster"),
-    ],
-)
-def test_somebody_elses_runtime_or_cluster_is_refused_on_a_node(host: Host, path: str, what: str) -> None:
-    host.write(path)
-    assert faults(host) == [("runtime", "error", f"{what} is on the host")]
-    assert faults(host, wanted(node=False)) == []
-
-
-def test_a_containerd_that_somebody_ran_is_a_warning(host: Host) -> None:
-    host.write("/etc/containerd/config.toml", "Debian's own")
-    assert faults(host) == []
-    host.write("/var/lib/containerd/io.containerd.metadata.v1.bolt/meta.db")
-    assert faults(host) == [("runtime", "warning", "containerd has run here before")]
-    host.write("/etc/groundup/site", "unit x\n")
-    assert faults(host) == []
-
-
-def test_a_host_of_another_site_is_refused(host: Host) -> None:
-    host.write("/etc/groundup/site", "other ssh-ed25519\n")
-    assert faults(host) == [("site", "error", "the host belongs to the site other")]
-
-
-def test_a_host_whose_secrets_the_controller_lost_is_refused(host: Host) -> None:
-    """The seed's layer would have given it another CA before the host layer refused it."""
-    host.write("/etc/groundup/site", "unit ssh-ed25519 AAAA\n")
-    assert faults(host, wanted(store="ssh-ed25519 AAAA")) == []
-    said = "the host was set up with other secrets than this controller has"
-    for other in ("", "ssh-ed25519 BBBB"):
-        assert faults(host, wanted(store=other)) == [("site", "error", said)]
-
-
-def test_cloud_init_that_writes_names_is_refused_and_the_last_word_counts(host: Host) -> None:
-    host.write("/usr/bin/cloud-init")
-    host.write("/etc/cloud/cloud.cfg", "preserve_hostname: false\nmanage_etc_hosts: true\n")
-    host.write("/etc/hostname", "installed\n")
-    assert faults(host) == [
-        ("cloud-init", "error", "cloud-init writes /etc/hosts at every boot (manage_etc_hosts: true)"),
-        ("cloud-init", "warning", "cloud-init may take back the host's planned name (preserve_hostname)"),
-    ]
-    host.write("/etc/cloud/cloud.cfg.d/99-site.cfg", "manage_etc_hosts: false\npreserve_hostname: true\n")
-    assert faults(host) == []
-    host.write("/var/lib/cloud/instance/cloud-config.txt", "#cloud-config\nmanage_etc_hosts: localhost\n")
-    (fault,) = run(host, wanted())["faults"]
-    assert fault["where"] == "/var/lib/cloud/instance/cloud-config.txt"
-    host.write("/etc/cloud/cloud-init.disabled")
-    assert faults(host) == []
-
-
-def test_a_half_installed_package_is_named(host: Host) -> None:
-    entry = "Package: {}\nEssential: yes\nStatus: {}\nVersion: 1\n\n"
-    host.write(
-        "/var/lib/dpkg/status",
-        entry.format("a", "install ok installed") + entry.format("b", "deinstall ok config-files"),
-    )
-    assert faults(host) == []
-    host.write(
-        "/var/lib/dpkg/status",
-        entry.format("a", "install ok half-configured") + entry.format("b", "install ok unpacked"),
-    )
-    (fault,) = run(host, wanted())["faults"]
-    assert (fault["check"], fault["where"]) == ("packages", "a, b")
-    host.write("/var/lib/dpkg/status", "")
-    host.write("/var/lib/dpkg/updates/0001", "")
-    assert faults(host) == [("packages", "error", "dpkg was interrupted")]
-    host.write("/etc/groundup/site", "unit x\n")
-    assert faults(host) == [("packages", "warning", "dpkg was interrupted")], "a killed run of ours: the next goes on"
-    host.write("/etc/groundup/site", "other x\n")
-    assert ("packages", "error", "dpkg was interrupted") in faults(host)
-
-
-def test_an_apt_at_work_leaves_nothing_half_installed(host: Host) -> None:
-    host.write("/var/lib/dpkg/status", "Package: a\nStatus: install ok unpacked\nVersion: 1\n\n")
-    host.write("/var/lib/dpkg/lock-frontend")
-    assert faults(host) == [("packages", "error", "packages are half installed")]
-    state = host.path("/var/lib/dpkg/lock-frontend").stat()
-    place = f"{os.major(state.st_dev):02x}:{os.minor(state.st_dev):02x}:{state.st_ino}"
-    host.write("/proc/locks", f"1: POSIX  ADVISORY  WRITE 812 {place} 0 EOF\n")
-    assert faults(host) == [("packages", "warning", "apt or dpkg is at work on the host")]
-
-
-def test_a_host_that_serves_already_raises_no_false_alarm(host: Host) -> None:
-    host.write("/etc/groundup/site", "unit ssh-ed25519 AAAA\n")
-    host.write("/etc/kubernetes/kubelet.conf")
-    host.listen(22, "sshd", inode=1, pid=300)
-    host.listen(10250, "kubelet", inode=2, pid=400)
-    host.listen(8472, "", protocol="udp")
-    host.programs["nft"] = (
-        "table inet x {\n\tchain input {\n\t\ttype filter hook input priority 0; policy drop;\n\t}\n}\n"
-    )
-    assert faults(host, wanted(space={"/var/lib/containerd": 10**6})) == []
-    assert run(host, wanted())["facts"]["serves"]
-
-
-def test_a_node_serves_only_once_it_has_joined(host: Host) -> None:
-    host.write("/etc/groundup/site", "unit ssh-ed25519 AAAA\n")
-    assert not run(host, wanted())["facts"]["serves"]
-    assert run(host, wanted(node=False))["facts"]["serves"]
-    host.write("/etc/kubernetes/kubelet.conf")
-    assert run(host, wanted())["facts"]["serves"]
-    assert not run(host, wanted(site="other"))["facts"]["serves"]
 
 
 def test_a_check_that_cannot_look_says_so_and_hides_no_other(host: Host) -> None:

@@ -2,88 +2,24 @@
 
 from __future__ import annotations
 
-import base64
 import datetime
 import hashlib
-import re
-from collections.abc import Callable, Mapping
-from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, cast
-from urllib.parse import urlsplit
+from typing import Any
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.verify.context import VerifierContext
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.verify.https import Answer
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services import (
-    RECORDS,
-    cinder,
     glance,
     neutron,
     nova,
     placement,
 )
 from ansible_collections.groundup.cloud.plugins.plugin_utils.services.probing import PROBE
-from ansible_collections.groundup.cloud.plugins.plugin_utils.services.verification import UnansweredError, Verifier
-from ansible_collections.groundup.cloud.tests.unit.tls import pair
+from ansible_collections.groundup.cloud.plugins.plugin_utils.services.verification import UnansweredError
 
-Handler = Callable[..., tuple[int, Any]]
-ADMIN = {name: name for name in ("username", "password", "user_domain_name", "project_name", "project_domain_name")}
+from .fake_cloud import Cloud, Handler
+
 OLD = "2026-01-01T00:00:00Z"
 NEW = (datetime.datetime.now(datetime.UTC) + datetime.timedelta(hours=1)).isoformat()  # however slow the tests run
-
-
-class Cloud:
-    """Answers by the first pattern that fits method, host and path; keeps what was asked."""
-
-    def __init__(self) -> None:
-        self.routes: list[tuple[str, Handler]] = []
-        self.asked: list[str] = []
-        catalog = [{"type": "compute", "name": "nova", "endpoints": [self._public("https://compute.test/v2.1")]}]
-        token = {"project": {"name": "admin"}, "expires_at": "later", "catalog": catalog}
-        self.on("POST identity.test/v3/auth/tokens", lambda **_: (201, {"token": token}))
-
-    @staticmethod
-    def _public(url: str) -> dict[str, str]:
-        return {"interface": "public", "url": url, "region": "RegionOne"}
-
-    def on(self, pattern: str, handler: Handler) -> None:
-        self.routes.append((pattern, handler))
-
-    def request(self, method: str, url: str, *, body: Any = None, headers: Mapping[str, str] | None = None) -> Answer:
-        parts = urlsplit(url)
-        said = f"{method} {parts.hostname}{parts.path}"
-        self.asked.append(said)
-        for pattern, handler in self.routes:
-            if found := re.fullmatch(pattern, said):
-                if "tokens" not in pattern:
-                    assert (headers or {})["X-Auth-Token"] == "its-id"
-                status, answer = handler(body=body, **found.groupdict())
-                data = answer if isinstance(answer, bytes) else b""
-                return Answer(status=status, headers={"x-subject-token": "its-id"}, body=answer, data=data)
-        return Answer(status=404, headers={}, body=None)
-
-    def verify(self, service: str) -> Any:
-        endpoints = [
-            SimpleNamespace(service=name, type=RECORDS[name].apis[0].type, url=f"https://{host}.test{path}")
-            for name, host, path in (
-                ("keystone", "identity", "/v3"), ("placement", "placement", ""), ("glance", "image", ""),
-                ("neutron", "network", ""), ("nova", "compute", "/v2.1"), ("cinder", "volume", "/v3"),
-            )
-        ]  # fmt: skip
-        proxy = {"data": {"tls.crt": base64.b64encode(pair(days=100.5).certificate.encode()).decode()}}
-        secrets = {"/api/v1/namespaces/openstack/secrets/nova-novncproxy-vencrypt": proxy}
-        context = SimpleNamespace(
-            plan=SimpleNamespace(edge=SimpleNamespace(endpoints=endpoints), ovn=SimpleNamespace(tenant_mtu=1442)),
-            request=self.request, value=lambda _path: ADMIN, authority=Path("/nonexistent"),
-            release=SimpleNamespace(name=service, namespace="openstack"), api=SimpleNamespace(find=secrets.get),
-        )  # fmt: skip
-        return cast("Verifier", RECORDS[service].verify)(cast("VerifierContext", context))
-
-
-@pytest.fixture
-def cloud() -> Cloud:
-    return Cloud()
 
 
 def test_a_refused_administrator_is_a_matter_of_credentials(cloud: Cloud) -> None:
@@ -244,68 +180,3 @@ def test_a_service_that_is_down_and_a_cell_that_is_silent_are_named() -> None:
     assert not nova.judge_cells([]).ok
     assert not nova.judge_servers({"servers": [{"status": "UNKNOWN"}]}, url="u").ok
     assert not nova.judge_servers({}, url="u").ok
-
-
-class Volumes:
-    """Cinder with one volume that is made, asked for and deleted."""
-
-    def __init__(self, cloud: Cloud, *, becomes: str, left: list[dict[str, str]] | None = None) -> None:
-        self.becomes, self.deleted = ["creating", becomes], list[str]()
-        up = [
-            service("cinder-scheduler"),
-            {**service("cinder-volume"), "host": "worker@rbd1"},
-            service("cinder-backup"),
-        ]
-        cloud.on("GET volume.test/v3/os-services", lambda **_: (200, {"services": up}))
-        cloud.on("GET volume.test/v3/volumes/detail", lambda **_: (200, {"volumes": left or []}))
-        cloud.on("POST volume.test/v3/volumes", lambda **_: (202, {"volume": {"id": "mine"}}))
-        cloud.on("GET volume.test/v3/volumes/mine", lambda **_: (200, {"volume": {"status": self.status()}}))
-        cloud.on(r"POST volume.test/v3/volumes/(?P<name>\w+)/action", self.act)
-
-    def status(self) -> str:
-        return self.becomes.pop(0) if len(self.becomes) > 1 else self.becomes[0]
-
-    def act(self, *, name: str, body: Any) -> tuple[int, Any]:
-        assert body == {"os-force_delete": {}}, "one that hangs in its making cannot be deleted otherwise"
-        self.deleted.append(name)
-        return 202, None
-
-
-def test_a_volume_is_made_and_deleted_and_a_killed_runs_too(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("time.sleep", lambda _: None)
-    left = [{"id": "old", "name": PROBE, "created_at": OLD}, {"id": "busy", "name": PROBE, "created_at": NEW}]
-    volumes = Volumes(cloud, becomes="available", left=left)
-    services, volume = cloud.verify("cinder").checks
-    assert (services.ok, volume.ok, volume.detail) == (True, True, "1 GiB made and deleted")
-    assert volumes.deleted == ["old", "mine"]
-
-
-def test_a_volume_in_error_fails_and_is_deleted_all_the_same(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("time.sleep", lambda _: None)
-    volumes = Volumes(cloud, becomes="error")
-    _, volume = cloud.verify("cinder").checks
-    assert (volume.ok, volume.layer, volume.detail) == (False, "volume", "a volume of 1 GiB is error")
-    assert volumes.deleted == ["mine"]
-
-
-def test_no_volume_is_asked_for_while_nobody_would_make_it(cloud: Cloud) -> None:
-    cloud.on("GET volume.test/v3/os-services", lambda **_: (200, {"services": [service("cinder-scheduler")]}))
-    cloud.on("GET volume.test/v3/volumes/detail", lambda **_: (200, {"volumes": []}))
-    (check,) = cloud.verify("cinder").checks
-    assert (check.ok, check.object, check.detail) == (
-        False,
-        "Deployment/cinder-volume",
-        "cinder-volume is up nowhere; cinder-backup is up nowhere",
-    )
-
-
-def test_a_back_end_that_is_down_is_named_and_a_scheduler_whose_pod_is_gone_is_not() -> None:
-    found = [
-        service("cinder-scheduler"),
-        {**service("cinder-scheduler", "down"), "host": "gone"},
-        service("cinder-backup"),
-    ]
-    found += [{**service("cinder-volume"), "host": "w@rbd1"}, {**service("cinder-volume", "down"), "host": "w@rbd2"}]
-    check = cinder.judge_services(found)
-    assert (check.ok, check.detail) == (False, "w@rbd2 is down")
-    assert cinder.judge_services(found[:4]).ok

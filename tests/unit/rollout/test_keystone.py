@@ -2,24 +2,14 @@
 
 from __future__ import annotations
 
-import datetime
-import json
-import ssl
-import threading
-from collections.abc import Iterator
 from dataclasses import replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
-from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import EndpointPlan, ReleasePlan
-from ansible_collections.groundup.cloud.plugins.plugin_utils.process import Processes
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.engine import Rollout
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.types import RolloutError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.verify import ask
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.verify.catalog import leave_catalog, verify_catalog
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.verify.context import VerifierContext
 from ansible_collections.groundup.cloud.plugins.plugin_utils.rollout.verify.https import request
@@ -30,143 +20,8 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.services.verificati
     Verification,
     Verifier,
 )
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 
-NAME = "identity.test"
-PASSWORD = "right"
-
-
-def authority(directory: Path, *names: str) -> tuple[Path, Path]:
-    """Return a CA certificate, and a chain with its key for ``names``."""
-    now = datetime.datetime.now(datetime.UTC)
-
-    def certificate(subject: str, key: Any, issuer: str, issuer_key: Any, *extensions: Any) -> x509.Certificate:
-        builder = (
-            x509.CertificateBuilder()
-            .subject_name(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, subject)]))
-            .issuer_name(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, issuer)]))
-            .public_key(key.public_key())
-            .serial_number(x509.random_serial_number())
-            .not_valid_before(now - datetime.timedelta(minutes=1))
-            .not_valid_after(now + datetime.timedelta(hours=1))
-        )
-        for extension in extensions:
-            builder = builder.add_extension(extension, critical=True)
-        return builder.sign(issuer_key, hashes.SHA256())
-
-    ca_key, key = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
-    ca = certificate("CA", ca_key, "CA", ca_key, x509.BasicConstraints(ca=True, path_length=0))
-    alternatives = x509.SubjectAlternativeName([x509.DNSName(name) for name in names])
-    leaf = certificate(names[0], key, "CA", ca_key, alternatives)
-    private = key.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    )
-    ca_file, chain = directory / "ca.crt", directory / "chain.pem"
-    ca_file.write_bytes(ca.public_bytes(serialization.Encoding.PEM))
-    chain.write_bytes(leaf.public_bytes(serialization.Encoding.PEM) + private)
-    return ca_file, chain
-
-
-class Keystone:
-    """A small identity API. ``urls``: the public endpoints of its catalog."""
-
-    def __init__(self, chain: Path) -> None:
-        self.urls: list[str] = []
-        self.services: list[str] = []  # names of its services
-        self.deletes = 204  # what it answers to a deletion
-        self.later: list[str] = []  # added once a token was issued
-        self.status = 201
-        self.seen_hosts: list[str] = []
-        keystone = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                """Issue a token for the right password."""
-                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                keystone.seen_hosts.append(self.headers["Host"])
-                password = body["auth"]["identity"]["password"]["user"]["password"]
-                if password != PASSWORD:
-                    self.answer(401, {})
-                    return
-                public = {"interface": "public", "region": "RegionOne"}
-                endpoints = [{**public, "url": url} for url in keystone.urls]
-                token = {
-                    "project": body["auth"]["scope"]["project"], "expires_at": "2026-11-21T12:00:00Z",
-                    "catalog": [{"type": "identity", "name": "keystone", "endpoints": endpoints}],
-                }  # fmt: skip
-                self.answer(keystone.status, {"token": token}, {"X-Subject-Token": "t"})
-                keystone.urls, keystone.later = keystone.urls + keystone.later, []
-
-            def do_GET(self) -> None:
-                """List endpoints; everything else is version discovery."""
-                if self.path.endswith("/endpoints"):
-                    entry = {"interface": "public", "service_id": "1"}
-                    self.answer(200, {"endpoints": [{**entry, "url": url} for url in keystone.urls]})
-                elif "/services?" in self.path:
-                    asked = parse_qs(urlsplit(self.path).query)["name"]
-                    self.answer(200, {"services": [{"id": name} for name in keystone.services if name in asked]})
-                else:
-                    self.answer(300, {})
-
-            def do_DELETE(self) -> None:
-                """Delete a service."""
-                if keystone.deletes == 204:
-                    keystone.services.remove(self.path.rpartition("/")[2])
-                self.answer(keystone.deletes, {})
-
-            def answer(self, status: int, body: Any, headers: dict[str, str] | None = None) -> None:
-                """Send JSON."""
-                content = json.dumps(body).encode()
-                self.send_response(status)
-                for name, value in {**(headers or {}), "Content-Length": str(len(content))}.items():
-                    self.send_header(name, value)
-                self.end_headers()
-                self.wfile.write(content)
-
-            def log_message(self, *_: object) -> None:
-                """Say nothing."""
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(chain)
-        self.server.socket = context.wrap_socket(self.server.socket, server_side=True)
-        self.port = self.server.server_port
-        self.base = f"https://{NAME}:{self.port}/v3"
-        self.urls = [self.base]
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-
-
-def service(name: str, port: int, namespace: str = "openstack") -> dict[str, Any]:
-    """Return a Service with a node port."""
-    return {"metadata": {"name": name, "namespace": namespace}, "spec": {"ports": [{"nodePort": port}]}}
-
-
-class Services:
-    """An API that lists Services."""
-
-    def __init__(self, items: list[dict[str, Any]]) -> None:
-        self.items = items
-
-    def get(self, path: str) -> dict[str, Any]:
-        """Return the Services."""
-        assert path == "/api/v1/services"
-        return {"items": self.items}
-
-
-@pytest.fixture
-def keystone(tmp_path: Path) -> Iterator[Keystone]:
-    _, chain = authority(tmp_path, NAME, "image.test")
-    running = Keystone(chain)
-    yield running
-    running.server.shutdown()
-    running.server.server_close()
-
-
-def endpoint(service: str, name: str, url: str, node_port: int) -> EndpointPlan:
-    return EndpointPlan(service=service, type=service, name=name, url=url, node_port=node_port, health_path="/v3/")
+from .fake_keystone import NAME, PASSWORD, Keystone, Services, authority, endpoint, image_at, service
 
 
 def asked(
@@ -236,11 +91,6 @@ def test_a_catalog_without_keystones_own_public_url_does_not_verify(keystone: Ke
 def test_keystone_does_not_judge_what_other_services_have_not_written_yet(keystone: Keystone, tmp_path: Path) -> None:
     image = endpoint("glance", "image.test", "https://image.test/", 30292)
     assert failures(asked(keystone, tmp_path, routes=(image,), verifier=verify)) == {}
-
-
-def image_at(keystone: Keystone) -> EndpointPlan:
-    """Return the route of a second service, which answers where Keystone does."""
-    return endpoint("glance", "image.test", f"https://image.test:{keystone.port}", 30292)
 
 
 def test_a_site_of_two_services_whose_catalog_routes_and_services_agree(keystone: Keystone, tmp_path: Path) -> None:
@@ -353,93 +203,3 @@ def test_a_certificate_for_another_name_does_not_verify(keystone: Keystone, tmp_
 def test_names_are_looked_up_in_the_plan_only(tmp_path: Path) -> None:
     with pytest.raises(UnansweredError, match="localhost is not one of the site's public names"):
         request("GET", "https://localhost/", plan=named({}), authority=tmp_path / "ca.crt")
-
-
-class Store:
-    """A secrets store without references."""
-
-    def resolve(self, values: Any) -> Any:
-        """Return ``values``."""
-        return values
-
-    def items(self) -> dict[str, str]:
-        """Return no secret."""
-        return {}
-
-
-def rollout_of(keystone: Keystone, tmp_path: Path, *routes: EndpointPlan) -> Rollout:
-    """Return the rollout of a site with Keystone and the services of ``routes``."""
-    admin = {"username": "admin", "password": PASSWORD, "project_name": "admin", "user_domain_name": "default"}
-    values = {"endpoints": {"identity": {"auth": {"admin": {**admin, "project_domain_name": "default"}}}}}
-    releases = [
-        ReleasePlan(
-            name=name, chart=name, version="2026.1.0", namespace="openstack", needs=(), values=values,
-            verify="keystone" if name == "keystone" else "workloads",
-        )
-        for name in ("keystone", *(route.service for route in routes))
-    ]  # fmt: skip
-    endpoints = (endpoint("keystone", NAME, keystone.base, 30500), *routes)
-    ports = [service(one.service, one.node_port) for one in endpoints]
-    plan: Any = SimpleNamespace(
-        site="test", domain="test", edge=SimpleNamespace(endpoints=endpoints, address="127.0.0.1"),
-        host=SimpleNamespace(names={}), openstack=SimpleNamespace(releases=releases, namespace="openstack"),
-    )  # fmt: skip
-    nothing: Any = None
-    return Rollout(
-        plan=plan, api=cast(Any, Services(ports)), helm=nothing, processes=Processes(), secrets=Store(),
-        authority=tmp_path / "ca.crt", say=lambda _line: None,
-    )  # fmt: skip
-
-
-def test_the_site_is_judged_once_after_all_releases_and_its_catalog_is_read_then(
-    keystone: Keystone, tmp_path: Path
-) -> None:
-    image = image_at(keystone)
-    keystone.later = [image.url]  # glance writes its endpoint after Keystone verified
-    result = rollout_of(keystone, tmp_path, image).verify()
-    assert not result.failed
-    assert [check.name for check in result.site] == ["endpoints are routes", "routes are services", "public urls"]
-    assert [entry["url"] for entry in result.facts["catalog"]] == [keystone.base, image.url]
-
-
-def test_a_site_whose_catalog_lacks_a_service_has_a_card_of_its_own(keystone: Keystone, tmp_path: Path) -> None:
-    result = rollout_of(keystone, tmp_path, image_at(keystone)).verify()
-    assert result.failed
-    assert {report.state for report in result.releases} == {"ready"}
-    card = result.cards[0]
-    assert (card.release, card.layer, card.object) == ("site test", "network", "the catalog")
-    assert "route without an endpoint: image.test" in card.what
-
-
-def test_after_a_rollout_the_site_is_asked_until_it_agrees_or_time_is_up(
-    keystone: Keystone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(ask, "_PAUSE", 0.0)
-    image = image_at(keystone)
-    verifiers = rollout_of(keystone, tmp_path, image)._verifiers
-    gone = verifiers.ask_site(patience=0.0, go_on=lambda: pytest.fail("there was no time for a second question"))
-    assert gone is not None
-    assert not gone.ok
-    found = verifiers.ask_site(patience=30.0, go_on=lambda: keystone.urls.append(image.url))
-    assert found is not None
-    assert found.ok
-
-
-def test_a_site_without_a_keystone_of_its_own_has_no_catalog_to_judge(keystone: Keystone, tmp_path: Path) -> None:
-    rollout = rollout_of(keystone, tmp_path)
-    rollout._plan.openstack.releases[0] = replace(rollout._plan.openstack.releases[0], verify="workloads")  # type: ignore[index]  # a list in this test
-    assert rollout._verifiers.ask_site(patience=0.0, go_on=lambda: None) is None
-
-
-def test_a_question_without_an_answer_is_a_failed_check_of_that_release_alone(
-    keystone: Keystone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """An error that left the verifier would end the questions to all others, too."""
-
-    def silent(_context: VerifierContext) -> Verification:
-        raise UnansweredError("no route to host", where="https://image.test")
-
-    monkeypatch.setitem(RECORDS, "keystone", replace(RECORDS["keystone"], verify=silent))
-    rollout = rollout_of(keystone, tmp_path, image_at(keystone))
-    states = {report.name: report.state for report in rollout.verify().releases}
-    assert states == {"keystone": "failed", "glance": "ready"}

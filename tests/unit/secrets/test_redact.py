@@ -8,8 +8,9 @@ from urllib.parse import quote
 
 import pysequoia
 import pytest
-from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import Redactor, find_values
+from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import Redactor
 from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets.names import openpgp_key
+from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets.redact import forms
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,6 +22,11 @@ _LINES = (
     "-----END PRIVATE KEY-----",
 )
 KEY = "".join(f"{line}\n" for line in _LINES)
+
+
+def find_values(secrets: dict[str, str], text: str) -> tuple[str, ...]:
+    """Return the names of the secrets that ``text`` gives away in any form."""
+    return tuple(name for name, value in secrets.items() if any(form in text for form in forms(value)))
 
 
 @pytest.mark.parametrize(

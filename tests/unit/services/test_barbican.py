@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,9 @@ URL = "https://key-manager.test/v1"
 NAME = f"{URL}/secrets/1"
 
 
-def plan_of(*services: str, site: str = "lab", **supply: Any) -> Plan:
+def plan_of(*services: str, site: str = "lab", openstack: Mapping[str, Any] | None = None, **supply: Any) -> Plan:
     data = yaml.safe_load((ROOT / "inventories" / site / "site.yml").read_text())
-    data["openstack"]["services"] = ["keystone", *services]
+    data["openstack"] |= {"services": ["keystone", *services], **(openstack or {})}
     data["supply"] = {**data.get("supply", {}), **supply}
     return with_values(make_plan(build_site(data)))
 

@@ -17,12 +17,13 @@ def check(context: PlanContext) -> Iterator[Finding]:
     wanted = context.plan.openstack.services
     deployed = {release.name for release in context.plan.openstack.releases}
     known = [record.name for record in of_kind("service")]
+    instead = {record.instead_of: record.name for record in RECORDS.values() if record.instead_of}
     for name in wanted:
         if name not in known:
             yield error("unknown-service", "openstack.services")(
                 what=f"there is no service {name}",
                 why="nothing would be deployed for it",
-                remedy=choose(name, known),
+                remedy=f"write {instead[name]}: it offers the same API" if name in instead else choose(name, known),
             )
             continue
         missing = [need for need in RECORDS[name].needs if need not in wanted]
@@ -32,12 +33,6 @@ def check(context: PlanContext) -> Iterator[Finding]:
                 what=f"{name} is listed without {', '.join(missing)}",
                 why=why,
                 remedy=f"add: {', '.join(missing)}",
-            )
-        if not RECORDS[name].values:
-            yield warning("service-not-built-in", "openstack.services")(
-                what=f"{name} has a name and a place in the graph, but no release yet",
-                why="this version of the collection does not deploy it: its endpoint answers 503",
-                remedy="leave it out until a later version deploys it",
             )
     yield from _advice(context)
     for name, override in context.site.openstack.overrides.items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ....module_utils._base.text import few
 from ...layers.roles import Role
 from ..form import error
 from ..types import Finding, NetworkPlan
@@ -10,9 +11,9 @@ from .addresses import Share
 
 def range_full(key: str, network: NetworkPlan, role: Role, share: Share, machines: list[str]) -> Finding:
     """Return the finding about a group with more machines than its role's share of a network has addresses."""
-    more = f" and {len(machines) - 1} more" if len(machines) > 1 else ""
+    who = few(machines, most=1)
     return error("address-range-full", key, f"networks.{network.name}")(
-        what=f"{machines[0]}{more} have no address on {network.name}: {role} machines have {share} of {network.cidr}",
+        what=f"{who} have no address on {network.name}: {role} machines have {share} of {network.cidr}",
         why="an address follows from a machine's number alone, so that adding one never moves another",
         remedy=f"write a wider networks.{network.name}.cidr, or networks.{network.name}.ranges.{role}: <first>-<last>",
     )
@@ -29,9 +30,8 @@ def name_twice(key: str, name: str, first_key: str) -> Finding:
 
 def rack_full(key: str, slots: int, machines: list[str]) -> Finding:
     """Return the finding about a rack with more machines than its block of addresses holds."""
-    more = f" and {len(machines) - 1} more" if len(machines) > 1 else ""
     return error("rack-block-full", f"{key}.per_rack", f"{key}.slots_per_rack")(
-        what=f"{machines[0]}{more} have no address: a rack's block has {slots} places",
+        what=f"{few(machines, most=1)} have no address: a rack's block has {slots} places",
         why="a rack's machines have a block of their own, so that another rack never moves them",
         remedy=f"write {key}.slots_per_rack, which moves addresses of this group; or the rest as a group of its own",
     )

@@ -65,8 +65,14 @@ _SHARED_DISK = {
     "evictionHard": {"memory.available": "100Mi", "nodefs.available": "1Gi", "imagefs.available": "1Gi"},
     "imageGCHighThresholdPercent": 100,  # never: 100 turns the collection of unused images off
 }
-# Nor does Ceph warn of a monitor on a disk that others fill, or measure at its first start what it shares.
-_SHARED_BY_CEPH = {"mon_data_avail_warn": "3", "mon_data_avail_crit": "1", "osd_mclock_skip_benchmark": "true"}
+# Nor does Ceph warn of a monitor on a disk that others fill, for a day of one slow write, or measure at its first
+# start what it shares.
+_SHARED_BY_CEPH = {
+    "mon_data_avail_warn": "3",
+    "mon_data_avail_crit": "1",
+    "osd_mclock_skip_benchmark": "true",
+    "bluestore_slow_ops_warn_lifetime": "60",
+}
 _FORWARDING = {
     "net.ipv4.ip_forward": "1",
     "net.bridge.bridge-nf-call-iptables": "1",

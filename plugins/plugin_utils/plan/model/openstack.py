@@ -28,7 +28,7 @@ Replicas = create_model(  # type: ignore[call-overload]  # fields of the records
             Field(None, description=f"Pods of {record.label}'s API. Default: openstack.replicas.api."),
         )
         for record in RECORDS.values()
-        if record.api and not record.api.role and record.values and not record.members
+        if record.api and not record.api.role and not record.members
     },
     api=(
         Annotated[int, Field(ge=1, le=32)] | None,

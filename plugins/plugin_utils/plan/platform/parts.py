@@ -185,7 +185,7 @@ def openstack(layout: Layout) -> OpenStackPlan:
             slowness=RECORDS[name].slowness,
         )
         for name in wanted
-        if name in RECORDS and RECORDS[name].values and wanted.keys() >= set(RECORDS[name].needs)
+        if name in RECORDS and wanted.keys() >= set(RECORDS[name].needs)
     ]
     return OpenStackPlan(
         release=written.release,

@@ -13,17 +13,15 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
 
 from ...kube.client import Api, ApiError
 from ...kube.holder import abandoned, holder, identity
-from ...kube.types import Object, resource_path
+from ...kube.lease import CONFLICT, MISSING, Lease
+from ...kube.types import Object
 from ...process import InterruptedRunError
 from ..types import RolloutError
 
 NAME = "groundup-rollout"
-_API = "coordination.k8s.io/v1"
-_CONFLICT, _MISSING = 409, 404
 # Parts of the time a lease lasts: between two renewals, for one request, and until a run that cannot renew it gives up.
 # The rest is for its children to end.
 _RENEWED, _REQUEST, _GIVEN_UP = 1 / 6, 1 / 12, 0.6
@@ -64,13 +62,11 @@ def held(
         lease.release()
 
 
-class _Lease:
+class _Lease(Lease):
     def __init__(self, api: Api, namespace: str, seconds: float, lost: Callable[[], object]) -> None:
-        self._api, self._namespace, self._seconds, self._lost = api, namespace, seconds, lost
-        self._collection = resource_path(_API, "leases", namespace=namespace)
-        self._path = f"{self._collection}/{NAME}"
-        self._me = f"{identity(os.getpid())}:{secrets.token_hex(4)}"
-        self._patience = max(1.0, seconds * _REQUEST)  # with one request
+        me, patience = f"{identity(os.getpid())}:{secrets.token_hex(4)}", max(1.0, seconds * _REQUEST)
+        super().__init__(api, namespace=namespace, name=NAME, me=me, seconds=seconds, patience=patience)
+        self._namespace, self._lost = namespace, lost
         self.where = f"Lease/{NAME} in {namespace}"
         self.ended = threading.Event()
         self.trouble = ""  # how it was lost
@@ -80,7 +76,7 @@ class _Lease:
         seen: Object = {}
         since = 0.0
         while True:
-            found = self._api.find(self._path)
+            found = self.find()
             if found is None or abandoned(found) or (found == seen and time.monotonic() - since > _lasts(found)):
                 if self._take(found):
                     return
@@ -97,53 +93,37 @@ class _Lease:
                     remedy="wait for it, or end that process; its lease is free "
                     f"{spec.get('leaseDurationSeconds')} s later at the latest",
                 )
-            time.sleep(min(1.0, self._seconds * _REQUEST))
+            time.sleep(min(1.0, self.seconds * _REQUEST))
 
     def renew(self) -> None:
         """Renew the lease until the run ends; end the run when the lease is lost."""
         renewed, pause = time.monotonic(), _RENEWED
-        while not self.trouble and not self.ended.wait(self._seconds * pause):
+        while not self.trouble and not self.ended.wait(self.seconds * pause):
             begun = time.monotonic()
             try:
                 # Read anew each time: a renewal may have been stored although its answer was lost.
-                found = self._api.request("GET", self._path, timeout=self._patience)
-                if self._is_ours(found):
-                    self._write("PUT", self._path, found)
+                if self.is_ours(found := self.read()):
+                    self.write(found)
                     renewed, pause = begun, _RENEWED
                 else:
                     self.trouble = f"{holder(found)} has taken it"
             except ApiError as error:
                 pause = _REQUEST / 2
-                if error.status == _MISSING or time.monotonic() - renewed > self._seconds * _GIVEN_UP:
+                if error.status == MISSING or time.monotonic() - renewed > self.seconds * _GIVEN_UP:
                     self.trouble = error.message
             except Exception as error:  # noqa: BLE001  # a thread that ended unseen would let a second run in
                 self.trouble = f"{type(error).__name__}: {error}"
         if self.trouble:
             self._lost()
 
-    def release(self) -> None:
-        """Give the lease up, if it is still ours. A cluster that does not answer forgets it by itself."""
-        try:
-            found = self._api.request("GET", self._path, timeout=self._patience)
-            if self._is_ours(found):
-                version = {"resourceVersion": found["metadata"]["resourceVersion"]}
-                self._api.delete(self._path, body={"preconditions": version})
-        except ApiError:
-            return
-
     def _take(self, found: Object | None) -> bool:
         """Write ourselves into the lease as it was found; return False when somebody else was faster."""
-        before = (found or {}).get("spec") or {}
-        spec = {"acquireTime": _now(), "leaseTransitions": int(before.get("leaseTransitions") or 0) + bool(found)}
         try:
-            if found is None:
-                self._write("POST", self._collection, {"metadata": {"name": NAME}, "spec": spec})
-            else:
-                self._write("PUT", self._path, {"metadata": found["metadata"], "spec": spec})
+            self.write(found)
         except ApiError as error:
-            if error.status == _CONFLICT or (found is not None and error.status == _MISSING):
+            if error.status == CONFLICT or (found is not None and error.status == MISSING):
                 return False
-            if error.status == _MISSING:
+            if error.status == MISSING:
                 raise RolloutError(
                     f"there is no namespace {self._namespace}",
                     where=self.where,
@@ -153,19 +133,6 @@ class _Lease:
             raise
         return True
 
-    def _is_ours(self, found: Object) -> bool:
-        return bool(found["spec"].get("holderIdentity") == self._me)
-
-    def _write(self, method: str, path: str, item: Object) -> None:
-        # The resource version in the metadata is the precondition: what changed meanwhile is a conflict.
-        mine = {"holderIdentity": self._me, "renewTime": _now(), "leaseDurationSeconds": max(1, round(self._seconds))}
-        body = {**item, "apiVersion": _API, "kind": "Lease", "spec": {**item["spec"], **mine}}
-        self._api.request(method, path, body=body, timeout=self._patience)
-
 
 def _lasts(lease: Object) -> float:
     return float((lease.get("spec") or {}).get("leaseDurationSeconds") or 0)
-
-
-def _now() -> str:
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

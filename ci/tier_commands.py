@@ -1,0 +1,73 @@
+"""What the table of tiers is written with: the commands of a tier, the sites they work on, what they need."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from ansible_collections.groundup.cloud.ci.tier import Tier
+
+CHARTS = "GROUNDUP_OSH_CHARTS"
+PYTEST = ("ci/run", "pytest", "-q", "--durations=5", "--durations-min=5")  # where the time goes
+CLUSTER = ("supply", "metal", "host", "seed", "kubernetes")  # layers of a site up to its cluster
+
+CLOUD_SITE = "inventories/cloud/site.yml"
+CONFORMANCE_SITE = "tests/e2e/conformance/site.yml"
+LARGE_CLOUD_SITE = "tests/e2e/network/site.yml"  # three control hosts, three hypervisors
+MACHINE_SITE = "tests/e2e/metal/site.yml"
+OBJECTS_SITE = "tests/e2e/objects/site.yml"  # the whole cloud, and an object store
+REAL_CHARTS_SITE = "tests/e2e/real/site.yml"
+STORAGE_SITE = "tests/e2e/storage/site.yml"
+THREE_CONTROL_HOSTS_SITE = "inventories/lab-ha/site.yml"
+
+
+def needs_root() -> str | None:
+    """Say why hosts cannot be made on this machine, or None."""
+    if os.geteuid() != 0:
+        return "making hosts needs root"
+    if not Path("/etc/debian_version").exists():
+        return "the build roots need a Debian machine"
+    return None
+
+
+def needs_charts() -> str | None:
+    """Say why there is no cloud of OpenStack-Helm's charts, or None."""
+    where = Path(os.environ.get(CHARTS, ""))
+    if not os.environ.get(CHARTS) or not list(where.glob("nova-*.tgz")):
+        return f"{CHARTS} names no directory with OpenStack-Helm's charts (docs/charts.md)"
+    return needs_root()
+
+
+def e2e(*names: str, options: tuple[str, ...] = ()) -> tuple[str, ...]:
+    """Return the command that runs tests/e2e/test_<name>.py, in this order, with pytest's ``options``."""
+    return (*PYTEST, *options, *(f"tests/e2e/test_{name}.py" for name in names))
+
+
+def playbooks(site: str, *layers: str) -> tuple[str, ...]:
+    """Return the command that runs the playbooks of ``layers``."""
+    return ("ci/run", "ansible-playbook", "-i", site, *(f"groundup.cloud.{name}" for name in layers))
+
+
+def unchanged(site: str, *arguments: str) -> tuple[str, ...]:
+    """Return the command that runs playbooks again, and fails when they change something."""
+    return ("ci/run", "python", "ci/unchanged.py", site, *arguments)
+
+
+def lab_tier(
+    name: str,
+    site: str,
+    *commands: tuple[str, ...],
+    first: tuple[tuple[str, ...], ...] = (),
+    needs: Callable[[], str | None] = needs_root,
+    by_default: bool = False,
+) -> Tier:
+    """Return the tier of a lab of its own: ``first``, then ``commands`` after what an earlier run left is gone."""
+    steps = (*first, ("ci/lab", "supply"), ("ci/lab", "destroy"), *commands)
+    return Tier(
+        name=name,
+        commands=tuple(("env", f"SITE={site}", *step) for step in steps),
+        needs=needs,
+        always=("env", f"SITE={site}", "ci/lab", "destroy"),
+        by_default=by_default,
+    )

@@ -1,0 +1,30 @@
+"""Options of modules that boot an instance and log in."""
+
+from __future__ import annotations
+
+
+class ModuleDocFragment:
+    """What it is made of, and how long it may take."""
+
+    DOCUMENTATION = r"""
+options:
+  image:
+    description: Path of a qcow2 image with an ssh server that takes its key from metadata. Default is the site's guest.
+    type: path
+  user:
+    description: Login of the image.
+    type: str
+    default: guest
+  memory_mb:
+    description: Memory of an instance, in MiB.
+    type: int
+    default: 128
+  disk_gb:
+    description: Disk of an instance, in GiB.
+    type: int
+    default: 1
+  timeout:
+    description: Seconds to wait for the image, for instances, and for ssh.
+    type: int
+    default: 300
+"""

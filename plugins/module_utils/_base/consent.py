@@ -1,0 +1,35 @@
+"""What stands against a verb that takes something away, and the operator's consent to it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+
+from .errors import GroundupError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reason:
+    """What stands against a verb; ``code`` is the operator's consent to it, None: there is none."""
+
+    text: str
+    code: str | None = None
+
+
+def refuse(
+    verb: str, what: str, against: Iterable[Reason], force: Collection[str], *, where: str, why: str, first: str
+) -> None:
+    """Raise GroundupError while a reason stands against ``verb`` that ``force`` does not accept.
+
+    The remedy is ``first``, or consent where that is enough.
+    """
+    left = [one for one in against if one.code is None or one.code not in force]
+    if left:
+        codes = ", ".join(sorted({one.code or "" for one in left}))
+        enough = all(one.code for one in left)
+        raise GroundupError(
+            f"{verb} {what}: {'; '.join(one.text for one in left)}",
+            where=where,
+            why=why,
+            remedy=first + (f", or accept it with -e '{{\"{verb}_force\": [{codes}]}}'" if enough else ""),
+        )

@@ -1,0 +1,124 @@
+"""What runs on a hypervisor, in the order that each part needs, and whether it does its work."""
+
+from __future__ import annotations
+
+import platform
+from typing import Any
+
+from .._base.changes import Changes
+from .._base.errors import GroundupError
+from .._host import ownership, packages
+from .._host.units import properties
+from . import (
+    checks,
+    disks,
+    environment,
+    leave,
+    libvirt,
+    mtu,
+    nova_ssh,
+    openvswitch,
+    ovn,
+    pki,
+    processor,
+    services,
+    volumes,
+)
+
+
+def converge(changes: Changes, wanted: dict[str, Any]) -> str:
+    """Bring the host to what ``wanted`` says; return its environment's name. Raises GroundupError."""
+    ownership.refuse_other(wanted["site"])
+    checks.refuse(wanted["compute"], hardware=wanted["hardware"], host=wanted["name"])
+    disks.refuse_another(wanted["configuration"]["nova"]["host"], hardware=wanted["hardware"], host=wanted["name"])
+    # A host that is new has no libvirt to be asked before it is installed.
+    asked = processor.refuse(wanted["compute"], hardware=wanted["hardware"], host=wanted["name"])
+    leave.joins_again(changes)
+    openvswitch.named(changes, wanted["chassis"]["system_id"])  # before the package, which would make a name up
+    packages.installed(changes, wanted["packages"])
+    if not asked:
+        processor.refuse(wanted["compute"], hardware=wanted["hardware"], host=wanted["name"])
+    compute, agent = services.place(changes, wanted["configuration"], compute_id=wanted["compute_id"])
+    in_ceph = disks.Disks(**wanted["disks"], key=wanted["disk_secret"]) if wanted["disks"] else None
+    disks.place(changes, compute, in_ceph)
+    copies = nova_ssh.place(changes, nova_ssh.Peers(**wanted["peers"]), key=wanted["ssh_key"])
+    name, is_current = _environment(changes, wanted)
+    controller = ovn.controller(changes)
+    pair = pki.Pair(
+        user=wanted["name"],
+        certificate=wanted["certificate"],
+        key=wanted["private_key"],
+        authority=wanted["ca_certificate"],
+    )
+    pki.own(changes, pair, readers=None, units=(controller, agent))
+    openvswitch.configure(changes, wanted["chassis"])
+    ovn.start(changes, controller)
+    libvirt.configure(changes, pair)
+    if wanted["volume_key"]:
+        volumes.own(changes, volumes.Key(**wanted["volume_key"], value=wanted["volume_secret"]))
+    if in_ceph:
+        volumes.own(changes, volumes.Key(uuid=in_ceph.uuid, client=in_ceph.client, value=in_ceph.key))
+    if not is_current:
+        for unit in (compute, agent):
+            unit.replaced()
+            if not changes.check:
+                unit.mark()
+        environment.switch(changes, name)
+    agent.running()
+    compute.running()
+    copies.running()
+    return name
+
+
+def _environment(changes: Changes, wanted: dict[str, Any]) -> tuple[str, bool]:
+    release = platform.freedesktop_os_release().get("VERSION_ID", "")
+    found = wanted["environments"].get(release)
+    if not found:
+        raise GroundupError(
+            f"there is no Python environment for Debian {release or 'of this host'}",
+            where=f"{wanted['name']}, /etc/os-release",
+            why="nova-compute runs by the host's own Python and libvirt",
+            remedy=f"install Debian {' or '.join(sorted(wanted['environments']))}",
+        )
+    return environment.place(
+        changes,
+        release=wanted["release"],
+        url=f"{wanted['files_url']}/{found['path']}",
+        sha256=found.get("sha256"),
+        ca=wanted["files_ca"],
+    )
+
+
+def verify(name: str, *, release: str) -> None:
+    """Raise GroundupError unless the host does its work, by the control plane's ``release``."""
+    faults = {
+        ovn.UNIT: ovn.disconnected(),
+        libvirt.DAEMON: libvirt.silent(),
+        services.COMPUTE: _not_running(services.COMPUTE)
+        or environment.of_another_release(environment.current(), release),
+        services.OVN_AGENT: _not_running(services.OVN_AGENT),
+        nova_ssh.NAME: _not_running(nova_ssh.NAME),
+    }
+    if found := {unit: why for unit, why in faults.items() if why}:
+        raise GroundupError(
+            "; ".join(f"{unit.partition('.')[0]}: {why}" for unit, why in found.items()),
+            where=name,
+            why="guests cannot be started on it, or not be reached",
+            remedy="journalctl -n 50 " + " ".join(f"-u {unit}" for unit in found),
+        )
+
+
+def _not_running(unit: str) -> str:
+    state = properties(unit, "ActiveState", "SubState")
+    good = state.get("ActiveState") == "active" and state.get("SubState") == "running"
+    return "" if good else f"{state.get('ActiveState')} ({state.get('SubState')})"
+
+
+def work(changes: Changes, wanted: dict[str, Any]) -> dict[str, Any]:
+    """Converge and verify, or verify alone. Raises GroundupError."""
+    name = environment.current() if wanted["verify"] else converge(changes, wanted)
+    if not changes.check:
+        verify(wanted["name"], release=wanted["release"])
+        pki.soon(changes, wanted["name"])
+        mtu.prove(changes, wanted["underlay"], host=wanted["name"])
+    return {**changes.result(), "environment": name}

@@ -1,0 +1,64 @@
+"""A monitor whose clock is wrong: the card, clients that go on, and the way back.
+
+Debian's libfaketime gives one process another time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from ansible_collections.groundup.cloud.tests.e2e.waiting import until
+
+from .clients import BLOCKS, POOL, cards, checks, clean, written
+from .loopback import Loopback
+
+MONITORS = 3
+LIBRARY = Path("/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1")
+PLACE = "/srv/libfaketime.so"  # in it
+WRONG = "m2"  # not the first: that one leads
+
+
+@pytest.fixture(scope="module")
+def clocks(ceph: Loopback) -> Loopback:
+    """A whole cluster with a pool, and the library in it."""
+    if not LIBRARY.exists():
+        pytest.skip("Debian's package libfaketime is not installed (ci/bootstrap)")
+    with LIBRARY.open("rb") as library:
+        ceph.put(PLACE, library.read())
+    ceph.run('ceph osd pool create "$1" 8; ceph osd pool application enable "$1" rbd', POOL)
+    until(lambda: clean(ceph), seconds=120)
+    return ceph
+
+
+def restart(ceph: Loopback, **environment: str) -> None:
+    """Start a monitor again, and wait until it is in the quorum."""
+    variables = [f"{name}={value}" for name, value in environment.items()]
+    stop = 'pid=$(pgrep -f "^ceph-mon -i $1"); kill "$pid"; while [ -e "/proc/$pid" ]; do sleep 0.1; done; shift; '
+    ceph.run(stop + 'exec env "$@"', WRONG, *variables, "ceph-mon", "-i", WRONG)
+    until(lambda: WRONG in ceph.ask("quorum_status")["quorum_names"], seconds=60)
+
+
+@contextmanager
+def skewed(ceph: Loopback, by: str) -> Iterator[None]:
+    """Have a monitor's clock be wrong while the block runs."""
+    restart(ceph, LD_PRELOAD=PLACE, FAKETIME=by, FAKETIME_DONT_FAKE_MONOTONIC="1")
+    try:
+        yield
+    finally:
+        restart(ceph)
+
+
+@pytest.mark.parametrize("by", ["+1", "-1"])
+def test_a_clock_that_is_wrong_has_a_card_and_costs_no_block(clocks: Loopback, by: str) -> None:
+    with written(clocks, f"clock{by}") as writer:
+        with skewed(clocks, by):
+            until(lambda: "MON_CLOCK_SKEW" in checks(clocks), seconds=60)
+            (card,) = [one for one in cards(clocks) if "MON_CLOCK_SKEW" in one]
+            assert f"mon.{WRONG}" in card, card
+            assert "chronyc makestep" in card
+            writer.more(BLOCKS)
+        until(lambda: "MON_CLOCK_SKEW" not in checks(clocks), seconds=60)
+        writer.more(BLOCKS)

@@ -1,0 +1,122 @@
+"""A real Ceph that fills up: what clients see, that nothing written is lost, and drains that would make it worse.
+
+Hosts are places of the CRUSH map; disks are made full by lower ratios.
+"""
+
+from __future__ import annotations
+
+import select
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from ansible_collections.groundup.cloud.tests.e2e.waiting import until
+from ansible_collections.groundup.cloud.tests.e2e.writing import Writer
+
+from .clients import BLOCKS, POOL, cards, checks, clean, written
+from .loopback import Loopback
+
+OSDS = 3
+CEPH: dict[str, Any] = {
+    "rules": [{"name": POOL, "failure_domain": "host", "device_class": "hdd"}],
+    "pools": {POOL: {"name": POOL, "rule": POOL, "replicas": 2}},
+}
+AS_THEY_WERE = {"full": 0.95, "backfillfull": 0.9, "nearfull": 0.85}
+
+
+@pytest.fixture(scope="module")
+def room(ceph: Loopback) -> Loopback:
+    """Three hosts with an OSD each, and a pool with two copies, one on a host."""
+    places = [
+        line.format(number=number, host=f"storage-{number + 1}")
+        for number in range(OSDS)
+        for line in (
+            "osd crush set osd.{number} 1.0 root=default host={host}",
+            "osd crush rm-device-class osd.{number}",
+            "osd crush set-device-class hdd osd.{number}",
+        )
+    ]
+    pool = [
+        f"osd crush rule create-replicated {POOL} default host hdd",
+        f"osd pool create {POOL} 16 16 replicated {POOL}",
+        f"osd pool application enable {POOL} rbd",
+    ]
+    ceph.run("exec ceph", given="\n".join([*places, *pool]))
+    until(lambda: clean(ceph), seconds=120)
+    return ceph
+
+
+@pytest.fixture
+def _ratios(room: Loopback) -> Iterator[None]:
+    """Put the ratios back."""
+    yield
+    ratios(room, AS_THEY_WERE)
+
+
+def ratios(ceph: Loopback, wanted: dict[str, float]) -> None:
+    """Set ratios, those that are to be higher first."""
+    ceph.run("exec ceph", given="\n".join(f"osd set-{name}-ratio {ratio}" for name, ratio in wanted.items()))
+
+
+def silent(writer: Writer, *, seconds: float) -> bool:
+    """Read blocks on until none is written for a while; say whether that came within a minute."""
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        assert writer.process.stdout
+        if not select.select([writer.process.stdout], [], [], seconds)[0]:
+            return True
+        writer.more(1)
+    return False
+
+
+def drain(ceph: Loopback, *, check: bool = False, timeout: float = 120) -> dict[str, Any]:
+    return ceph.administered("_ceph.drain.drain", check=check, name="storage-2", ceph=CEPH, force=[], timeout=timeout)
+
+
+@pytest.mark.usefixtures("_ratios")
+def test_of_a_full_cluster_writes_wait_without_an_error_and_go_on_when_there_is_room(room: Loopback) -> None:
+    with written(room, "full") as writer:
+        ratios(room, {"nearfull": 0.001, "backfillfull": 0.0011, "full": 0.0012})
+        until(lambda: "OSD_FULL" in checks(room), seconds=60)
+        assert silent(writer, seconds=5)
+        assert writer.process.poll() is None, "it waits, and was told no error"
+        (card,) = [one for one in cards(room) if one.startswith("OSD_")]
+        assert card.startswith("OSD_FULL: 3 full osd(s)"), card
+        assert "osd.0 on storage-1" in card
+        assert f"pool {POOL}" in card
+        ratios(room, AS_THEY_WERE)
+
+
+@pytest.mark.usefixtures("_ratios")
+def test_a_drain_that_would_make_others_near_full_is_refused_with_their_names(room: Loopback) -> None:
+    room.run('rados --pool "$1" bench 5 write --no-cleanup > /dev/null', POOL)
+    until(lambda: clean(room), seconds=60)
+    used = [one["kb_used"] / one["kb"] for one in room.ask("osd", "df")["nodes"]]
+    ratio = (max(used) + sum(used) / 2) / 2  # more than any has, less than two would
+    assert max(used) < ratio < sum(used) / 2, used
+    ratios(room, {"nearfull": round(ratio, 6)})
+    assert "OSD_NEARFULL" not in checks(room)
+    said = drain(room).get("error", "nothing")
+    assert "osd.0 on storage-1, osd.2 on storage-3 would be near full" in said, said
+    assert not any(one["crush_weight"] == 0 for one in room.ask("osd", "df")["nodes"])
+    ratios(room, AS_THEY_WERE)
+    assert len(drain(room, check=True)["changes"]) == 1
+
+
+@pytest.mark.usefixtures("_ratios")
+def test_a_drain_that_has_no_room_any_more_says_so_and_goes_on_when_there_is(room: Loopback) -> None:
+    with written(room, "drained") as writer:
+        room.run("ceph osd set nobackfill; ceph osd set norecover")
+        assert "storage-2 is not empty" in drain(room, timeout=2).get("error", "nothing")
+        ratios(room, {"nearfull": 0.001, "backfillfull": 0.0011})
+        room.run("ceph osd unset nobackfill; ceph osd unset norecover")
+        writer.more(BLOCKS)
+        said = drain(room).get("error", "nothing")
+        assert said.startswith("the drain of storage-2 stands still"), said
+        assert "backfill_toofull" in said, said
+        writer.more(BLOCKS)
+        ratios(room, AS_THEY_WERE)
+        assert "error" not in drain(room)
+    (left,) = [one for one in room.ask("osd", "df")["nodes"] if one["crush_weight"] == 0]
+    assert (left["name"], left["pgs"]) == ("osd.1", 0)

@@ -1,0 +1,140 @@
+"""Where a host's packages come from: the seed, a mirror, its own sources; also after a run that was killed."""
+
+from __future__ import annotations
+
+import platform
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
+from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.module_utils._host import (
+    apt,
+    sources,
+)
+
+
+def test_the_sites_mirror_is_the_only_source_and_the_hosts_own_come_back(
+    changes: Changes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "sources.list.d").mkdir()
+    (tmp_path / "sources.list").write_text("deb somewhere\n")
+    (tmp_path / "sources.list.d/debian.sources").write_text("Types: deb\n")
+    monkeypatch.setattr(sources, "APT", tmp_path)
+    monkeypatch.setattr(platform, "freedesktop_os_release", lambda: {"VERSION_CODENAME": "trixie"})
+    lists = ["/var/lib/apt/lists/registry.lab.test_Packages\n"]
+    monkeypatch.setattr(sources, "attempt", lambda argv: subprocess.CompletedProcess(argv, 0, "".join(lists), ""))
+
+    def active() -> list[str]:
+        found = [*tmp_path.glob("sources.list"), *tmp_path.glob("sources.list.d/*.sources")]
+        return sorted(path.name for path in found)
+
+    mirror = sources.Mirror(url="http://registry.lab.test:8080/debian")
+    assert sources.packages_from(changes, mirror), "its lists are to be fetched"
+    assert active() == ["groundup.sources"]
+    assert "Suites: trixie\n" in (tmp_path / "sources.list.d/groundup.sources").read_text()
+    again = Changes(check=False)
+    assert not sources.packages_from(again, mirror)
+    assert again.done == []
+    lists.clear()
+    assert sources.packages_from(again, mirror), "a run killed before it fetched the lists is made good"
+    rename = sources._rename
+
+    def killed(changes: Changes, old: Path, new: Path) -> None:
+        if new.name == "debian.sources":
+            raise KeyboardInterrupt
+        rename(changes, old, new)
+
+    monkeypatch.setattr(sources, "_rename", killed)
+    with pytest.raises(KeyboardInterrupt):
+        sources.packages_from(changes, None)
+    monkeypatch.setattr(sources, "_rename", rename)
+    sources.packages_from(changes, None)
+    assert active() == ["debian.sources", "sources.list"], "also after a run that was killed in between"
+
+
+@pytest.fixture
+def debian(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The files of a Debian 12 that apt reads."""
+    (tmp_path / "sources.list").write_text("deb somewhere\n")
+    monkeypatch.setattr(sources, "APT", tmp_path)
+    own = {"ID": "debian", "VERSION_ID": "12", "VERSION_CODENAME": "bookworm"}
+    monkeypatch.setattr(platform, "freedesktop_os_release", lambda: own)
+    monkeypatch.setattr(apt, "OURS", tmp_path / "ours/apt.conf")
+    return tmp_path
+
+
+def test_what_we_install_comes_from_the_seed_alone_and_the_hosts_own_sources_stay(
+    changes: Changes, debian: Path
+) -> None:
+    assert "-c" not in apt.command("update")
+    seed = sources.Seed(url="https://seed:8080", places={"12": "packages-12/12"}, key="KEY", ca="CA")
+    assert not sources.packages_from(changes, seed), "its lists are fetched by what installs"
+    ours = {path.name: path.read_text() for path in (debian / "ours").iterdir()}
+    assert ours["seed.list"] == (
+        f"deb [arch=amd64 signed-by={debian}/ours/seed.asc] https://seed:8080/packages-12/12 bookworm main\n"
+    )
+    assert (ours["seed.asc"], ours["seed-ca.crt"]) == ("KEY\n", "CA\n")
+    assert f'Dir::Etc::SourceList "{debian}/ours/seed.list";' in ours["apt.conf"]
+    assert apt.command("update")[-3:] == ["-c", f"{debian}/ours/apt.conf", "update"]
+    assert (debian / "sources.list").read_text() == "deb somewhere\n"
+    again = Changes(check=False)
+    sources.packages_from(again, seed)
+    assert again.done == []
+    sources.packages_from(changes, None)
+    assert not list((debian / "ours").iterdir())
+
+
+def test_what_a_host_lets_its_own_sources_do_does_not_hold_for_the_seeds(
+    changes: Changes, debian: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours = {
+        "APT::Get::AllowUnauthenticated": "true", "Acquire::AllowInsecureRepositories": "true",
+        "Acquire::https::Verify-Peer": "false", "Acquire::https::Verify-Host": "false",
+        "Acquire::http::Proxy-Auto-Detect": "/usr/bin/apt-proxy-detect",
+    }  # fmt: skip
+    (debian / "host.conf").write_text("".join(f'{name} "{value}";\n' for name, value in ours.items()))
+    monkeypatch.setenv("APT_CONFIG", str(debian / "host.conf"))
+    sources.packages_from(changes, sources.Seed(url="https://seed:8080", places={"12": "p/12"}, key="KEY", ca="CA"))
+    argv = ["apt-config", "-c", str(debian / "ours/apt.conf"), "dump"]
+    said = subprocess.run(argv, capture_output=True, text=True, check=True).stdout
+    assert [name for name, value in ours.items() if f'{name} "{value}";' in said] == []
+
+
+@pytest.mark.usefixtures("debian")
+def test_the_layers_of_seed_and_host_write_the_same_on_the_seed(changes: Changes) -> None:
+    own: dict[str, Any] = {"url": "file:/srv/groundup", "places": {"12": "packages-12/12"}, "key": "KEY"}
+    sources.packages_from(changes, sources.Seed(**own))
+    again = Changes(check=False)
+    sources.packages_from(again, sources.Seed(**own, ca="CA"))
+    assert again.done == []
+
+
+def test_a_release_that_the_seed_does_not_serve_is_refused_with_the_field(changes: Changes, debian: Path) -> None:
+    with pytest.raises(GroundupError, match="no packages of Debian 12") as caught:
+        sources.packages_from(changes, sources.Seed(url="file:/srv", places={"13": "packages-13/13"}, key="KEY"))
+    assert 'add "12" to hosts.debian_releases' in caught.value.remedy
+    assert not (debian / "ours").exists()
+
+
+def test_a_mirrors_ca_is_trusted_for_it_alone_and_goes_with_it(
+    changes: Changes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sources, "APT", tmp_path)
+    monkeypatch.setattr(sources, "attempt", lambda argv: subprocess.CompletedProcess(argv, 0, "lists\n", ""))
+    url = "https://Mirror.example.org:8443/debian"
+    sources.packages_from(changes, sources.Mirror(url=url, ca="PEM\n"))
+    trust, ca = tmp_path / "apt.conf.d/90groundup-ca", tmp_path / "groundup-ca.crt"
+    assert trust.read_text().splitlines()[-1] == f'Acquire::https::mirror.example.org::CAInfo "{ca}";'
+    assert ca.read_text() == "PEM\n"
+    assert ca.stat().st_mode & 0o777 == 0o644, "apt reads it as an account of its own"
+    again = Changes(check=False)
+    sources.packages_from(again, sources.Mirror(url=url, ca="PEM"))
+    assert again.done == []
+    for mirror in (sources.Mirror(url=url), None):
+        sources.packages_from(changes, sources.Mirror(url=url, ca="PEM"))
+        sources.packages_from(changes, mirror)
+        assert not trust.exists()
+        assert not ca.exists()
