@@ -132,8 +132,10 @@ def _tidy(client: Client, neutron: Client) -> None:
         if forgotten(left, now=now) and not str(left["provisioning_status"]).startswith("PENDING_"):
             _delete(client, f"/loadbalancers/{left['id']}")
     for left in (neutron.call("GET", f"/networks?name={_NETWORK}").body or {}).get("networks") or ():
-        ports = (neutron.call("GET", f"/ports?network_id={left['id']}").body or {}).get("ports")
-        if not ports and forgotten({**left, "name": PROBE}, now=now):
+        ports = (neutron.call("GET", f"/ports?network_id={left['id']}").body or {}).get("ports") or ()
+        # OVN's own port of each network, by which it serves metadata, goes with the network.
+        others = [port for port in ports if port["device_owner"] != "network:distributed"]
+        if not others and forgotten({**left, "name": PROBE}, now=now):
             neutron.gone(f"/networks/{left['id']}")
 
 

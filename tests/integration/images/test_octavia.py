@@ -74,7 +74,7 @@ def test_a_balancer_is_made_in_ovn_becomes_active_and_goes_away(
     parts = [
         stage.queue(rabbitmq),
         *stage.shared_parts(mariadb, openstack),
-        Part(name="ovn", root=more.root, script=_OVN, mounts=ovn),
+        Part(name="ovn", root=more.root, script=_OVN, env=more.env, mounts=ovn),
         Part(
             name="neutron", root=openstack.root, script=_NEUTRON, env=openstack.env,
             mounts={"/etc/neutron": etc["neutron"], "/var/lib/neutron": stage.folder("state"), **locks},
