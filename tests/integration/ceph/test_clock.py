@@ -13,7 +13,7 @@ import pytest
 from ansible_collections.groundup.cloud.tests.e2e.waiting import until
 
 from .clients import BLOCKS, POOL, cards, checks, clean, written
-from .loopback import Loopback
+from .loopback import PATIENCE, Loopback
 
 MONITORS = 3
 LIBRARY = Path("/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1")
@@ -29,7 +29,7 @@ def clocks(ceph: Loopback) -> Loopback:
     with LIBRARY.open("rb") as library:
         ceph.put(PLACE, library.read())
     ceph.run('ceph osd pool create "$1" 8; ceph osd pool application enable "$1" rbd', POOL)
-    until(lambda: clean(ceph), seconds=120)
+    until(lambda: clean(ceph), seconds=PATIENCE)
     return ceph
 
 
@@ -38,7 +38,7 @@ def restart(ceph: Loopback, **environment: str) -> None:
     variables = [f"{name}={value}" for name, value in environment.items()]
     stop = 'pid=$(pgrep -f "^ceph-mon -i $1"); kill "$pid"; while [ -e "/proc/$pid" ]; do sleep 0.1; done; shift; '
     ceph.run(stop + 'exec env "$@"', WRONG, *variables, "ceph-mon", "-i", WRONG)
-    until(lambda: WRONG in ceph.ask("quorum_status")["quorum_names"], seconds=60)
+    until(lambda: WRONG in ceph.ask("quorum_status")["quorum_names"], seconds=PATIENCE)
 
 
 @contextmanager
@@ -55,10 +55,10 @@ def skewed(ceph: Loopback, by: str) -> Iterator[None]:
 def test_a_clock_that_is_wrong_has_a_card_and_costs_no_block(clocks: Loopback, by: str) -> None:
     with written(clocks, f"clock{by}") as writer:
         with skewed(clocks, by):
-            until(lambda: "MON_CLOCK_SKEW" in checks(clocks), seconds=60)
+            until(lambda: "MON_CLOCK_SKEW" in checks(clocks), seconds=PATIENCE)
             (card,) = [one for one in cards(clocks) if "MON_CLOCK_SKEW" in one]
             assert f"mon.{WRONG}" in card, card
             assert "chronyc makestep" in card
             writer.more(BLOCKS)
-        until(lambda: "MON_CLOCK_SKEW" not in checks(clocks), seconds=60)
+        until(lambda: "MON_CLOCK_SKEW" not in checks(clocks), seconds=PATIENCE)
         writer.more(BLOCKS)

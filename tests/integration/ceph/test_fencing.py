@@ -18,7 +18,7 @@ from ansible_collections.groundup.cloud.tests.e2e.waiting import until
 from ansible_collections.groundup.cloud.tests.e2e.writing import client
 
 from .clients import POOL, cinder, clean, inside
-from .loopback import Loopback
+from .loopback import PATIENCE, Loopback
 
 DISK = "disk"
 HYPERVISOR = "127.0.0.50"  # clients' own address
@@ -98,7 +98,7 @@ def volume(ceph: Loopback) -> Loopback:
         'ceph osd pool create "$1" 8; ceph osd pool application enable "$1" rbd; rbd create --size 64M "$1/$2"',
         POOL, DISK,
     )  # fmt: skip
-    until(lambda: clean(ceph), seconds=120)
+    until(lambda: clean(ceph), seconds=PATIENCE)
     features = json.loads(ceph.run('rbd info --format json "$1/$2"', POOL, DISK))["features"]
     assert "exclusive-lock" in features
     return ceph
