@@ -112,7 +112,6 @@ TIERS = (
     lab_tier(
         "machine",
         MACHINE_SITE,
-        OBJECTS_SITE,
         ("ci/lab", "metal"),
         unchanged(MACHINE_SITE, "groundup.cloud.seed"),
         unchanged(MACHINE_SITE, "groundup.cloud.ironic"),

@@ -225,4 +225,5 @@ def test_the_dashboard_believes_the_sites_ca_where_it_has_an_object_store_to_ask
     (mount,) = [one for one in found["containers"][0]["volumeMounts"] if one["name"] == "horizon-tls"]
     assert f'OPENSTACK_SSL_CACERT = "{mount["mountPath"]}/ca.crt"' in settings
     (place,) = [one for one in found["volumes"] if one["name"] == "horizon-tls"]
-    assert place["secret"] == {"secretName": "horizon-tls", "items": [{"key": "ca.crt", "path": "ca.crt"}]}
+    only = [{"key": "ca.crt", "path": "ca.crt"}]
+    assert place["secret"] == {"secretName": "horizon-tls", "defaultMode": 0o444, "items": only}

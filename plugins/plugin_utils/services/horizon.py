@@ -118,7 +118,8 @@ def values(plan: Plan, sizes: Sizes) -> Values:
 
 def _objects() -> Values:
     """Return values with trust in the site's CA: all other APIs are asked within the cluster, in clear."""
-    place = {"name": _TRUST, "secret": {"secretName": _TRUST, "items": [{"key": "ca.crt", "path": "ca.crt"}]}}
+    items = [{"key": "ca.crt", "path": "ca.crt"}]
+    place = {"name": _TRUST, "secret": {"secretName": _TRUST, "defaultMode": 0o444, "items": items}}
     mount = {"name": _TRUST, "mountPath": _TRUSTED, "readOnly": True}
     return {
         "conf": {"horizon": {"local_settings": {"config": {"raw": {"OPENSTACK_SSL_CACERT": f"{_TRUSTED}/ca.crt"}}}}},
