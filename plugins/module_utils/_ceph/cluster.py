@@ -21,10 +21,11 @@ PORT, ANSWERS = 3300, 2.0  # of a monitor, and seconds for it to accept
 class Cluster:
     """A connection as one client."""
 
-    def __init__(self, handle: Any, name: str) -> None:
+    def __init__(self, handle: Any, name: str, monitors: Mapping[str, str]) -> None:
         """Use `connected`."""
         self.handle = handle
         self._name = name
+        self._monitors = monitors
 
     def ask(self, prefix: str, **arguments: Any) -> Any:
         """Return what the monitors answer to a command, read as JSON. Raises GroundupError."""
@@ -39,7 +40,10 @@ class Cluster:
     def send(self, prefix: str, *, content: str = "", **arguments: Any) -> bytes:
         """Return the monitors' answer as it is; ``content`` goes with the command. Raises GroundupError."""
         command = json.dumps({"prefix": prefix, **arguments})
-        return self._answer(self.handle.mon_command(command, content.encode()), prefix, arguments)
+        answered = self.handle.mon_command(command, content.encode())
+        if answered[0] == -errno.ETIMEDOUT:  # the quorum went after the connection was made
+            raise _silent(self._name, self._monitors, _answering(self._monitors), f"`{prefix}` timed out")
+        return self._answer(answered, prefix, arguments)
 
     def manage(self, prefix: str, **arguments: Any) -> None:
         """Tell the manager a command that the monitors do not take. Raises GroundupError."""
@@ -74,13 +78,13 @@ def connected(name: str, key: str, monitors: Mapping[str, str], *, timeout: int 
         handle.connect(timeout=min(timeout, QUORUM))
     except rados.Error as error:
         handle.shutdown()
-        answers = [host for host, address in monitors.items() if _listens(address)]
+        answers = _answering(monitors)
         # A monitor without a quorum refuses every key, too.
         if getattr(error, "errno", None) in (errno.EACCES, errno.EPERM) and len(answers) > len(monitors) // 2:
             raise _refused(name) from None
         raise _silent(name, monitors, answers, str(error)) from None
     try:
-        yield Cluster(handle, name)
+        yield Cluster(handle, name, monitors)
     finally:
         handle.shutdown()
 
@@ -117,6 +121,10 @@ def _silent(name: str, monitors: Mapping[str, str], answers: Sequence[str], erro
         else "journalctl -u 'ceph-mon@*' -n 50 on these hosts: they answer and do "
         "not agree (clocks, network between them)",
     )
+
+
+def _answering(monitors: Mapping[str, str]) -> list[str]:
+    return [host for host, address in monitors.items() if _listens(address)]
 
 
 def _listens(address: str) -> bool:

@@ -186,7 +186,9 @@ class Loopback:
     def administered(self, name: str, /, *, check: bool = False, **options: Any) -> dict[str, Any]:
         """`call` a function whose first argument is the cluster."""
         monitors = {f"m{number}": address for number, address in enumerate(self.monitors, start=1)}
-        return self.call(name, check=check, admin={"key": self.key("client.admin"), "monitors": monitors}, **options)
+        key = self.run("exec ceph-authtool --print-key --name client.admin /etc/ceph/ceph.client.admin.keyring")
+        admin = {"key": key.strip(), "monitors": monitors, "timeout": 30}
+        return self.call(name, check=check, admin=admin, **options)
 
     def call(self, name: str, /, *, check: bool = False, **options: Any) -> dict[str, Any]:
         """Run ``name`` of our ``module_utils`` in it, as a module does; return what it ended with."""

@@ -1,4 +1,4 @@
-"""A monitor whose clock is wrong: the card, clients that go on, and the way back.
+"""A monitor whose clock is wrong, and a lost quorum: the card, clients that go on, and the way back.
 
 Debian's libfaketime gives one process another time.
 """
@@ -62,3 +62,17 @@ def test_a_clock_that_is_wrong_has_a_card_and_costs_no_block(clocks: Loopback, b
             writer.more(BLOCKS)
         until(lambda: "MON_CLOCK_SKEW" not in checks(clocks), seconds=PATIENCE)
         writer.more(BLOCKS)
+
+
+def test_a_quorum_that_is_lost_in_this_moment_has_its_card_too(clocks: Loopback) -> None:
+    gone = ("m1", "m3")
+    kill = 'for name; do pids="$pids $(pgrep -f "^ceph-mon -i $name")"; done; kill -KILL $pids'
+    clocks.run(f"pids=; {kill}", *gone)  # the third does not know of it yet, and lets clients in
+    try:
+        said = clocks.administered("_ceph.drain.drain", name="x", ceph={}, force=[], timeout=5)["error"]
+        assert "no quorum of monitors for client.admin: 1 of 3 answer, 2 are needed" in said, said
+        assert "m1 (127.0.0.1) does not, m2 (127.0.0.2) answers, m3 (127.0.0.3) does not" in said
+    finally:
+        for name in gone:
+            clocks.run('exec ceph-mon -i "$1"', name)
+    until(lambda: len(clocks.ask("quorum_status")["quorum_names"]) == MONITORS, seconds=PATIENCE)
