@@ -83,6 +83,6 @@ def test_it_is_asked_by_the_verifier_of_its_record(made: dict[str, Any]) -> None
 @pytest.mark.usefixtures("made")
 def test_it_is_documented(tree: Path) -> None:
     lines = (tree / "docs/charts.md").read_text().splitlines()
-    row = "| toy | service | mariadb, rabbitmq, memcached, keystone | `https://toys.<domain>/v1` | yes |"
+    row = "| toy | service | mariadb, rabbitmq, memcached, keystone | `https://toys.<domain>/v1` |"
     assert row in lines
     assert "| `toy/box-key` | opens the box |" in lines
