@@ -67,7 +67,7 @@ options:
     required: true
 """
 
-    PACKAGES = r"""
+    INSTALLS = r"""
 options:
   packages:
     description: Packages of the OS to install.

@@ -43,7 +43,7 @@ extends_documentation_fragment:
   - groundup.cloud.attributes
   - groundup.cloud.host.ceph
   - groundup.cloud.host
-  - groundup.cloud.host.packages
+  - groundup.cloud.host.installs
 """
 
 EXAMPLES = r"""

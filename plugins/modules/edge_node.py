@@ -45,7 +45,7 @@ attributes:
     description: Shows every file without secrets.
 extends_documentation_fragment:
   - groundup.cloud.attributes
-  - groundup.cloud.host.packages
+  - groundup.cloud.host.installs
 """
 
 EXAMPLES = r"""

@@ -109,7 +109,7 @@ extends_documentation_fragment:
   - groundup.cloud.attributes
   - groundup.cloud.site
   - groundup.cloud.host.certificate
-  - groundup.cloud.host.packages
+  - groundup.cloud.host.installs
 """
 
 EXAMPLES = r"""

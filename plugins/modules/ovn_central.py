@@ -77,7 +77,7 @@ extends_documentation_fragment:
   - groundup.cloud.host
   - groundup.cloud.site
   - groundup.cloud.host.certificate
-  - groundup.cloud.host.packages
+  - groundup.cloud.host.installs
 """
 
 EXAMPLES = r"""
