@@ -111,6 +111,7 @@ def test_a_drain_that_has_no_room_any_more_says_so_and_goes_on_when_there_is(roo
         room.run("ceph osd set nobackfill; ceph osd set norecover")
         assert "storage-2 is not empty" in drain(room, timeout=2).get("error", "nothing")
         ratios(room, {"nearfull": 0.001, "backfillfull": 0.0011})
+        until(lambda: "OSD_BACKFILLFULL" in checks(room), seconds=PATIENCE)  # the disks know
         room.run("ceph osd unset nobackfill; ceph osd unset norecover")
         writer.more(BLOCKS)
         said = drain(room).get("error", "nothing")
