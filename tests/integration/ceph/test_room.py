@@ -107,7 +107,7 @@ def test_a_drain_that_would_make_others_near_full_is_refused_with_their_names(ro
 
 def test_a_drain_that_has_no_room_any_more_says_so_and_goes_on_when_there_is(room: Loopback) -> None:
     # Disks refuse copies as they do over backfillfull_ratio.
-    refuse = 'exec ceph tell "osd.*" config set osd_debug_reject_backfill_request "$1"'
+    refuse = 'exec ceph tell "osd.*" config set osd_debug_reject_backfill_probability "$1"'
     with written(room, "drained") as writer:
         room.run(refuse, "1")
         said = drain(room).get("error", "nothing")
