@@ -16,8 +16,7 @@ CONNECT = r"""
 import hashlib, json, os, select, sys, time
 import rados, rbd
 given = json.loads(sys.stdin.readline())
-conf = {"mon_host": given["mon_host"], "key": given["key"], **given.get("conf", {})}
-cluster = rados.Rados(name=given["name"], conf=conf)
+cluster = rados.Rados(name=given["name"], conf={"mon_host": given["mon_host"], "key": given["key"]})
 cluster.connect(timeout=60)
 """
 _LIST = r"""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -20,10 +20,9 @@ def cinder(ceph: Loopback) -> dict[str, Any]:
     return {"name": "client.cinder", "key": key, "mon_host": ",".join(ceph.monitors), "pool": POOL}
 
 
-def inside(ceph: Loopback, environment: Mapping[str, str] | None = None) -> Callable[[str], list[str]]:
+def inside(ceph: Loopback) -> Callable[[str], list[str]]:
     """Return how a program is run there."""
-    variables = [f"{name}={value}" for name, value in (environment or {}).items()]
-    return lambda program: ceph.command("env", *variables, "python3", "-c", program)
+    return lambda program: ceph.command("python3", "-c", program)
 
 
 @contextmanager

@@ -1,13 +1,14 @@
 """A monitor whose clock is wrong, and a lost quorum: the card, clients that go on, and the way back.
 
-Debian's libfaketime gives one process another time.
+A library of a few lines gives one process another time: Debian's libfaketime ends ceph-mon at its start (tcmalloc).
 """
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 from ansible_collections.groundup.cloud.tests.e2e.waiting import until
@@ -16,18 +17,30 @@ from .clients import BLOCKS, POOL, cards, checks, clean, written
 from .loopback import PATIENCE, Loopback
 
 MONITORS = 3
-LIBRARY = Path("/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1")
-PLACE = "/srv/libfaketime.so"  # in it
+SHIM = r"""
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+int clock_gettime(clockid_t clock, struct timespec *now) {
+  int said = syscall(SYS_clock_gettime, clock, now);
+  const char *by = getenv("SKEW");
+  if (by && (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE)) now->tv_sec += atoi(by);
+  return said;
+}
+"""
+PLACE = "/srv/skew.so"  # in it
 WRONG = "m2"  # not the first: that one leads
 
 
 @pytest.fixture(scope="module")
-def clocks(ceph: Loopback) -> Loopback:
+def clocks(ceph: Loopback, tmp_path_factory: pytest.TempPathFactory) -> Loopback:
     """A whole cluster with a pool, and the library in it."""
-    if not LIBRARY.exists():
-        pytest.skip("Debian's package libfaketime is not installed (ci/bootstrap)")
-    with LIBRARY.open("rb") as library:
-        ceph.put(PLACE, library.read())
+    if not (compiler := shutil.which("cc")):
+        pytest.skip("a C compiler is needed")
+    made = tmp_path_factory.mktemp("skew") / "skew.so"
+    subprocess.run([compiler, "-shared", "-fPIC", "-x", "c", "-", "-o", made], input=SHIM, text=True, check=True)
+    ceph.put(PLACE, made.read_bytes())
     ceph.run('ceph osd pool create "$1" 8; ceph osd pool application enable "$1" rbd', POOL)
     until(lambda: clean(ceph), seconds=PATIENCE)
     return ceph
@@ -36,7 +49,8 @@ def clocks(ceph: Loopback) -> Loopback:
 def restart(ceph: Loopback, **environment: str) -> None:
     """Start a monitor again, and wait until it is in the quorum."""
     variables = [f"{name}={value}" for name, value in environment.items()]
-    stop = 'pid=$(pgrep -f "^ceph-mon -i $1"); kill "$pid"; while [ -e "/proc/$pid" ]; do sleep 0.1; done; shift; '
+    runs = 'runs() { pgrep -f "^ceph-mon -i $1"; }; '
+    stop = runs + "kill $(runs $1); while runs $1 > /dev/null; do sleep 0.1; done; shift; "
     ceph.run(stop + 'exec env "$@"', WRONG, *variables, "ceph-mon", "-i", WRONG)
     until(lambda: WRONG in ceph.ask("quorum_status")["quorum_names"], seconds=PATIENCE)
 
@@ -44,7 +58,7 @@ def restart(ceph: Loopback, **environment: str) -> None:
 @contextmanager
 def skewed(ceph: Loopback, by: str) -> Iterator[None]:
     """Have a monitor's clock be wrong while the block runs."""
-    restart(ceph, LD_PRELOAD=PLACE, FAKETIME=by, FAKETIME_DONT_FAKE_MONOTONIC="1")
+    restart(ceph, LD_PRELOAD=PLACE, SKEW=by)
     try:
         yield
     finally:
