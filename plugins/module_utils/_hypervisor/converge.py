@@ -53,7 +53,7 @@ def converge(changes: Changes, wanted: dict[str, Any]) -> str:
     pki.own(changes, pair, readers=None, units=(controller, agent))
     openvswitch.configure(changes, wanted["chassis"])
     ovn.start(changes, controller)
-    libvirt.configure(changes, pair)
+    libvirt.configure(changes, pair, datapath=wanted["compute"]["datapath"])
     if wanted["volume_key"]:
         volumes.own(changes, volumes.Key(**wanted["volume_key"], value=wanted["volume_secret"]))
     if in_ceph:

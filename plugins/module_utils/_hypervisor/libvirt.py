@@ -8,7 +8,7 @@ from .._base.changes import Changes
 from .._base.files import HEADER
 from .._base.run import attempt
 from .._host.units import Unit, control, properties
-from . import pki
+from . import pki, taps
 from .accounts import group_id
 from .pki import Pair
 
@@ -44,11 +44,12 @@ max_client_requests = 20
 """
 
 
-def configure(changes: Changes, pair: Pair) -> None:
+def configure(changes: Changes, pair: Pair, *, datapath: str) -> None:
     """Bring libvirt to what a hypervisor needs. A restart leaves guests running. Raises GroundupError."""
     daemon, before = Unit(changes, DAEMON), set(changes.written)
     daemon.place(QEMU, _QEMU)
     daemon.place(LIBVIRTD, _LIBVIRTD)
+    taps.switched_on(daemon, datapath=datapath)  # a daemon looks for hooks at its start
     if pki.of_libvirt(changes, pair, readers=group_id(GROUP)):
         daemon.replaced()
         if not changes.check:

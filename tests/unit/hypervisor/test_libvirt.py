@@ -26,7 +26,7 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
         def __init__(self, changes: Changes, _name: str) -> None:
             self.changes = changes
 
-        def place(self, path: Path, _text: str) -> None:
+        def place(self, path: Path, _text: str, **_: object) -> None:
             self.changes.written.add(path)
 
         def running(self) -> None:
@@ -50,16 +50,16 @@ def shown(*, days: int = 300) -> pki.Pair:
 
 def test_consoles_of_running_guests_show_a_renewed_certificate(asked: list[str]) -> None:
     first, changes = shown(), Changes(check=False)
-    libvirt.configure(changes, first)
+    libvirt.configure(changes, first, datapath="netdev")
     reloads = [f"domdisplay-reload guest-{number} --type vnc" for number in (1, 2)]
     assert asked == ["list --uuid", *reloads]
     (warning,) = changes.warnings
     assert "guest-2" in warning
     assert "guest-1" not in warning
     asked.clear()
-    libvirt.configure(Changes(check=False), first)
+    libvirt.configure(Changes(check=False), first, datapath="netdev")
     assert asked == [], "the same certificate is shown already"
-    libvirt.configure(Changes(check=True), shown())
+    libvirt.configure(Changes(check=True), shown(), datapath="netdev")
     assert asked == []
 
 
