@@ -15,7 +15,7 @@ import pytest
 from ansible_collections.groundup.cloud.tests.e2e.waiting import until
 from ansible_collections.groundup.cloud.tests.e2e.writing import Writer
 
-from .clients import BLOCKS, POOL, cards, checks, clean, written
+from .clients import POOL, cards, checks, clean, written
 from .loopback import PATIENCE, Loopback
 
 OSDS = 3
