@@ -15,7 +15,7 @@ import pytest
 from ansible_collections.groundup.cloud.tests.e2e.waiting import until
 from ansible_collections.groundup.cloud.tests.e2e.writing import Writer
 
-from .clients import BLOCKS, POOL, cards, checks, clean, written
+from .clients import POOL, cards, checks, clean, written
 from .loopback import PATIENCE, Loopback
 
 OSDS = 3
@@ -103,20 +103,3 @@ def test_a_drain_that_would_make_others_near_full_is_refused_with_their_names(ro
     assert not any(one["crush_weight"] == 0 for one in room.ask("osd", "df")["nodes"])
     ratios(room, AS_THEY_WERE)
     assert len(drain(room, check=True)["changes"]) == 1
-
-
-def test_a_drain_that_has_no_room_any_more_says_so_and_goes_on_when_there_is(room: Loopback) -> None:
-    # Disks refuse copies as they do over backfillfull_ratio.
-    refuse = 'exec ceph tell "osd.*" config set osd_debug_reject_backfill_probability "$1"'
-    with written(room, "drained") as writer:
-        room.run(refuse, "1")
-        said = drain(room).get("error", "nothing")
-        assert said.startswith("the drain of storage-2 stands still"), said
-        assert "backfill_toofull" in said, said
-        (card,) = cards(room)
-        assert card.startswith("PG_BACKFILL_FULL"), card
-        writer.more(BLOCKS)
-        room.run(refuse, "0")
-        assert "error" not in drain(room)
-    (left,) = [one for one in room.ask("osd", "df")["nodes"] if one["crush_weight"] == 0]
-    assert (left["name"], left["pgs"]) == ("osd.1", 0)
