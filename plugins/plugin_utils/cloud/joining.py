@@ -10,6 +10,7 @@ from typing import Any
 from ..layers.aside import Aside
 from .connection import Ask
 
+OWN = "AUTO: "  # nova-compute's own word, which it takes back: libvirt was restarted, and is asked within a minute
 INVENTORY = frozenset(("VCPU", "MEMORY_MB", "DISK_GB"))
 
 
@@ -67,6 +68,9 @@ def _of_host(cloud: Cloud, host: str) -> Iterator[Aside]:
         )
     if down := [str(one.get("state")) for one in services if one.get("state") != "up"]:
         yield lack("service", f"its nova-compute is {down[0]}", f"{log} -u nova-compute")
+    reasons = (str(one.get("disabled_reason") or "") for one in services)
+    if own := [reason for reason in reasons if reason.startswith(OWN)]:
+        yield lack("service", f"its nova-compute takes no guests: {own[0]}", f"{log} -u nova-compute -u libvirtd")
     if host not in cloud.hypervisors:
         yield lack(
             "service",

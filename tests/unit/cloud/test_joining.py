@@ -20,6 +20,7 @@ ROOT = Path(__file__).resolve().parents[3]
 HOST = "hypervisor-1"
 CONTROLLER = {"agent_type": "OVN Controller Gateway agent", "host": HOST, "alive": True}
 AGENT = {"agent_type": "OVN Neutron agent", "host": HOST, "alive": True}
+LOST = "AUTO: Connection to libvirt lost: 1"
 JOINED = Cloud(
     services=[{"host": HOST, "state": "up"}],
     hypervisors={HOST: "u"},
@@ -31,6 +32,8 @@ JOINED = Cloud(
 
 def test_a_host_that_everybody_knows_has_joined() -> None:
     assert lacking(JOINED, [HOST]) == []
+    closed = {"host": HOST, "state": "up", "status": "disabled", "disabled_reason": "groundup.cloud.drain"}
+    assert lacking(replace(JOINED, services=[closed]), [HOST]) == [], "a person closed it"
 
 
 @pytest.mark.parametrize(
@@ -41,6 +44,7 @@ def test_a_host_that_everybody_knows_has_joined() -> None:
         ({"agents": [CONTROLLER, {**AGENT, "alive": False}]}, "network", "OVN Neutron agent"),
         ({"services": []}, "message queue", "never reported"),
         ({"services": [{"host": HOST, "state": "down"}]}, "service", "down"),
+        ({"services": [{"host": HOST, "state": "up", "status": "disabled", "disabled_reason": LOST}]}, "service", LOST),
         ({"hypervisors": {}}, "service", "no cell"),
         ({"providers": frozenset()}, "service", "no resource provider"),
         ({"inventories": {"u": INVENTORY - {"DISK_GB"}}}, "service", "DISK_GB"),
