@@ -105,7 +105,8 @@ class Stack(Volumes):
     def _heat(self, method: str, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
         public = {"service_type": "orchestration", "interface": "public"}
         answer = self.tenant.session.request(f"/stacks{path}", method, json=body, endpoint_filter=public)
-        return dict(answer.json()) if answer.content else {}
+        is_json = answer.headers.get("Content-Type", "").startswith("application/json")  # an accepted update is not
+        return dict(answer.json()) if is_json and answer.content else {}
 
     def _done(self, path: str, action: str, seconds: dict[str, float]) -> dict[str, str]:
         """Wait for the end of what is done to the stack; return its outputs."""
