@@ -65,7 +65,7 @@ def skewed(ceph: Loopback, by: str) -> Iterator[None]:
         restart(ceph)
 
 
-@pytest.mark.parametrize("by", ["+1", "-1"])
+@pytest.mark.parametrize("by", ["+1", pytest.param("-1", marks=pytest.mark.long)])
 def test_a_clock_that_is_wrong_has_a_card_and_costs_no_block(clocks: Loopback, by: str) -> None:
     with written(clocks, f"clock{by}") as writer:
         with skewed(clocks, by):

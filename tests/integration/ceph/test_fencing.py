@@ -115,7 +115,7 @@ def locker(ceph: Loopback) -> str:
     return str(found[0]["address"]) if found else ""
 
 
-@pytest.mark.parametrize("how", ["STOP", "KILL"])
+@pytest.mark.parametrize("how", ["STOP", pytest.param("KILL", marks=pytest.mark.long)])
 def test_the_next_client_takes_the_lock_of_a_dead_one_which_cannot_write_when_it_comes_back(
     volume: Loopback, how: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
