@@ -37,6 +37,8 @@ def values(plan: Plan, sizes: Sizes) -> Values:
             "designate": {
                 **queued("designate")["designate"],
                 "service:api": {"api_base_uri": public_endpoint(plan, "designate").url.rstrip("/")},
+                # Without a number this release's workers end at their start.
+                **{f"service:{name}": {"workers": 1} for name in _WORKERS},
             },
             # This release has no script for the chart's `wsgi-file`.
             "designate_api_uwsgi": uwsgi(

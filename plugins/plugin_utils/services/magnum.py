@@ -98,7 +98,7 @@ SERVICE = ServiceRecord(
             name="clusters-not-seen",
             when=lambda *_: True,
             what="Magnum's one driver makes clusters by Heat, and nobody has made one with this version",
-            why="its API was loaded in its image, and no more was run; Cluster API's driver is not in it",
+            why="its API and conductor answered in a test, which has no Heat; Cluster API's driver is not in its image",
             remedy="leave magnum out of a site that people rely on; or try it, and tell what you saw",
         ),
     ),

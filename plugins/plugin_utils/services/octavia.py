@@ -199,8 +199,8 @@ SERVICE = ServiceRecord(
         Advice(
             name="balancers-not-seen",
             when=lambda _plan, _sizes: True,
-            what="Octavia is deployed as OpenStack-Helm does it, and nobody has made a load balancer with this version",
-            why="its API and OVN's driver were seen to start, and no more",
+            what="Octavia is deployed as OpenStack-Helm does it, and no packet went through a load balancer of it yet",
+            why="balancers were made and deleted before OVN's databases, in a test that has no hypervisor",
             remedy="leave octavia out of a site that people rely on; or try it, and tell what you saw",
         ),
     ),

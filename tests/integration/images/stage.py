@@ -11,7 +11,7 @@ import os
 import shlex
 import shutil
 import subprocess
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -53,6 +53,10 @@ WAIT = """
 wait_for() { for _ in $(seq 600); do "$@" 2>/dev/null && return; sleep 0.5; done; echo "waited for: $*"; exit 1; }
 answers() { (exec 3<>"/dev/tcp/127.0.0.1/$1"); }
 """
+_RABBITMQ = """
+printf "load_definitions = /mnt/queue.json\\n" > /etc/rabbitmq/rabbitmq.conf
+rabbitmq-server > /tmp/log 2>&1 || tail -n 40 /tmp/log
+"""
 _ENTER = """
 mount --bind "$1" "$1"
 mount --rbind /dev "$1/dev"; mount -t proc proc "$1/proc"; mount -t tmpfs -o mode=1777 tmpfs "$1/tmp"
@@ -74,12 +78,12 @@ class Part:
 class Stage:
     """A site's services without its cluster."""
 
-    def __init__(self, place: Path, *services: str) -> None:
-        """Plan a site with ``services``; write what their charts do below ``place``."""
+    def __init__(self, place: Path, *services: str, absent: Sequence[str] = ()) -> None:
+        """Plan a site with ``services``; write what their charts do below ``place``. ``absent`` are planned alone."""
         place.chmod(0o755)
         self.place, self.services = place, services
         data = yaml.safe_load((ROOT / "inventories/cloud/site.yml").read_text())
-        data["openstack"]["services"] = list(dict.fromkeys(["keystone", *services]))
+        data["openstack"]["services"] = list(dict.fromkeys(["keystone", *absent, *services]))
         self.plan: Plan = with_values(make_plan(build_site(data)))
         self.objects = {name: self._render(name) for name in services}
         accounts = {f"{name}.identity.json": self.file(name, "identity.json") for name in services}
@@ -90,7 +94,8 @@ class Stage:
         (self.shared / "accounts.sql").write_text("".join(self._accounts()))
         edge = {end.name: end for end in self.plan.edge.endpoints}
         apis = {name: {"service": one.service, "type": one.type, "url": one.url} for name, one in edge.items()}
-        (self.shared / "site.json").write_text(json.dumps({"admin": self.admin(), "endpoints": apis}))
+        told = {"admin": self.admin(), "identity": self._identity(), "endpoints": apis}
+        (self.shared / "site.json").write_text(json.dumps(told))
         names = {urls for name in services for urls in self._cluster_names(name)}
         self.hosts = place / "hosts"
         self.hosts.write_text("127.0.0.1 localhost " + " ".join(sorted(names)) + "\n")
@@ -99,6 +104,9 @@ class Stage:
         """Return the administrator's account."""
         release = next(one for one in self.plan.openstack.releases if one.name == "keystone")
         return dict(plain(release.values["endpoints"]["identity"]["auth"]["admin"]))
+
+    def _identity(self) -> str:
+        return f"http://keystone-api.openstack.svc.{self.plan.kubernetes.dns_domain}:5000/v3"
 
     def _render(self, name: str) -> list[dict[str, Any]]:
         release = next(one for one in self.plan.openstack.releases if one.name == name)
@@ -146,6 +154,27 @@ class Stage:
         for one in self._endpoints(name).values():
             for host in one.get("hosts", {}).values() if isinstance(one, dict) else ():
                 yield f"{host}.openstack.svc.{self.plan.kubernetes.dns_domain}"
+        yield f"rabbitmq-rabbitmq-0.rabbitmq.openstack.svc.{self.plan.kubernetes.dns_domain}"
+
+    def queue(self, rabbitmq: Image) -> Part:
+        """Return the message queue with an account for each service."""
+        found = {name: self._endpoints(name)["oslo_messaging"] for name in self.services}
+        hosts = {queue["path"].strip("/"): queue["auth"][name] for name, queue in found.items()}
+        definitions = {
+            "users": [{**user, "name": user["username"], "tags": []} for user in hosts.values()],
+            "vhosts": [{"name": name} for name in hosts],
+            "permissions": [
+                {"user": user["username"], "vhost": name, "configure": ".*", "write": ".*", "read": ".*"}
+                for name, user in hosts.items()
+            ],
+        }
+        (self.shared / "queue.json").write_text(json.dumps(definitions))
+        data = self.folder("queue", {".erlang.cookie": "cookie-of-a-test"}, uid=999)
+        (data / ".erlang.cookie").chmod(0o600)
+        os.chown(data / ".erlang.cookie", 999, 999)
+        mounts = {"/var/lib/rabbitmq": data, "/etc/rabbitmq": self.folder("etc-rabbitmq", uid=999)}
+        env = {**rabbitmq.env, "HOME": "/var/lib/rabbitmq", "RABBITMQ_NODENAME": "rabbit@localhost"}
+        return Part(name="rabbitmq", root=rabbitmq.root, script=_RABBITMQ, uid=999, env=env, mounts=mounts)
 
     def shared_parts(self, mariadb: Image, openstack: Image, *, after: str = "") -> list[Part]:
         """Return database and Keystone; ``after``: what else runs in Keystone's image, from its end on."""
@@ -155,7 +184,7 @@ class Stage:
             "ADMIN": self.admin()["password"],
             "REGION": self.plan.openstack.region,
             "PUBLIC": next(end.url for end in self.plan.edge.endpoints if end.service == "keystone"),
-            "INTERNAL": f"http://keystone-api.openstack.svc.{self.plan.kubernetes.dns_domain}:5000/v3",
+            "INTERNAL": self._identity(),
         }
         data = {"/var/lib/mysql": self.folder("data", uid=999), "/run/mysqld": self.folder("run-mysqld", uid=999)}
         return [
