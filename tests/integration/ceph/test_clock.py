@@ -16,6 +16,8 @@ from ansible_collections.groundup.cloud.tests.e2e.waiting import until
 from .clients import BLOCKS, POOL, cards, checks, clean, written
 from .loopback import PATIENCE, Loopback
 
+pytestmark = pytest.mark.long  # they wait for Ceph's own limits
+
 MONITORS = 3
 SHIM = r"""
 #include <stdlib.h>
@@ -65,7 +67,7 @@ def skewed(ceph: Loopback, by: str) -> Iterator[None]:
         restart(ceph)
 
 
-@pytest.mark.parametrize("by", ["+1", pytest.param("-1", marks=pytest.mark.long)])
+@pytest.mark.parametrize("by", ["+1", "-1"])
 def test_a_clock_that_is_wrong_has_a_card_and_costs_no_block(clocks: Loopback, by: str) -> None:
     with written(clocks, f"clock{by}") as writer:
         with skewed(clocks, by):

@@ -21,6 +21,8 @@ from ansible_collections.groundup.cloud.tests.e2e.writing import client
 from .clients import POOL, cinder, clean, inside
 from .loopback import PATIENCE, Loopback
 
+pytestmark = pytest.mark.long  # they wait for Ceph's own limits
+
 DISK = "disk"
 # Writes a byte over a block, or reads one, as it is told, a line each.
 _INSTANCE = r"""
@@ -115,7 +117,7 @@ def locker(ceph: Loopback) -> str:
     return str(found[0]["address"]) if found else ""
 
 
-@pytest.mark.parametrize("how", ["STOP", pytest.param("KILL", marks=pytest.mark.long)])
+@pytest.mark.parametrize("how", ["STOP", "KILL"])
 def test_the_next_client_takes_the_lock_of_a_dead_one_which_cannot_write_when_it_comes_back(
     volume: Loopback, how: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
