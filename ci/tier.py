@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -21,6 +22,8 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.progress import clo
 ROOT = Path(__file__).resolve().parent.parent
 SUMMARY = re.compile(r"^(=+ )?(\d+ (passed|failed|errors?|skipped)|no tests ran).* in [\d.]+s")
 SKIPPED_TEST = re.compile(r"^SKIPPED \[\d+\] .*")
+FAILED_TEST = re.compile(r"^(FAILED|ERROR) \S*tests/.*")
+LAST_LINES = 8  # of a command that failed and names no test
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,16 +46,28 @@ class Outcome:
     verdict: str
     seconds: float
     notes: tuple[str, ...]
+    failures: tuple[str, ...] = ()
 
 
-def run(command: tuple[str, ...], *, prefix: str = "") -> tuple[int, list[str]]:
-    """Run one command, passing its output through, and collect the lines the final report repeats."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """How a command ended: the lines that the final report repeats, and those that say why it failed."""
+
+    code: int
+    notes: tuple[str, ...]
+    failures: tuple[str, ...]
+
+
+def run(command: tuple[str, ...], *, prefix: str = "") -> Ended:
+    """Run one command, passing its output through."""
     shown, started = " ".join(command), time.monotonic()
     what = shown if len(shown) <= 80 else f"{shown[:24]} ... {shown[-50:]}"  # a reminder is one line
-    if last := _times().get(shown):
-        what += f" ({clock(last)} last time)"
+    if before := _times().get(shown):
+        what += f" ({clock(before)} last time)"
     print(f"\n$ {shown}", flush=True)
     kept: list[str] = []
+    tests: list[str] = []
+    last: deque[str] = deque(maxlen=LAST_LINES)
     with (
         subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process,
         reminder(lambda line: print(line, flush=True), what) as heard,
@@ -63,13 +78,20 @@ def run(command: tuple[str, ...], *, prefix: str = "") -> tuple[int, list[str]]:
             heard()
             sys.stdout.write(prefix + line)
             sys.stdout.flush()
-            if SUMMARY.match(line.strip()) or SKIPPED_TEST.match(line.strip()):
-                kept.append(line.strip())
+            said = line.strip()
+            if SUMMARY.match(said) or SKIPPED_TEST.match(said):
+                kept.append(said)
+            elif FAILED_TEST.match(said):
+                tests.append(said)
+            if said:
+                last.append(said)
     if process.returncode == 0:
         with locked(cache_dir() / ".tiers.lock"):
             times = _times() | {shown: round(time.monotonic() - started, 1)}
             write_file(cache_dir() / "tiers.json", json.dumps(times, indent=1).encode(), mode=0o644)
-    return process.returncode, kept
+        return Ended(code=0, notes=tuple(kept), failures=())
+    why = f"exit {process.returncode}: {shown}"
+    return Ended(code=process.returncode, notes=(*kept, why), failures=(why, *(tests or last)))
 
 
 def _times() -> dict[str, float]:
@@ -88,21 +110,23 @@ def run_tier(tier: Tier) -> Outcome:
     print(f"\n=== tier {tier.name} ===", flush=True)
     failed = threading.Event()
 
-    def one(command: tuple[str, ...]) -> list[str]:
+    def one(command: tuple[str, ...]) -> Ended:
         if failed.is_set():
-            return [f"not run: {' '.join(command)}"]
-        code, kept = run(command, prefix=f"{command[-1]}: " if tier.at_once > 1 else "")
-        if code != 0:
+            return Ended(code=0, notes=(f"not run: {' '.join(command)}",), failures=())
+        ended = run(command, prefix=f"{command[-1]}: " if tier.at_once > 1 else "")
+        if ended.code != 0:
             failed.set()
-            kept.append(f"exit {code}: {' '.join(command)}")
-        return kept
+        return ended
 
     with ThreadPoolExecutor(max_workers=tier.at_once) as pool:
-        notes = [note for kept in pool.map(one, tier.commands) for note in kept]
+        all_ended = list(pool.map(one, tier.commands))
     if tier.always:
-        code, _ = run(tier.always)
-        if code != 0:
-            failed.set()
-            notes.append(f"exit {code}: {' '.join(tier.always)}")
-    verdict = "FAILED" if failed.is_set() else "passed"
-    return Outcome(name=tier.name, verdict=verdict, seconds=time.monotonic() - started, notes=tuple(notes))
+        all_ended.append(run(tier.always))
+    failures = tuple(line for ended in all_ended for line in ended.failures)
+    return Outcome(
+        name=tier.name,
+        verdict="FAILED" if failures else "passed",
+        seconds=time.monotonic() - started,
+        notes=tuple(note for ended in all_ended for note in ended.notes),
+        failures=failures,
+    )

@@ -9,7 +9,7 @@ import argparse
 import os
 from pathlib import Path
 
-from ansible_collections.groundup.cloud.ci.tier import ROOT, Tier, run_tier
+from ansible_collections.groundup.cloud.ci.tier import ROOT, Outcome, Tier, run_tier
 from ansible_collections.groundup.cloud.ci.tier_commands import (
     CHARTS,
     CLOUD_SITE,
@@ -257,17 +257,27 @@ TIERS = (
 )
 
 
+def report(outcomes: list[Outcome]) -> None:
+    """Print what each tier said of itself, then how each ended, and last why one failed: the end is what is read."""
+    print("\n=== what the tiers said ===")
+    for outcome in outcomes:
+        for note in outcome.notes:
+            print(f"{outcome.name:<10} {note}")
+    print("\n=== summary ===")
+    for outcome in outcomes:
+        print(f"{outcome.name:<10} {outcome.verdict:<8} {outcome.seconds:7.0f}s")
+    for outcome in outcomes:
+        for line in outcome.failures:
+            print(f"{outcome.name}: {line}")
+
+
 def main() -> int:
     """Run the named tiers, or all."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("tier", nargs="*", choices=[[], *(tier.name for tier in TIERS)])
     wanted = parser.parse_args().tier or [tier.name for tier in TIERS if tier.by_default]
     outcomes = [run_tier(tier) for tier in TIERS if tier.name in wanted]
-    print("\n=== summary ===")
-    for outcome in outcomes:
-        print(f"{outcome.name:<10} {outcome.verdict:<8} {outcome.seconds:7.0f}s")
-        for note in outcome.notes:
-            print(f"           {note}")
+    report(outcomes)
     counts = {verdict: sum(o.verdict == verdict for o in outcomes) for verdict in ("passed", "FAILED", "skipped")}
     print(f"{counts['passed']} passed, {counts['FAILED']} failed, {counts['skipped']} skipped")
     return 1 if counts["FAILED"] else 0

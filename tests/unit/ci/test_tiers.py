@@ -10,6 +10,7 @@ import pytest
 from ansible_collections.groundup.cloud.ci import tier as runner
 from ansible_collections.groundup.cloud.ci import tier_commands
 from ansible_collections.groundup.cloud.ci.tier import Tier, run_tier
+from ansible_collections.groundup.cloud.ci.tiers import report
 from ansible_collections.groundup.cloud.plugins.plugin_utils.progress import reminder
 
 PASSES = ("sh", "-c", "echo '3 passed in 0.1s'")
@@ -40,6 +41,27 @@ def test_after_a_command_that_failed_none_begins_but_the_one_that_puts_the_machi
     assert not last.exists()
     assert always.exists()
     assert "\n3 passed in 0.1s\n" in capfd.readouterr().out
+
+
+def test_the_end_of_the_report_says_why_a_tier_failed_by_its_tests_or_else_its_last_lines(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    named = "echo '1 failed in 0.1s'; echo 'FAILED tests/unit/test_a.py::test_b - assert 1 == 2'; echo end; exit 1"
+    silent = "for line in $(seq 20); do echo line-$line; done; exit 2"
+    report(
+        [
+            run_tier(Tier(name="one", commands=(("sh", "-c", named),))),
+            run_tier(Tier(name="two", commands=(PASSES,), always=("sh", "-c", silent))),
+        ]
+    )
+    end = capsys.readouterr().out.partition("=== summary ===")[2].splitlines()[1:]
+    assert [line.split()[:2] for line in end[:2]] == [["one", "FAILED"], ["two", "FAILED"]]
+    assert end[2:] == [
+        f"one: exit 1: sh -c {named}",
+        "one: FAILED tests/unit/test_a.py::test_b - assert 1 == 2",
+        f"two: exit 2: sh -c {silent}",
+        *(f"two: line-{number}" for number in range(13, 21)),
+    ]
 
 
 def test_commands_at_once_run_beside_each_other_and_each_line_says_whose_it_is(
