@@ -23,6 +23,7 @@ CEPH: dict[str, Any] = {
     "rules": [{"name": POOL, "failure_domain": "host", "device_class": "hdd"}],
     "pools": {POOL: {"name": POOL, "rule": POOL, "replicas": 2}},
 }
+OBJECT_KIB = 4096  # of `rados bench`
 AS_THEY_WERE = {"full": 0.95, "backfillfull": 0.9, "nearfull": 0.85}
 
 
@@ -71,6 +72,11 @@ def silent(writer: Writer, *, seconds: float) -> bool:
     return False
 
 
+def held(ceph: Loopback) -> int:
+    """Return the data that OSDs say they have, in KiB."""
+    return sum(one["kb_used_data"] for one in ceph.ask("osd", "df")["nodes"])
+
+
 def drain(ceph: Loopback, *, check: bool = False, timeout: float = PATIENCE) -> dict[str, Any]:
     return ceph.administered("_ceph.drain.drain", check=check, name="storage-2", ceph=CEPH, force=[], timeout=timeout)
 
@@ -91,8 +97,10 @@ def test_of_a_full_cluster_writes_wait_without_an_error_and_go_on_when_there_is_
 
 @pytest.mark.usefixtures("_ratios")
 def test_a_drain_that_would_make_others_near_full_is_refused_with_their_names(room: Loopback) -> None:
-    room.run('rados --pool "$1" bench 60 write --max-objects 40 --no-cleanup > /dev/null', POOL)  # of 4 MiB
-    until(lambda: clean(room), seconds=PATIENCE)
+    room.run('rados --pool "$1" bench 60 write --max-objects 40 --no-cleanup > /dev/null', POOL)
+    objects = int(room.run('rados --pool "$1" ls | grep -c _object', POOL))
+    # OSDs say every few seconds what they have: until each has, the numbers are those of before.
+    until(lambda: held(room) >= 2 * OBJECT_KIB * objects and clean(room), seconds=PATIENCE)
     used = [one["kb_used"] / one["kb"] for one in room.ask("osd", "df")["nodes"]]
     ratio = (max(used) + sum(used) / 2) / 2  # more than any has, less than two would
     assert max(used) < ratio < sum(used) / 2, used

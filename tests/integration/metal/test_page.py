@@ -207,7 +207,7 @@ def test_systemd_takes_the_unit_and_finds_its_sandbox_good(seed_of_fakes: FakeSe
 @pytest.fixture
 def shown(seed_of_fakes: FakeSeed, tmp_path: Path) -> Iterator[Any]:
     if not Path(browser.CHROMIUM).exists():
-        pytest.skip("ci/bootstrap long installs chromium")
+        pytest.skip("ci/bootstrap browser installs chromium")
     program = tmp_path / "chromium"  # in the seed's network
     words = " ".join(seed_of_fakes.host.argv(browser.CHROMIUM, outside=True))
     program.write_text(f'#!/bin/sh\nexec {words} "$@"\n')
