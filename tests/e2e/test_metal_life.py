@@ -30,7 +30,7 @@ from ansible_collections.groundup.cloud.tests.rack.machine import RackMachine
 pytestmark = pytest.mark.lab
 
 USED, FOUND, STRANGER = "worker-1", "found-1", "found-2"
-LAYERS = ["host"]
+RUNS = "/var/lib/groundup-runner/{site}/metal/runs/{name}/artifacts"
 WRITES = "its ramdisk boots, or writes the system"
 ASIDE = 4  # the exit code of a run that went on without some hosts
 PATIENCE = 600.0  # seconds
@@ -118,7 +118,7 @@ def test_approved_machines_are_installed_even_when_one_loses_its_power_meanwhile
     puller = threading.Thread(target=pull, daemon=True)
     puller.start()
     try:
-        play("ironic", site=site, machine_layers=LAYERS, machine_timeout=900)
+        play("ironic", site=site, machine_timeout=900)
     finally:
         over.set()
         puller.join()
@@ -129,6 +129,15 @@ def test_approved_machines_are_installed_even_when_one_loses_its_power_meanwhile
     rows = table(site)
     assert {name: rows[name]["state"] for name in (USED, FOUND)} == {USED: "serving", FOUND: "serving"}
     assert rows[unnamed(rack[STRANGER])]["state"] == "quarantined"
+
+
+def test_the_seed_configured_them_and_they_have_the_firmware_of_the_site_s_choice(
+    plan: Plan, connect: Callable[[str], Any]
+) -> None:
+    seed = connect("seed-1")
+    for name in (USED, FOUND):
+        assert seed.check_output(f"ls {RUNS.format(site=plan.site, name=name)}"), f"no run for {name}"
+        assert connect(name).file("/lib/firmware/bnx2x").is_directory
 
 
 def test_the_plane_tells_an_installed_machine_names_and_the_time(plan: Plan, connect: Callable[[str], Any]) -> None:
