@@ -166,6 +166,7 @@ TIERS = (
             ("ci/supply", "build", "lab", "metal"),
             (*PYTEST, "-s", "-x", *METAL),
             ("ci/run", "python", "ci/bench/machines.py"),
+            ("ci/run", "python", "ci/bench/image_write.py"),
         ),
         needs=needs_root,
         by_default=False,
