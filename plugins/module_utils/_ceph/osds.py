@@ -27,7 +27,7 @@ def check(node: Node) -> None:
     for one in node.osds:
         if one.uuid in there and not replace.holds(one, there[one.uuid]):
             raise _lost(node, one, there[one.uuid])
-        if one.uuid not in there and one.device and not begun(one).exists():
+        if one.uuid not in there and one.device and not _left(one, one.device):
             devices.refuse_used(one.device)
 
 
@@ -58,6 +58,11 @@ def label(osd: Osd) -> str:
 def begun(osd: Osd) -> Path:
     """Return the directory of an OSD that is being made: none of its data was ever used."""
     return disk.OSDS / f".new-{osd.uuid}"
+
+
+def _left(osd: Osd, device: str) -> bool:
+    """Say whether ``device`` has what a killed run left: its directory, and the label, which mkfs writes first."""
+    return begun(osd).exists() and osd.uuid in devices.labels(device)
 
 
 def _number(cluster: Cluster, node: Node, osd: Osd, work: Path) -> int:
