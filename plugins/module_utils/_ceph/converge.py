@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -35,6 +35,7 @@ def converge(node: Node, changes: Changes, *, step: Step, known: bool, silent: S
     if step == "daemons":
         _make_osds(node, changes)
     units |= {name: unit for name, unit in _units(node, changes).items() if name not in units}
+    _own_devices(node, units)
     due = []
     for name, unit in units.items():
         if name.startswith("ceph-mgr@") and not (disk.has_store(node) and step != "monitor"):
@@ -121,13 +122,16 @@ def _configure(node: Node, changes: Changes, units: dict[str, Unit], *, absent: 
     if not absent:
         # The first wants a key of its own; systemd's journal has what it would tell.
         off(changes, ["ceph-crash.service", *(name for name in ("nvmf-autoconnect.service",) if _failed(name))])
+    return new
+
+
+def _own_devices(node: Node, units: Mapping[str, Unit]) -> None:
+    """Give whole disks to the daemons at every start: they are root's again after a restart of the host."""
     for one in node.osds:
         number = disk.osds(node).get(one.uuid)
         if one.device and number is not None:
-            # A whole disk is root's again after a restart of the host.
             text = f"[Service]\nExecStartPre=+/bin/chown ceph:ceph {one.device}\n"
             units[f"ceph-osd@{number}"].generate(SYSTEMD / f"ceph-osd@{number}.service.d/groundup.conf", text)
-    return new
 
 
 def _failed(unit: str) -> bool:

@@ -79,11 +79,11 @@ def step(name: str = "maintain", of: Node | None = None, *, check: bool = False,
     return converge.converge(of or node(), Changes(check=check), step=name, **options)  # type: ignore[arg-type]  # a step
 
 
-def made() -> None:
+def made(of: Node | None = None) -> None:
     """Bring a host through its first run."""
-    step()
-    step("monitor")
-    step("daemons")
+    step(of=of)
+    step("monitor", of)
+    step("daemons", of)
 
 
 def test_a_first_run_makes_monitor_and_osd_once_and_a_second_one_nothing(host: Host) -> None:

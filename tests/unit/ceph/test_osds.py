@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.module_utils._ceph import devices, osds
+from ansible_collections.groundup.cloud.plugins.module_utils._ceph import converge, devices, osds, replace
 
-from .host import node, on_device
-from .test_converge import cluster, host
+from .host import Host, node, on_device
+from .test_converge import cluster, host, made, step
 
 __all__ = ["cluster", "host"]  # fixtures
 
@@ -36,3 +37,18 @@ def test_only_a_device_with_the_label_that_a_killed_run_wrote_is_not_looked_at(
         osds.begun(osd).mkdir()
     osds.check(node(osds=[osd]))
     assert looked_at == ([str(device)] if asked else [])
+
+
+@pytest.mark.usefixtures("looked_at")
+def test_a_disk_belongs_to_its_osd_after_a_restart_from_the_first_run_on(
+    host: Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(converge, "SYSTEMD", tmp_path / "systemd")
+    monkeypatch.setattr(replace, "holds", lambda *_: True)
+    monkeypatch.setattr(shutil, "chown", lambda *_: None)
+    on_disk = node(osds=[on_device(tmp_path / "disk")])
+    made(on_disk)
+    (written,) = (tmp_path / "systemd").rglob("*.conf")
+    assert f"/bin/chown ceph:ceph {tmp_path / 'disk'}\n" in written.read_text()
+    host.verbs.clear()
+    assert (step(of=on_disk)["changed"], host.verbs) == (False, [])
