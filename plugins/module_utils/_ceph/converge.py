@@ -52,7 +52,8 @@ def converge(node: Node, changes: Changes, *, step: Step, known: bool, silent: S
         else:
             unit.running()
     return changes.result() | {
-        "known": disk.has_store(node) or bool(disk.osds(node)),
+        # Without an OSD nothing can be lost: a first run that ended between two monitors founds the same cluster again.
+        "known": bool(disk.osds(node)),
         "waits": [
             *(["monitor"] if node.address and not disk.has_store(node) else ()),
             *(["manager"] if step == "maintain" and moved and disk.has_store(node) else ()),
