@@ -93,7 +93,7 @@ def test_a_first_run_makes_monitor_and_osd_once_and_a_second_one_nothing(host: H
     assert host.verbs == [], "no daemon runs before it has data"
     assert step("monitor")["waits"] == ["osd"]
     assert host.verbs == ["start ceph-mon@storage-1.service"], "a manager would give up before there is a quorum"
-    assert not step("monitor")["known"], "without an OSD a monitor that is missing need not ask a quorum, which may not be"
+    assert not step("monitor")["known"], "without an OSD a missing monitor asks no quorum, which may not be"
     assert step("daemons")["waits"] == []
     assert host.verbs[1:] == ["start ceph-mgr@storage-1.service", "start ceph-osd@5.service"]
     assert host.programs() == ["monmaptool", "ceph-mon", "ceph-authtool", "ceph-osd"]

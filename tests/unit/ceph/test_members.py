@@ -19,7 +19,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._ceph import (
 )
 from ansible_collections.groundup.cloud.plugins.module_utils._host import units
 
-from .host import Monitors, node, on_device
+from .host import Monitors
 
 CEPH: dict[str, Any] = {
     "rules": [{"name": "host-ssd", "failure_domain": "host", "device_class": "ssd"}],
@@ -112,13 +112,6 @@ def retired(cluster: Cluster, name: str = "storage-2", **other: Any) -> list[str
     changes = Changes(check=other.pop("check", False))
     options: dict[str, Any] = {"fsid": "-", "here": False, "force": (), **other}
     retire.retire(cluster, changes, name, **options)  # type: ignore[arg-type]
-    return changes.done
-
-
-def replaced(cluster: Cluster, number: int = 0, **other: Any) -> list[str]:
-    changes = Changes(check=other.pop("check", False))
-    options: dict[str, Any] = {"force": (), **other}
-    replace.give_up(cluster, changes, options.pop("of", node()), number, **options)  # type: ignore[arg-type]
     return changes.done
 
 
@@ -237,74 +230,3 @@ def test_a_dead_host_s_copies_are_given_up_by_consent_unless_they_may_be_the_onl
     else:
         with pytest.raises(GroundupError, match="the only copies may be here"):
             retired(cluster, force=("lost",))
-
-
-def lost(cluster: Cluster, *, state: str = "active+undersized") -> None:
-    """Have the first host's OSD be down."""
-    cluster.osds[0]["status"] = "down"
-    cluster.answers["osd dump"]["osds"] = [{"osd": 0, "uuid": node().osds[0].uuid}]
-    cluster.answers["pg stat"] = {"pg_summary": {"num_pg_by_state": [{"name": state, "num": 4}]}}
-
-
-def test_an_osd_that_lost_its_data_gives_up_nothing_but_its_key(host: list[str]) -> None:
-    cluster = Cluster()
-    lost(cluster)
-    assert replaced(cluster, check=True) == replaced(cluster)
-    assert host == ["ceph-osd@0.service"]
-    assert [prefix for prefix, _ in cluster.told] == ["osd destroy"]
-    cluster.osds[0]["status"] = "destroyed"
-    assert replaced(cluster) == [], "a run that was killed went this far"
-
-
-def test_an_osd_with_data_needs_consent(tmp_path: Path) -> None:
-    cluster = Cluster()
-    lost(cluster)
-    (tmp_path / "ceph-0").mkdir()
-    (tmp_path / "ceph-0/fsid").touch()
-    with pytest.raises(GroundupError, match=r"its disk has the OSD's data.*\n(.*\n)*.*replace_force.*copy"):
-        replaced(cluster)
-    assert (tmp_path / "ceph-0").exists()
-    replaced(cluster, force=("copy",))
-    assert not (tmp_path / "ceph-0").exists()
-
-
-@pytest.mark.parametrize(
-    ("state", "of", "said"),
-    [
-        ("active+undersized", node(osds=()), "it is no OSD that the site file gives storage-1"),
-        ("down", node(), "4 PGs down: the only copies may be on it"),
-    ],
-)
-def test_an_osd_is_not_given_up_whatever_is_accepted(state: str, of: Any, said: str) -> None:
-    cluster = Cluster()
-    lost(cluster, state=state)
-    with pytest.raises(GroundupError, match=said):
-        replaced(cluster, of=of, force=("copy",))
-    assert cluster.told == []
-
-
-def test_an_osd_of_another_host_is_not_replaced() -> None:
-    with pytest.raises(GroundupError, match=r"storage-1 has no osd\.2"):
-        replaced(Cluster(), 2)
-
-
-def test_a_new_osd_takes_the_number_that_was_destroyed_on_its_host() -> None:
-    cluster = Cluster()
-    assert replace.number_of(cluster, "storage-1", "new") is None  # type: ignore[arg-type]
-    cluster.osds[0]["status"] = cluster.osds[2]["status"] = "destroyed"
-    assert replace.number_of(cluster, "storage-1", "new") == 0  # type: ignore[arg-type]
-    cluster.answers["osd dump"]["osds"] = [{"osd": 7, "uuid": "begun"}]
-    assert replace.number_of(cluster, "storage-1", "begun") is None, "a run that was killed had begun it"  # type: ignore[arg-type]
-
-
-def test_a_disk_that_was_exchanged_has_lost_its_osd(tmp_path: Path) -> None:
-    device = tmp_path / "device"
-    osd = on_device(device)
-    (tmp_path / "ceph-3").mkdir()
-    (tmp_path / "ceph-3/fsid").touch()
-    device.write_bytes(f"bluestore block device\n{osd.uuid}\n".encode() + bytes(4096))
-    assert replace.holds(osd, 3)
-    device.write_bytes(bytes(4096))
-    assert not replace.holds(osd, 3)
-    device.unlink()
-    assert not replace.holds(osd, 3), "nor does one that was pulled"
