@@ -142,6 +142,15 @@ def _failed(unit: str) -> bool:
 
 def _keyring(changes: Changes, node: Node, entity: str, path: Path, *, group: int | None) -> bool:
     text = configuration.keyring({entity: node.keys[entity]})
+    written = files.read(path)
+    if written and f"key = {node.keys[entity]}\n" not in written and (disk.has_store(node) or disk.osds(node)):
+        raise GroundupError(
+            f"the store has another key for {entity} than {node.name}",
+            where=f"host {node.name}, {path}; ceph/{entity} of the secrets store",
+            why="the cluster was made with the host's, which may be the last copy of it: it is not overwritten",
+            remedy="restore the secrets store the cluster was made with, or put the file's key into it; a file that "
+            f"the cluster refuses (ceph -n {entity} -k {path} -s) is moved away",
+        )
     return files.place(changes, path, text, mode=0o600 if group is None else 0o640, group=group, secret=True)
 
 
