@@ -24,9 +24,9 @@ def wait(pending: Callable[[], str], what: str, *, timeout: float | None = None)
 
 
 def unclean(cluster: Cluster) -> str:
-    """Return which placement groups are not active+clean, "" when all are."""
+    """Return which placement groups are not active+clean, or have damaged copies; "" when all are whole."""
     # Groups that are read through, now and then, are active+clean+scrubbing.
-    return _groups(cluster, lambda name: not name.startswith("active+clean"))
+    return _groups(cluster, lambda name: not name.startswith("active+clean") or "inconsistent" in name)
 
 
 def recovering(cluster: Cluster) -> str:

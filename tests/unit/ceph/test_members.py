@@ -145,6 +145,10 @@ def test_a_weight_that_somebody_else_took_is_not_given_back() -> None:
             3, 1, {"pg_summary": {"num_pg_by_state": [{"name": "active+undersized", "num": 4}]}},
             r"not all data have all their copies now: 4 PGs active\+undersized",
         ),
+        (
+            3, 1, {"pg_summary": {"num_pg_by_state": [{"name": "active+clean+inconsistent", "num": 1}]}},
+            r"not all data have all their copies now: 1 PGs active\+clean\+inconsistent",
+        ),
     ],
 )  # fmt: skip
 def test_a_host_is_not_drained_where_its_data_have_no_other_place(
