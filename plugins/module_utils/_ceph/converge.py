@@ -171,7 +171,8 @@ def _restart(node: Node, changes: Changes, name: str, unit: Unit) -> None:
         unit.running()
         return
     with connected(ADMIN, node.keys[ADMIN], node.monitors) as cluster, ExitStack() as flagged:
-        health.wait(lambda: health.unclean(cluster), f"{name} is not restarted")
+        others = [one for one in node.monitors if one != node.name]
+        health.wait(lambda: health.unclean(cluster) or health.outside(cluster, others), f"{name} is not restarted")
         if name.startswith("ceph-osd@"):
             code, _, said = cluster.attempt("osd ok-to-stop", ids=[name.removeprefix("ceph-osd@")])
             if code:

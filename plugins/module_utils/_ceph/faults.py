@@ -62,8 +62,8 @@ FAULTS: dict[str, Fault] = {
     ),
     "PG_DAMAGED": Fault(
         clients="nothing, while another copy is good; some reads may end with an error",
-        remedy="rados list-inconsistent-obj <group> names the OSD whose copy is bad, ceph pg repair <group> mends it from "
-        "others; again soon: smartctl -a of its disk. `unfound`: bring back OSDs that are down",
+        remedy="rados list-inconsistent-obj <group> names the OSD whose copy is bad, ceph pg repair <group> mends it "
+        "from others; again soon: smartctl -a of its disk. `unfound`: bring back OSDs that are down",
         hides=("OSD_SCRUB_ERRORS",),
     ),
     "MON_DOWN": Fault(

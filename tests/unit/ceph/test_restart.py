@@ -47,3 +47,26 @@ def test_an_osd_restarts_under_a_flag_of_its_host_that_is_gone_afterwards(cluste
     cluster.told.clear()
     step("restart", of=changed)
     assert [prefix for prefix, _ in cluster.told] == ["config-key set", "osd set-group", "config-key rm"]
+
+
+def test_no_daemon_restarts_while_another_host_s_monitor_is_out(host: Host, cluster: Monitors) -> None:
+    made()
+    host.verbs.clear()
+    cluster.answers["quorum_status"] = {"quorum_names": ["storage-1", "storage-2"]}
+    other = node(settings={"a": "b"})
+    step(of=other)
+    with pytest.raises(GroundupError, match="ceph-mon@storage-1 is not restarted: monitor storage-3 is outside"):
+        step("restart", other)
+    assert host.verbs == []
+
+
+def test_a_monitor_that_is_down_itself_is_started_by_its_restart(host: Host, cluster: Monitors) -> None:
+    made()
+    other = node(settings={"a": "b"})
+    step(of=other)
+    host.running.remove("ceph-mon@storage-1.service")
+    cluster.answers["quorum_status"] = {"quorum_names": ["storage-2", "storage-3"]}
+    host.verbs.clear()
+    with pytest.raises(GroundupError, match="ceph-mon@storage-1 was restarted: monitor storage-1 is outside"):
+        step("restart", other)  # these monitors never take it in
+    assert host.verbs == ["start ceph-mon@storage-1.service"]
