@@ -48,7 +48,7 @@ def _against(cluster: Cluster, found: Member, *, here: bool) -> Iterator[Reason]
     if up and not here:
         yield Reason(text=f"the host cannot be reached, and still running: {listed(up)}")
     numbers = [one.number for one in found.osds if one.state != "destroyed"]
-    if any(one.weight for one in up) and members.unsafe(cluster, numbers):
+    if up and members.unsafe(cluster, numbers):  # also one whose drain did not end
         yield Reason(
             text=f"data on {listed(up)}: first ansible-playbook groundup.cloud.storage_drain "
             f"-e drain_machine={found.name}"

@@ -189,6 +189,18 @@ def test_a_host_with_data_does_not_leave_and_the_verb_that_empties_it_is_named()
     assert cluster.told == []
 
 
+def test_a_running_host_whose_drain_did_not_end_is_not_given_up_as_lost() -> None:
+    cluster = Cluster()
+    cluster.osds[1]["crush_weight"] = 0.0
+    copied = {"name": "active+remapped+backfilling", "num": 4}
+    cluster.answers["pg stat"] = {"pg_summary": {"num_pg_by_state": [copied]}}
+    with pytest.raises(
+        GroundupError, match=r"data on osd\.1: first \S+ groundup\.cloud\.storage_drain -e drain_machine"
+    ):
+        retired(cluster, here=True, force=("lost",))
+    assert cluster.told == []
+
+
 def test_an_empty_host_leaves_with_all_that_the_cluster_has_of_it() -> None:
     cluster = Cluster()
     drained(cluster)
