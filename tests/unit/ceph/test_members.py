@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +43,7 @@ class Cluster(Monitors):
             for number in range(hosts)
         }  # fmt: skip
         self.on = dict(zip(names, self.osds, strict=True))
+        self.racks: Sequence[Sequence[int]] = ()  # OSDs of their hosts
         self.safe: set[int] = set()
         self.code = 0
         super().__init__(
@@ -62,8 +63,16 @@ class Cluster(Monitors):
             return {"nodes": list(self.osds.values())}
         if prefix == "osd tree":
             hosts = [{"id": -2 - osd, "name": host, "type": "host", "children": [osd]} for host, osd in self.on.items()]
+            racks = [
+                {"id": -90 - index, "name": f"rack-{index}", "type": "rack", "children": [-2 - osd for osd in inside]}
+                for index, inside in enumerate(self.racks)
+            ]
             return {
-                "nodes": [*hosts, *({**one, "type": "osd", "name": f"osd.{one['id']}"} for one in self.osds.values())]
+                "nodes": [
+                    *racks,
+                    *hosts,
+                    *({**one, "type": "osd", "name": f"osd.{one['id']}"} for one in self.osds.values()),
+                ]
             }
         return super().ask(prefix, **arguments)
 
@@ -102,9 +111,11 @@ def host(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
     return stopped
 
 
-def drained(cluster: Cluster, name: str = "storage-2", *, check: bool = False) -> list[str]:
+def drained(
+    cluster: Cluster, name: str = "storage-2", *, check: bool = False, ceph: Mapping[str, Any] = CEPH
+) -> list[str]:
     changes = Changes(check=check)
-    drain.drain(cluster, changes, name, ceph=CEPH, force=(), timeout=0)  # type: ignore[arg-type]  # a cluster's double
+    drain.drain(cluster, changes, name, ceph=ceph, force=(), timeout=0)  # type: ignore[arg-type]  # a cluster's double
     return changes.done
 
 
@@ -166,6 +177,29 @@ def test_one_disk_that_would_be_near_full_is_enough_whatever_room_the_others_hav
     cluster.osds[3]["kb_used"] = 8.3 * GIB_IN_KB
     with pytest.raises(GroundupError, match=r"and osd\.3 on storage-4 would be near full"):
         drained(cluster)
+
+
+@pytest.mark.parametrize(
+    ("racks", "refused"),
+    [(((0, 1), (2, 3), (4, 5)), True), (((0, 1), (2, 3), (4,), (5,)), False), (((1,), (0, 2), (3, 4), (5,)), False)],
+    ids=["a copy in each rack", "one more rack", "the leaving host's is its rack's only one"],
+)
+def test_what_leaves_goes_to_hosts_of_its_own_rack_where_every_rack_has_a_copy(
+    racks: Sequence[Sequence[int]], *, refused: bool
+) -> None:
+    ceph = {
+        "rules": [{"name": "rack-ssd", "failure_domain": "rack", "device_class": "ssd"}],
+        "pools": {"images": {"name": "images", "rule": "rack-ssd", "replicas": 3}},
+    }
+    cluster = Cluster(6, used=4)
+    cluster.racks = racks
+    cluster.osds[0]["kb_used"] = 7 * GIB_IN_KB
+    if refused:
+        with pytest.raises(GroundupError, match=r"4\.0 GiB on ssd would move, and osd\.0 on storage-1 would be near"):
+            drained(cluster, ceph=ceph)
+    else:
+        drained(cluster, ceph=ceph)
+    assert (cluster.osds[1]["crush_weight"] > 0) is refused
 
 
 def test_a_drain_whose_copies_find_no_room_says_so_at_once() -> None:
