@@ -45,8 +45,17 @@ def drain(
 
 def undrain(cluster: Cluster, changes: Changes, name: str, *, timeout: float) -> None:
     """Have a host that was drained by a verb of ours take data again. Raises GroundupError."""
-    before = _recorded(cluster, name)
-    for one in members.member(cluster, name).osds:
+    before, found = _recorded(cluster, name), members.member(cluster, name).osds
+    if not found or (not before and not all(one.weight for one in found)):
+        raise GroundupError(
+            f"no verb drained {name}" if found else f"the cluster knows no OSD of {name}",
+            where=f"layer storage, {name}; ceph osd df tree, on a monitor host",
+            why="a weight that somebody else took is not known here, and nothing is given back",
+            remedy="ceph osd crush reweight osd.<number> <TiB>"
+            if found
+            else f"-e undrain_machine=NAME, one of {listed(sorted(members.hosts(cluster)))}",
+        )
+    for one in found:
         weight = before.get(str(one.number))
         if weight and weight != one.weight and changes.add(f"{one}: take data again"):
             _reweight(cluster, one.number, weight)

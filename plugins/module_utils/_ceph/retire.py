@@ -10,7 +10,7 @@ from .._base.changes import Changes
 from .._base.consent import Reason
 from .._base.files import read
 from .._host import units
-from . import disk, drain, gateway, health, members
+from . import devices, disk, drain, gateway, health, members
 from .cluster import Cluster
 from .members import DRAINED, Member, listed
 from .model import ADMIN, CONF, ETC, LIB
@@ -105,7 +105,7 @@ def _forget(changes: Changes, fsid: str) -> None:
         if block.is_symlink():
             changes.warnings.append(
                 f"{block.readlink()} still has the label of {one.name.replace('ceph-', 'osd.')}: before another use "
-                f"ceph-bluestore-tool zap-device --dev {block.readlink()} --yes-i-really-really-mean-it"
+                f"{devices.zap(str(block.readlink()))}"
             )
         if changes.add(f"remove {one}"):
             shutil.rmtree(one)

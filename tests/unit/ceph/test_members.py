@@ -138,13 +138,20 @@ def test_a_drain_notes_the_weight_that_undraining_gives_back() -> None:
     drain.undrain(cluster, changes, "storage-2", timeout=0)  # type: ignore[arg-type]
     assert changes.done == ["osd.1: take data again"]
     assert (cluster.osds[1]["crush_weight"], cluster.records) == (0.01, {})
+    drain.undrain(cluster, changes, "storage-2", timeout=0)  # type: ignore[arg-type]
+    assert len(changes.done) == 1, "it takes data: nothing is to be done"
 
 
-def test_a_weight_that_somebody_else_took_is_not_given_back() -> None:
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("storage-2", "no verb drained storage-2"), ("storage2", "the cluster knows no OSD of storage2")],
+)
+def test_what_no_verb_took_is_not_given_back(name: str, said: str) -> None:
     cluster, changes = Cluster(), Changes(check=False)
     cluster.osds[1]["crush_weight"] = 0
-    drain.undrain(cluster, changes, "storage-2", timeout=0)  # type: ignore[arg-type]
-    assert changes.done == []
+    with pytest.raises(GroundupError, match=said):
+        drain.undrain(cluster, changes, name, timeout=0)  # type: ignore[arg-type]
+    assert (changes.done, cluster.told) == ([], [])
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,10 @@ import shutil
 from pathlib import Path
 
 import pytest
-from ansible_collections.groundup.cloud.plugins.module_utils._ceph import converge, devices, osds, replace
+from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.module_utils._ceph import converge, devices, disk, osds, replace
 
-from .host import Host, node, on_device
+from .host import FOREIGN, FSID, Host, node, on_device
 from .test_converge import cluster, host, made, step
 
 __all__ = ["cluster", "host"]  # fixtures
@@ -18,7 +19,7 @@ __all__ = ["cluster", "host"]  # fixtures
 def looked_at(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Return the devices that were asked whether they hold data."""
     found: list[str] = []
-    monkeypatch.setattr(devices, "refuse_used", found.append)
+    monkeypatch.setattr(devices, "refuse_used", lambda device, **_: found.append(device))
     return found
 
 
@@ -52,3 +53,27 @@ def test_a_disk_belongs_to_its_osd_after_a_restart_from_the_first_run_on(
     assert f"/bin/chown ceph:ceph {tmp_path / 'disk'}\n" in written.read_text()
     host.verbs.clear()
     assert (step(of=on_disk)["changed"], host.verbs) == (False, [])
+
+
+@pytest.mark.parametrize(
+    ("holds", "said"),
+    [
+        ("", r"osd\.5 of storage-1 has lost its data: \S+/a holds no OSD"),
+        ("b", r"osd\.5 of storage-1 is not in its place: \S+/a holds the OSD of \S+/b\n"),
+        (FOREIGN, rf"osd\.5 of storage-1 has lost its data: \S+/a holds {FOREIGN}"),
+        (None, r"osd\.5 of storage-1 has lost its data: there is no \S+/a"),
+    ],
+    ids=["empty", "the disk of its neighbour", "another cluster's", "pulled"],
+)
+@pytest.mark.usefixtures("host")
+def test_what_is_where_an_osd_was_is_named(*, holds: str | None, said: str, tmp_path: Path) -> None:
+    own, neighbour = on_device(tmp_path / "a"), on_device(tmp_path / "b")
+    (disk.OSDS / "ceph-5").mkdir()
+    for name, text in {"fsid": own.uuid, "ceph_fsid": FSID}.items():
+        (disk.OSDS / "ceph-5" / name).write_text(text)
+    if holds is not None:
+        label = devices.MAGIC + (neighbour.uuid if holds == "b" else holds).encode()
+        (tmp_path / "a").write_bytes((label if holds else b"").ljust(8192, b"\0"))
+    with pytest.raises(GroundupError, match=said) as caught:
+        osds.check(node(osds=[own, neighbour]))
+    assert ("storage_replace" in caught.value.remedy) is (holds != "b")

@@ -9,6 +9,7 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.module_utils._ceph import replace
+from ansible_collections.groundup.cloud.plugins.modules import ceph_member
 
 from .host import node, on_device
 from .test_members import Cluster, host
@@ -89,6 +90,14 @@ def test_an_osd_is_not_given_up_whatever_is_accepted(state: str, of: Any, said: 
 def test_an_osd_of_another_host_is_not_replaced() -> None:
     with pytest.raises(GroundupError, match=r"storage-1 has no osd\.2"):
         replaced(Cluster(), 2)
+
+
+def test_a_host_that_the_site_does_not_know_is_refused_with_those_it_knows() -> None:
+    ceph = {"locations": {"storage-1": {}, "storage-2": {}}}
+    given = {"verb": "replace", "name": "storage1", "ceph": ceph, "force": [], "timeout": 1}
+    with pytest.raises(GroundupError, match="storage1 is no storage host of this site") as caught:
+        ceph_member.work(Changes(check=False), given)
+    assert "one of storage-1, storage-2" in str(caught.value)
 
 
 def test_a_new_osd_takes_the_number_that_was_destroyed_on_its_host() -> None:
