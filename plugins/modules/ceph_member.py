@@ -118,7 +118,7 @@ def work(changes: Changes, given: dict[str, Any]) -> None:
     monitors = {one["name"]: one["address"] for one in ceph["monitors"]}
     with connected(ADMIN, entities(given["keys"])[ADMIN], monitors) as cluster:
         if given["verb"] == "drain":
-            drain.drain(cluster, changes, name, ceph=ceph, force=force, timeout=timeout)
+            drain.drain(cluster, changes, name, ceph=ceph, timeout=timeout)
         elif given["verb"] == "undrain":
             drain.undrain(cluster, changes, name, timeout=timeout)
         elif given["verb"] == "retire":

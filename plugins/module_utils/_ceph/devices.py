@@ -49,9 +49,9 @@ def refuse_signed(device: str, *, ours: Collection[str] = ()) -> None:
         raise _refusal(
             device,
             f"it holds an OSD of this cluster: {', '.join(mine)}",
-            remedy="its data may be whole: put the disk back into its place, or this host's /var/lib/ceph/osd/ceph-<number> "
-            "(ceph osd dump knows the number by the id). Only when it is `destroyed` there, or ceph osd safe-to-destroy "
-            f"<number> agrees: {zap(device)}",
+            remedy="its data may be whole: put the disk back into its place, or restore /var/lib/ceph/osd/ceph-<number>"
+            " (ceph osd dump knows the number by the id). Only when it is `destroyed` there, or ceph osd "
+            f"safe-to-destroy <number> agrees: {zap(device)}",
         )
     if found:
         raise _refusal(device, f"it holds an OSD: {', '.join(found)}")

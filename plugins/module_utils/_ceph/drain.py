@@ -18,12 +18,10 @@ SETTLES = 30.0  # seconds for placement groups to know of a new map
 RETRIES = 45.0  # seconds: a disk that had no room for a copy is asked again after 30
 
 
-def drain(
-    cluster: Cluster, changes: Changes, name: str, *, ceph: Mapping[str, Any], force: Collection[str], timeout: float
-) -> None:
+def drain(cluster: Cluster, changes: Changes, name: str, *, ceph: Mapping[str, Any], timeout: float) -> None:
     """Have the OSDs of ``name`` give up what they hold, and wait for it. Raises GroundupError."""
     found = members.member(cluster, name)
-    members.refuse("drain", name, _against(cluster, found, ceph), force)
+    members.refuse("drain", name, _against(cluster, found, ceph), ())
     weighing = [one for one in found.osds if one.weight]
     if weighing:
         before = {**_recorded(cluster, name), **{str(one.number): one.weight for one in weighing}}

@@ -93,7 +93,7 @@ def test_an_osd_of_another_host_is_not_replaced() -> None:
 
 
 def test_a_host_that_the_site_does_not_know_is_refused_with_those_it_knows() -> None:
-    ceph = {"locations": {"storage-1": {}, "storage-2": {}}}
+    ceph = {"locations": dict.fromkeys(("storage-1", "storage-2"))}
     given = {"verb": "replace", "name": "storage1", "ceph": ceph, "force": [], "timeout": 1}
     with pytest.raises(GroundupError, match="storage1 is no storage host of this site") as caught:
         ceph_member.work(Changes(check=False), given)
