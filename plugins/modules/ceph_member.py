@@ -108,10 +108,17 @@ def work(changes: Changes, given: dict[str, Any]) -> None:
             why=f"{given['verb']} takes one storage host at a time",
             remedy=f"-e {given['verb']}_machine=NAME",
         )
+    if given["verb"] == "replace" and name not in ceph["locations"]:
+        raise GroundupError(
+            f"{name} is no storage host of this site",
+            where="the variable replace_machine",
+            why="an OSD is made anew as the site file says",
+            remedy=f"-e replace_machine=NAME, one of {', '.join(ceph['locations'])}",
+        )
     monitors = {one["name"]: one["address"] for one in ceph["monitors"]}
     with connected(ADMIN, entities(given["keys"])[ADMIN], monitors) as cluster:
         if given["verb"] == "drain":
-            drain.drain(cluster, changes, name, ceph=ceph, force=force, timeout=timeout)
+            drain.drain(cluster, changes, name, ceph=ceph, timeout=timeout)
         elif given["verb"] == "undrain":
             drain.undrain(cluster, changes, name, timeout=timeout)
         elif given["verb"] == "retire":

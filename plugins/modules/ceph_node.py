@@ -26,11 +26,11 @@ options:
     type: str
     required: true
   known:
-    description: Whether some storage host has data of the cluster. A monitor without data then joins its quorum.
+    description: Whether some storage host has an OSD of the cluster. A monitor without data then joins its quorum.
     type: bool
     default: false
   silent:
-    description: Storage hosts that did not say whether they have data. Without O(known) nothing is made then.
+    description: Storage hosts that did not say whether they have one. Without O(known) nothing is made then.
     type: list
     elements: str
     default: []
@@ -65,7 +65,7 @@ changes:
   elements: str
   returned: success
 known:
-  description: Whether the host has data of the cluster.
+  description: Whether the host has an OSD of the cluster.
   type: bool
   returned: success
 waits:

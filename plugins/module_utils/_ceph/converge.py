@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -35,6 +35,7 @@ def converge(node: Node, changes: Changes, *, step: Step, known: bool, silent: S
     if step == "daemons":
         _make_osds(node, changes)
     units |= {name: unit for name, unit in _units(node, changes).items() if name not in units}
+    _own_devices(node, units)
     due = []
     for name, unit in units.items():
         if name.startswith("ceph-mgr@") and not (disk.has_store(node) and step != "monitor"):
@@ -51,7 +52,8 @@ def converge(node: Node, changes: Changes, *, step: Step, known: bool, silent: S
         else:
             unit.running()
     return changes.result() | {
-        "known": disk.has_store(node) or bool(disk.osds(node)),
+        # Without an OSD nothing can be lost: a first run that ended between two monitors founds the same cluster again.
+        "known": bool(disk.osds(node)),
         "waits": [
             *(["monitor"] if node.address and not disk.has_store(node) else ()),
             *(["manager"] if step == "maintain" and moved and disk.has_store(node) else ()),
@@ -121,13 +123,16 @@ def _configure(node: Node, changes: Changes, units: dict[str, Unit], *, absent: 
     if not absent:
         # The first wants a key of its own; systemd's journal has what it would tell.
         off(changes, ["ceph-crash.service", *(name for name in ("nvmf-autoconnect.service",) if _failed(name))])
+    return new
+
+
+def _own_devices(node: Node, units: Mapping[str, Unit]) -> None:
+    """Give whole disks to the daemons at every start: they are root's again after a restart of the host."""
     for one in node.osds:
         number = disk.osds(node).get(one.uuid)
         if one.device and number is not None:
-            # A whole disk is root's again after a restart of the host.
             text = f"[Service]\nExecStartPre=+/bin/chown ceph:ceph {one.device}\n"
             units[f"ceph-osd@{number}"].generate(SYSTEMD / f"ceph-osd@{number}.service.d/groundup.conf", text)
-    return new
 
 
 def _failed(unit: str) -> bool:
@@ -137,6 +142,15 @@ def _failed(unit: str) -> bool:
 
 def _keyring(changes: Changes, node: Node, entity: str, path: Path, *, group: int | None) -> bool:
     text = configuration.keyring({entity: node.keys[entity]})
+    written = files.read(path)
+    if written and f"key = {node.keys[entity]}\n" not in written and (disk.has_store(node) or disk.osds(node)):
+        raise GroundupError(
+            f"the store has another key for {entity} than {node.name}",
+            where=f"host {node.name}, {path}; ceph/{entity} of the secrets store",
+            why="the cluster was made with the host's, which may be the last copy of it: it is not overwritten",
+            remedy="restore the secrets store the cluster was made with, or put the file's key into it; a file that "
+            f"the cluster refuses (ceph -n {entity} -k {path} -s) is moved away",
+        )
     return files.place(changes, path, text, mode=0o600 if group is None else 0o640, group=group, secret=True)
 
 
@@ -157,7 +171,8 @@ def _restart(node: Node, changes: Changes, name: str, unit: Unit) -> None:
         unit.running()
         return
     with connected(ADMIN, node.keys[ADMIN], node.monitors) as cluster, ExitStack() as flagged:
-        health.wait(lambda: health.unclean(cluster), f"{name} is not restarted")
+        others = [one for one in node.monitors if one != node.name]
+        health.wait(lambda: health.unclean(cluster) or health.outside(cluster, others), f"{name} is not restarted")
         if name.startswith("ceph-osd@"):
             code, _, said = cluster.attempt("osd ok-to-stop", ids=[name.removeprefix("ceph-osd@")])
             if code:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import stat
+from collections.abc import Collection
 from pathlib import Path
 
 from .._base.errors import GroundupError
@@ -17,8 +18,11 @@ REPLICAS = tuple(
 )  # where BlueStore keeps its label; wipefs knows the first
 
 
-def refuse_used(device: str) -> None:
-    """Refuse a ``device`` that is missing, in use, or holds anything. Raises GroundupError, OSError."""
+def refuse_used(device: str, *, ours: Collection[str] = ()) -> None:
+    """Refuse a ``device`` that is missing, in use, or holds anything; ``ours``: ids of this host's OSDs.
+
+    Raises GroundupError, OSError.
+    """
     path = Path(device)
     if not path.exists():
         raise _refusal(device, "there is no such device", remedy="correct its path under hardware.<name>.osds")
@@ -35,12 +39,21 @@ def refuse_used(device: str) -> None:
     holders = Path("/sys/dev/block") / f"{os.major(path.stat().st_rdev)}:{os.minor(path.stat().st_rdev)}" / "holders"
     if holders.is_dir() and (names := sorted(one.name for one in holders.iterdir())):
         raise _refusal(device, f"{', '.join(names)} of this host uses it")
-    refuse_signed(device)
+    refuse_signed(device, ours=ours)
 
 
-def refuse_signed(device: str) -> None:
+def refuse_signed(device: str, *, ours: Collection[str] = ()) -> None:
     """Refuse a ``device`` with a signature: partition table, file system, LVM, RAID, another OSD."""
-    if found := labels(device):
+    found = labels(device)
+    if mine := [one for one in found if one in ours]:
+        raise _refusal(
+            device,
+            f"it holds an OSD of this cluster: {', '.join(mine)}",
+            remedy="its data may be whole: put the disk back into its place, or restore /var/lib/ceph/osd/ceph-<number>"
+            " (ceph osd dump knows the number by the id). Only when it is `destroyed` there, or ceph osd "
+            f"safe-to-destroy <number> agrees: {zap(device)}",
+        )
+    if found:
         raise _refusal(device, f"it holds an OSD: {', '.join(found)}")
     # --probe reads the device itself: neither a cache nor udev says what is on it.
     probed = attempt(["blkid", "--probe", "--output", "export", device])
@@ -77,5 +90,10 @@ def _refusal(device: str, what: str, *, remedy: str = "") -> GroundupError:
         why="an OSD overwrites the whole device, and what is on it would be lost",
         remedy=remedy
         or f"name another device; if nothing on it is needed: wipefs --all {device} (an OSD: "
-        f"ceph-bluestore-tool zap-device --dev {device} --yes-i-really-really-mean-it), then run this again",
+        f"{zap(device)}), then run this again",
     )
+
+
+def zap(device: str) -> str:
+    """Return the command that clears all labels of an OSD."""
+    return f"ceph-bluestore-tool zap-device --dev {device} --yes-i-really-really-mean-it"

@@ -21,9 +21,8 @@ _FSID = re.compile(r"^\s*fsid\s*=\s*([0-9a-fA-F-]{36})\s*$", re.MULTILINE)
 
 def refuse_foreign(node: Node) -> None:
     """Refuse a host with data or configuration of another cluster. Raises GroundupError."""
-    written = _FSID.search(files.read(CONF) or "")
-    if written and written[1].lower() != node.fsid:
-        raise _foreign(CONF, written[1], node)
+    if (fsid := written()) not in ("", node.fsid):
+        raise _foreign(CONF, fsid, node)
     for store in sorted((LIB / "mon").glob("ceph-*")):
         known = (files.read(store / FSID) or "").strip()
         if any(store.iterdir()) and (known != node.fsid or store != node.store):
@@ -32,6 +31,12 @@ def refuse_foreign(node: Node) -> None:
         known = (files.read(directory / "ceph_fsid") or "").strip()
         if any(directory.iterdir()) and known != node.fsid:
             raise _foreign(directory, known or "an unknown cluster", node)
+
+
+def written() -> str:
+    """Return the id of the cluster that ceph.conf is of, "" where there is none."""
+    found = _FSID.search(files.read(CONF) or "")
+    return found[1].lower() if found else ""
 
 
 def has_store(node: Node) -> bool:

@@ -12,18 +12,16 @@ from .._base.errors import GroundupError
 from .._base.wait import wait_until
 from . import health, members
 from .cluster import Cluster
-from .members import DRAINED, Member, listed
+from .members import DRAINED, Daemon, Member, listed
 
 SETTLES = 30.0  # seconds for placement groups to know of a new map
 RETRIES = 45.0  # seconds: a disk that had no room for a copy is asked again after 30
 
 
-def drain(
-    cluster: Cluster, changes: Changes, name: str, *, ceph: Mapping[str, Any], force: Collection[str], timeout: float
-) -> None:
+def drain(cluster: Cluster, changes: Changes, name: str, *, ceph: Mapping[str, Any], timeout: float) -> None:
     """Have the OSDs of ``name`` give up what they hold, and wait for it. Raises GroundupError."""
     found = members.member(cluster, name)
-    members.refuse("drain", name, _against(cluster, found, ceph), force)
+    members.refuse("drain", name, _against(cluster, found, ceph), ())
     weighing = [one for one in found.osds if one.weight]
     if weighing:
         before = {**_recorded(cluster, name), **{str(one.number): one.weight for one in weighing}}
@@ -45,8 +43,17 @@ def drain(
 
 def undrain(cluster: Cluster, changes: Changes, name: str, *, timeout: float) -> None:
     """Have a host that was drained by a verb of ours take data again. Raises GroundupError."""
-    before = _recorded(cluster, name)
-    for one in members.member(cluster, name).osds:
+    before, found = _recorded(cluster, name), members.member(cluster, name).osds
+    if not found or (not before and not all(one.weight for one in found)):
+        raise GroundupError(
+            f"no verb drained {name}" if found else f"the cluster knows no OSD of {name}",
+            where=f"layer storage, {name}; ceph osd df tree, on a monitor host",
+            why="a weight that somebody else took is not known here, and nothing is given back",
+            remedy="ceph osd crush reweight osd.<number> <TiB>"
+            if found
+            else f"-e undrain_machine=NAME, one of {listed(sorted(members.hosts(cluster)))}",
+        )
+    for one in found:
         weight = before.get(str(one.number))
         if weight and weight != one.weight and changes.add(f"{one}: take data again"):
             _reweight(cluster, one.number, weight)
@@ -76,7 +83,7 @@ def _against(cluster: Cluster, found: Member, ceph: Mapping[str, Any]) -> Iterat
     if unclean := health.unclean(cluster):
         yield Reason(text=f"not all data have all their copies now: {unclean}")
     yield from _without_domains(cluster, found, ceph)
-    yield from _without_room(cluster, found)
+    yield from _without_room(cluster, found, ceph)
 
 
 def _without_domains(cluster: Cluster, found: Member, ceph: Mapping[str, Any]) -> Iterator[Reason]:
@@ -85,11 +92,8 @@ def _without_domains(cluster: Cluster, found: Member, ceph: Mapping[str, Any]) -
     places = _places(cluster)
     for name, pools in _by_rule(ceph).items():
         rule, replicas = rules[name], max(pool["replicas"] for pool in pools)
-        staying = [
-            one for one in found.others
-            if one.device_class == rule["device_class"] and one.weight and one.state == "up"
-        ]  # fmt: skip
-        have = {places[rule["failure_domain"]].get(one.number, str(one)) for one in staying}
+        domains = places[rule["failure_domain"]]
+        have = {domains.get(one.number, str(one)) for one in _staying(found, rule["device_class"])}
         if len(have) < replicas and any(one.device_class == rule["device_class"] for one in found.osds):
             yield Reason(
                 text=f"{replicas} copies of pools {listed([pool['name'] for pool in pools])}, no two in one "
@@ -97,17 +101,38 @@ def _without_domains(cluster: Cluster, found: Member, ceph: Mapping[str, Any]) -
             )
 
 
-def _without_room(cluster: Cluster, found: Member) -> Iterator[Reason]:
+def _without_room(cluster: Cluster, found: Member, ceph: Mapping[str, Any]) -> Iterator[Reason]:
     """Yield OSDs that would be near full, by their share of what moves."""
     ratio = float(cluster.ask("osd dump")["nearfull_ratio"])
     for kind in sorted({one.device_class for one in found.osds}):
-        staying = [one for one in found.others if one.device_class == kind and one.weight and one.state == "up"]
+        staying = _takers(cluster, found, ceph, kind)
         moves = sum(own.used for own in found.osds if own.device_class == kind)
         weight = sum(one.weight for one in staying)
         near = [one for one in staying if one.used + moves * one.weight / weight > one.size * ratio]
         if near:
             named = listed([f"{one} on {one.host}" for one in near])
             yield Reason(text=f"{_gib(moves)} on {kind} would move, and {named} would be near full ({ratio:.0%})")
+
+
+def _staying(found: Member, kind: str) -> list[Daemon]:
+    """Return the OSDs of other hosts that take data, of one device class."""
+    return [one for one in found.others if one.device_class == kind and one.weight and one.state == "up"]
+
+
+def _takers(cluster: Cluster, found: Member, ceph: Mapping[str, Any], kind: str) -> list[Daemon]:
+    """Return the OSDs that the data of a leaving host go to.
+
+    Where every rack (or room) has a copy of everything, they can but go to other hosts of its own.
+    """
+    staying, places, by_rule = _staying(found, kind), _places(cluster), _by_rule(ceph)
+    for rule in ceph["rules"]:
+        domain = places[rule["failure_domain"]]
+        have = {domain.get(one.number) for one in staying}
+        copies = max((pool["replicas"] for pool in by_rule.get(rule["name"], ())), default=0)
+        if rule["device_class"] == kind and rule["failure_domain"] not in ("osd", "host") and len(have) == copies:
+            own = {domain.get(one.number) for one in found.osds}
+            staying = [one for one in staying if domain.get(one.number) in own] or staying
+    return staying
 
 
 def _still(name: str, states: str) -> GroundupError:

@@ -60,6 +60,12 @@ FAULTS: dict[str, Fault] = {
         clients="reads and writes of the data in these groups wait",
         remedy="bring back the OSDs they wait for (ceph pg dump_stuck inactive; ceph pg PG query); do not replace them",
     ),
+    "PG_DAMAGED": Fault(
+        clients="nothing, while another copy is good; some reads may end with an error",
+        remedy="rados list-inconsistent-obj <group> names the OSD whose copy is bad, ceph pg repair <group> mends it "
+        "from others; again soon: smartctl -a of its disk. `unfound`: bring back OSDs that are down",
+        hides=("OSD_SCRUB_ERRORS",),
+    ),
     "MON_DOWN": Fault(
         clients="nothing, while a majority is left",
         remedy="on its host: journalctl -u 'ceph-mon@*' -n 50; systemctl reset-failed 'ceph-mon@*'; then run the layer",

@@ -24,17 +24,19 @@ def wait(pending: Callable[[], str], what: str, *, timeout: float | None = None)
 
 
 def unclean(cluster: Cluster) -> str:
-    """Return which placement groups are not active+clean, "" when all are."""
-    states = cluster.ask("pg stat")["pg_summary"]["num_pg_by_state"]
+    """Return which placement groups are not active+clean, or have damaged copies; "" when all are whole."""
     # Groups that are read through, now and then, are active+clean+scrubbing.
-    return ", ".join(f"{one['num']} PGs {one['name']}" for one in states if not one["name"].startswith("active+clean"))
+    return _groups(cluster, lambda name: not name.startswith("active+clean") or "inconsistent" in name)
+
+
+def recovering(cluster: Cluster) -> str:
+    """Return which placement groups make copies, or wait for it; "" when none does."""
+    return _groups(cluster, lambda name: "recover" in name or "backfill" in name)
 
 
 def inactive(cluster: Cluster) -> str:
     """Return which placement groups serve nobody, "" when all do."""
-    states = cluster.ask("pg stat")["pg_summary"]["num_pg_by_state"]
-    away = [one for one in states if "active" not in one["name"].split("+") or "stale" in one["name"]]
-    return ", ".join(f"{one['num']} PGs {one['name']}" for one in away)
+    return _groups(cluster, lambda name: "active" not in name.split("+") or "stale" in name)
 
 
 def down(cluster: Cluster, *, expected: int) -> str:
@@ -61,3 +63,9 @@ def unwell(cluster: Cluster) -> str:
         return ""
     reasons = [f"{name} ({one['summary']['message']})" for name, one in found["checks"].items()]
     return f"{found['status']}: {'; '.join(reasons) or 'no reason given'}"
+
+
+def _groups(cluster: Cluster, picked: Callable[[str], bool]) -> str:
+    """Return how many placement groups are in each state that is ``picked`` by its name."""
+    states = cluster.ask("pg stat")["pg_summary"]["num_pg_by_state"]
+    return ", ".join(f"{one['num']} PGs {one['name']}" for one in states if picked(one["name"]))

@@ -17,7 +17,7 @@ from .model import ADMIN, LIB, Node
 def make(changes: Changes, node: Node, *, known: bool, silent: Sequence[str]) -> None:
     """Make the data of this host's monitor where it has none.
 
-    ``known``: some storage host has data of the cluster, which then says who its monitors are; ``silent``: storage
+    ``known``: some storage host has an OSD of the cluster, which then says who its monitors are; ``silent``: storage
     hosts that did not say whether they have. Raises GroundupError.
     """
     if disk.has_store(node):

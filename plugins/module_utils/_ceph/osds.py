@@ -27,8 +27,8 @@ def check(node: Node) -> None:
     for one in node.osds:
         if one.uuid in there and not replace.holds(one, there[one.uuid]):
             raise _lost(node, one, there[one.uuid])
-        if one.uuid not in there and one.device and not begun(one).exists():
-            devices.refuse_used(one.device)
+        if one.uuid not in there and one.device and not _left(one, one.device):
+            devices.refuse_used(one.device, ours=[other.uuid for other in node.osds])
 
 
 def make(changes: Changes, cluster: Cluster, node: Node, osd: Osd) -> None:
@@ -60,6 +60,11 @@ def begun(osd: Osd) -> Path:
     return disk.OSDS / f".new-{osd.uuid}"
 
 
+def _left(osd: Osd, device: str) -> bool:
+    """Say whether ``device`` has what a killed run left: its directory, and the label, which mkfs writes first."""
+    return begun(osd).exists() and osd.uuid in devices.labels(device)
+
+
 def _number(cluster: Cluster, node: Node, osd: Osd, work: Path) -> int:
     """Return the OSD's number: the monitors give the same one to the same id and key, however often they are asked."""
     secret = read(work / "secret") or run(["ceph-authtool", "--gen-print-key"]).strip()
@@ -74,9 +79,22 @@ def _number(cluster: Cluster, node: Node, osd: Osd, work: Path) -> int:
 
 
 def _lost(node: Node, osd: Osd, number: int) -> GroundupError:
+    there = devices.labels(osd.device) if osd.device else []
+    swapped = [f"the OSD of {one.device}" for one in node.osds if one.uuid in there]
+    found = f"{osd.device} holds {', '.join(swapped or there) or 'no OSD'}"
+    if osd.device and not Path(osd.device).exists():
+        found = f"there is no {osd.device}"
+    where = f"layer storage: osd.{number} on {node.name}, id {osd.uuid}"
+    if swapped:
+        return GroundupError(
+            f"osd.{number} of {node.name} is not in its place: {found}",
+            where=where,
+            why="an OSD belongs to the path of its device; its data are on another one",
+            remedy="put each disk back into its own place (the same path); replace none",
+        )
     return GroundupError(
-        f"osd.{number} of {node.name} has lost its data: {osd.device or f'the file {osd.name}'}",
-        where=f"layer storage: osd.{number} on {node.name}, id {osd.uuid}",
+        f"osd.{number} of {node.name} has lost its data: {found if osd.device else f'the file {osd.name}'}",
+        where=where,
         why="the cluster knows it by a key that went with its data; an empty one in its place is another OSD",
         remedy=f"when a working disk is there: ansible-playbook groundup.cloud.storage_replace "
         f"-e replace_machine={node.name} -e replace_osd={number}",

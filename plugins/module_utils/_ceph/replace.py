@@ -39,14 +39,14 @@ def give_up(cluster: Cluster, changes: Changes, node: Node, number: int, *, forc
     Raises GroundupError, before anything is changed, while its copy may be needed.
     """
     found = find(cluster, node.name, number)
-    if found.state == "destroyed":
-        return  # a run that was killed went this far
-    planned = _planned(cluster, node, number)
-    if not changes.check:
-        wait_until(lambda: health.inactive(cluster), timeout=SETTLES)  # it may have died a moment ago
-    members.refuse("replace", str(found), _against(cluster, node, found, planned), force)
+    there = found.state != "destroyed"  # else a run that was killed went this far
+    if there:
+        planned = _planned(cluster, node, number)
+        if not changes.check:
+            wait_until(lambda: health.inactive(cluster), timeout=SETTLES)  # it may have died a moment ago
+        members.refuse("replace", str(found), _against(cluster, node, found, planned), force)
     units.off(changes, [f"ceph-osd@{number}.service"])
-    if changes.add(f"destroy {found}: what it held is copied from others"):
+    if there and changes.add(f"destroy {found}: what it held is copied from others"):
         health.wait(
             lambda: "it runs" if find(cluster, node.name, number).state == "up" else "",
             f"{found} does not stop",
@@ -76,6 +76,9 @@ def _planned(cluster: Cluster, node: Node, number: int) -> Osd | None:
 def _against(cluster: Cluster, node: Node, found: Daemon, planned: Osd | None) -> Iterator[Reason]:
     if planned is None:
         yield Reason(text=f"it is no OSD that the site file gives {node.name}: it would not be made anew")
+        return
+    if found.state == "up" and found.weight and (copied := health.recovering(cluster)):
+        yield Reason(text=f"it runs, and copies are being made ({copied}): wait until they are; it may be new")
         return
     safe = not drain.undrained(cluster, [found.number])
     if found.state != "up" and (inactive := health.inactive(cluster)):

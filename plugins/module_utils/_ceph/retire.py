@@ -10,7 +10,7 @@ from .._base.changes import Changes
 from .._base.consent import Reason
 from .._base.files import read
 from .._host import units
-from . import disk, drain, gateway, health, members
+from . import devices, disk, drain, gateway, health, members
 from .cluster import Cluster
 from .members import DRAINED, Member, listed
 from .model import ADMIN, CONF, ETC, LIB
@@ -37,18 +37,12 @@ def retire(cluster: Cluster, changes: Changes, name: str, *, fsid: str, here: bo
         _forget(changes, fsid)
 
 
-def remains(cluster: Cluster, name: str) -> str:
-    """Return what the cluster still has of ``name``."""
-    found = members.member(cluster, name)
-    return listed([*found.osds, *([f"monitor {name}"] if found.monitor else [])])
-
-
 def _against(cluster: Cluster, found: Member, *, here: bool) -> Iterator[Reason]:
     up = [one for one in found.osds if one.state == "up"]
     if up and not here:
         yield Reason(text=f"the host cannot be reached, and still running: {listed(up)}")
     numbers = [one.number for one in found.osds if one.state != "destroyed"]
-    if any(one.weight for one in up) and members.unsafe(cluster, numbers):
+    if up and members.unsafe(cluster, numbers):  # also one whose drain did not end
         yield Reason(
             text=f"data on {listed(up)}: first ansible-playbook groundup.cloud.storage_drain "
             f"-e drain_machine={found.name}"
@@ -91,11 +85,11 @@ def _units(fsid: str) -> list[str]:
 
 
 def _data(fsid: str) -> list[Path]:
-    """Return the directories of this host's daemons of the cluster."""
+    """Return the directories of this host's daemons of the cluster; ceph.conf, removed last, says whose others are."""
     osds = [one for one in sorted(disk.OSDS.glob("ceph-*")) if (read(one / "ceph_fsid") or "").strip() == fsid]
     monitors = [one for one in sorted((LIB / "mon").glob("ceph-*")) if (read(one / disk.FSID) or "").strip() == fsid]
     others = [*sorted((LIB / "mgr").glob("ceph-*")), *([gateway.HOME] if gateway.HOME.exists() else ())]
-    return [*osds, *monitors, *(others if osds or monitors else ())]
+    return [*osds, *monitors, *(others if disk.written() == fsid else ())]
 
 
 def _forget(changes: Changes, fsid: str) -> None:
@@ -105,10 +99,12 @@ def _forget(changes: Changes, fsid: str) -> None:
         if block.is_symlink():
             changes.warnings.append(
                 f"{block.readlink()} still has the label of {one.name.replace('ceph-', 'osd.')}: before another use "
-                f"ceph-bluestore-tool zap-device --dev {block.readlink()} --yes-i-really-really-mean-it"
+                f"{devices.zap(str(block.readlink()))}"
             )
         if changes.add(f"remove {one}"):
             shutil.rmtree(one)
-    for path in (CONF, gateway.CONF, gateway.DROP_IN, ETC / f"ceph.{ADMIN}.keyring"):
+    if disk.written() not in ("", fsid):
+        return  # another cluster's
+    for path in (gateway.CONF, gateway.DROP_IN, ETC / f"ceph.{ADMIN}.keyring", CONF):
         if path.exists() and changes.add(f"remove {path}"):
             path.unlink()

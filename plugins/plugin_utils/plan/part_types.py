@@ -181,7 +181,6 @@ class CephPlan:
     fsid: str
     release: int  # 18
     public_network: str
-    mtu: int
     monitors: tuple[CephMonitor, ...]
     mon_host: str  # as ceph.conf writes it
     managers: tuple[str, ...]  # hosts, the first is active first

@@ -79,11 +79,11 @@ def step(name: str = "maintain", of: Node | None = None, *, check: bool = False,
     return converge.converge(of or node(), Changes(check=check), step=name, **options)  # type: ignore[arg-type]  # a step
 
 
-def made() -> None:
+def made(of: Node | None = None) -> None:
     """Bring a host through its first run."""
-    step()
-    step("monitor")
-    step("daemons")
+    step(of=of)
+    step("monitor", of)
+    step("daemons", of)
 
 
 def test_a_first_run_makes_monitor_and_osd_once_and_a_second_one_nothing(host: Host) -> None:
@@ -93,6 +93,7 @@ def test_a_first_run_makes_monitor_and_osd_once_and_a_second_one_nothing(host: H
     assert host.verbs == [], "no daemon runs before it has data"
     assert step("monitor")["waits"] == ["osd"]
     assert host.verbs == ["start ceph-mon@storage-1.service"], "a manager would give up before there is a quorum"
+    assert not step("monitor")["known"], "without an OSD a missing monitor asks no quorum, which may not be"
     assert step("daemons")["waits"] == []
     assert host.verbs[1:] == ["start ceph-mgr@storage-1.service", "start ceph-osd@5.service"]
     assert host.programs() == ["monmaptool", "ceph-mon", "ceph-authtool", "ceph-osd"]
@@ -205,33 +206,6 @@ def test_another_release_of_debian_is_refused(monkeypatch: pytest.MonkeyPatch) -
         step()
 
 
-def test_a_new_configuration_restarts_daemons_later_and_one_by_one(host: Host) -> None:
-    made()
-    host.verbs.clear()
-    other = node(settings={"osd_max_backfills": "2"})
-    daemons = ["ceph-mon@storage-1", "ceph-mgr@storage-1", "ceph-osd@5"]
-    assert step(of=other, check=True)["due"] == daemons
-    said = step("restart", other, check=True)["changes"]
-    assert [one for one in said if one.startswith("restart")] == [f"restart {name}.service" for name in daemons]
-    assert step(of=other)["due"] == daemons
-    assert host.verbs == []
-    assert step(of=other)["due"] == daemons, "a run that was killed in between is made good"
-    assert step("restart", other)["due"] == []
-    assert host.verbs == [f"restart {name}.service" for name in daemons]
-    assert not step(of=other)["changed"]
-
-
-def test_no_daemon_restarts_while_copies_are_missing(host: Host, cluster: Monitors) -> None:
-    made()
-    host.verbs.clear()
-    states = [{"name": "active+undersized+degraded", "num": 3}, {"name": "active+clean+scrubbing", "num": 1}]
-    cluster.answers["pg stat"] = {"pg_summary": {"num_pg_by_state": states}}
-    step(of=node(settings={"a": "b"}))
-    with pytest.raises(GroundupError, match=r"ceph-mon@storage-1 is not restarted: 3 PGs active\+undersized\+degraded"):
-        step("restart", node(settings={"a": "b"}))
-    assert host.verbs == []
-
-
 def test_a_unit_of_the_packages_that_fails_is_off_and_one_that_works_stays(host: Host) -> None:
     step()
     host.failed = "nvmf-autoconnect.service"
@@ -247,6 +221,18 @@ def test_a_host_without_monitor_has_no_key_of_the_administrator() -> None:
     admin = model.ETC / "ceph.client.admin.keyring"
     assert admin.stat().st_mode & 0o777 == 0o600
     assert "mon." not in admin.read_text()
+
+
+@pytest.mark.usefixtures("host")
+@pytest.mark.parametrize("entity", ["client.admin", "mgr.storage-1"])
+def test_a_key_that_the_cluster_was_made_with_is_not_overwritten_by_another_store_s(entity: str) -> None:
+    step(of=node(keys={**node().keys, entity: "of a run before there was a cluster"}))
+    made()
+    before = {path: path.read_text() for path in (*model.ETC.iterdir(), *model.LIB.glob("mgr/*/*"))}
+    with pytest.raises(GroundupError, match=f"the store has another key for {entity} than storage-1") as caught:
+        step(of=node(keys={**node().keys, entity: "made anew"}))
+    assert "made anew" not in str(caught.value)
+    assert {path: path.read_text() for path in before} == before
 
 
 @pytest.mark.usefixtures("host")
@@ -276,14 +262,3 @@ def test_a_manager_that_is_not_the_first_waits_until_the_cluster_knows_its_key(h
     assert "import the key of mgr.storage-1" in step("daemons")["changes"]
     assert cluster.told[-1][0] == "auth import"
     assert host.verbs == ["start ceph-mgr@storage-1.service"]
-
-
-@pytest.mark.usefixtures("host")
-def test_an_osd_restarts_under_a_flag_of_its_host_that_is_gone_afterwards(cluster: Monitors) -> None:
-    made()
-    cluster.answers |= {"osd dump": {"osds": [], "crush_node_flags": {}}, "osd tree": {"nodes": []}}
-    changed = node(settings={"osd_max_backfills": "2"})
-    assert "ceph-osd@5" in step(of=changed)["due"]
-    cluster.told.clear()
-    step("restart", of=changed)
-    assert [prefix for prefix, _ in cluster.told] == ["config-key set", "osd set-group", "config-key rm"]

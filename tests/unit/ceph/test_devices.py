@@ -68,6 +68,13 @@ def test_another_osd_is_named_also_where_only_a_copy_of_its_label_is_left(disk: 
         devices.refuse_signed(str(disk))
 
 
+def test_an_osd_of_this_cluster_is_not_to_be_wiped_before_ceph_says_so(disk: Path) -> None:
+    put(disk, 0, devices.MAGIC + FOREIGN.encode() + b"\n")
+    with pytest.raises(GroundupError, match=f"it holds an OSD of this cluster: {FOREIGN}") as caught:
+        devices.refuse_signed(str(disk), ours=[FOREIGN])
+    assert caught.value.remedy.index("safe-to-destroy") < caught.value.remedy.index("zap-device")
+
+
 def test_what_is_no_device_is_refused(disk: Path) -> None:
     with pytest.raises(GroundupError, match="it is no block device"):
         devices.refuse_used(str(disk))

@@ -81,3 +81,16 @@ def test_what_follows_from_a_fault_has_no_card_of_its_own() -> None:
     assert (other.what, other.where) == ("NEWS: something new", "layer storage: see there")
     said = str(faults.text([full, down, other]))
     assert said.count("clients see: ") == 3
+
+
+def test_damaged_copies_have_one_card_that_names_their_groups() -> None:
+    cluster, damaged = Cluster(), "pg 3.1 is active+clean+inconsistent, acting [0,1,2]"
+    cluster.answers["health"] = {
+        "checks": {
+            "OSD_SCRUB_ERRORS": {"summary": {"message": "1 scrub errors"}},
+            "PG_DAMAGED": {"summary": {"message": "1 pg inconsistent"}, "detail": [{"message": damaged}]},
+        }
+    }
+    (card,) = faults.cards(cluster)  # type: ignore[arg-type]
+    assert card.where == f"layer storage: {damaged}"
+    assert "ceph pg repair" in card.remedy

@@ -1,0 +1,108 @@
+"""A host leaves the cluster: empty, or given up by consent, and with all that is its own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
+from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.module_utils._ceph import disk, retire
+
+from .host import FOREIGN, FSID
+from .test_members import Cluster, drained, host
+
+__all__ = ["host"]  # fixture
+
+
+def retired(cluster: Cluster, name: str = "storage-2", **other: Any) -> list[str]:
+    changes = Changes(check=other.pop("check", False))
+    options: dict[str, Any] = {"fsid": "-", "here": False, "force": (), **other}
+    retire.retire(cluster, changes, name, **options)  # type: ignore[arg-type]
+    return changes.done
+
+
+def test_a_host_with_data_does_not_leave_and_the_verb_that_empties_it_is_named() -> None:
+    cluster = Cluster()
+    with pytest.raises(GroundupError, match=r"data on osd\.1: first ansible-playbook groundup\.cloud\.storage_drain"):
+        retired(cluster, here=True, force=("lost",))
+    assert cluster.told == []
+
+
+def test_a_running_host_whose_drain_did_not_end_is_not_given_up_as_lost() -> None:
+    cluster = Cluster()
+    cluster.osds[1]["crush_weight"] = 0.0
+    copied = {"name": "active+remapped+backfilling", "num": 4}
+    cluster.answers["pg stat"] = {"pg_summary": {"num_pg_by_state": [copied]}}
+    with pytest.raises(
+        GroundupError, match=r"data on osd\.1: first \S+ groundup\.cloud\.storage_drain -e drain_machine"
+    ):
+        retired(cluster, here=True, force=("lost",))
+    assert cluster.told == []
+
+
+def test_an_empty_host_leaves_with_all_that_the_cluster_has_of_it() -> None:
+    cluster = Cluster()
+    drained(cluster)
+    cluster.osds[1]["status"] = "down"
+    said = retired(cluster, here=True, check=True)
+    assert said == [
+        "remove osd.1 from the cluster", "remove monitor storage-2 from the quorum",
+        "remove the place of storage-2 from the CRUSH map", "remove the key of mgr.storage-2",
+    ]  # fmt: skip
+    assert retired(cluster, here=True) == said
+    assert ("mgr fail", {"who": "storage-2"}) in cluster.told, "the other manager need not miss it first"
+    assert cluster.records == {}, "no record of a host that is gone"
+
+
+def test_what_a_killed_retirement_left_of_a_host_s_data_goes_with_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    conf, manager = tmp_path / "ceph.conf", tmp_path / "mgr/ceph-storage-2"
+    for module, name, value in ((retire, "LIB", tmp_path), (retire, "CONF", conf), (disk, "CONF", conf)):
+        monkeypatch.setattr(module, name, value)
+    manager.mkdir(parents=True)
+    conf.write_text(f"fsid = {FOREIGN}\n")
+    cluster = Cluster()
+    drained(cluster)
+    cluster.osds[1]["status"] = "down"
+    said = retired(cluster, here=True, fsid=FSID, check=True)
+    assert not [line for line in said if str(tmp_path) in line], "another cluster's"
+    conf.write_text(f"fsid = {FSID}\n")
+    said = retired(cluster, here=True, fsid=FSID)
+    assert said[0] == "stop and disable ceph-mgr@storage-2.service"
+    assert said[-2:] == [f"remove {manager}", f"remove {conf}"], "the file last, which says of which cluster they are"
+
+
+def test_a_monitor_that_ceph_needs_stays_whatever_is_accepted() -> None:
+    cluster = Cluster()
+    drained(cluster)
+    cluster.code = 16
+    with pytest.raises(GroundupError, match="its monitor is needed: it would break quorum") as caught:
+        retired(cluster, here=True, force=("lost",))
+    assert "accept it" not in str(caught.value)
+
+
+def test_a_running_host_that_cannot_be_reached_does_not_leave() -> None:
+    cluster = Cluster()
+    drained(cluster)
+    with pytest.raises(GroundupError, match=r"cannot be reached, and still running: osd\.1"):
+        retired(cluster)
+
+
+@pytest.mark.parametrize(("state", "accepted"), [("active+undersized", True), ("down", False)])
+def test_a_dead_host_s_copies_are_given_up_by_consent_unless_they_may_be_the_only_ones(
+    state: str, *, accepted: bool
+) -> None:
+    cluster = Cluster()
+    cluster.osds[1]["status"] = "down"
+    cluster.answers["pg stat"] = {"pg_summary": {"num_pg_by_state": [{"name": state, "num": 4}]}}
+    with pytest.raises(GroundupError, match="in use") as caught:
+        retired(cluster)
+    assert ("accept it with -e '{\"retire_force\": [lost]}'" in str(caught.value)) is accepted
+    if accepted:
+        assert "remove osd.1 from the cluster" in retired(cluster, force=("lost",))
+    else:
+        with pytest.raises(GroundupError, match="the only copies may be here"):
+            retired(cluster, force=("lost",))
