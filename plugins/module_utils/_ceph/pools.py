@@ -27,8 +27,9 @@ class Wanted:
 
 def converge(cluster: Cluster, changes: Changes, wanted: Wanted) -> None:
     """Make what is missing and correct what differs; nothing is removed. Raises GroundupError."""
-    _rules(cluster, changes, wanted)
     there = found(cluster)
+    _refuse_move(cluster, wanted, there)
+    _rules(cluster, changes, wanted)
     numbers = {one["rule_name"]: one["rule_id"] for one in cluster.ask("osd crush rule dump")}
     for pool in wanted.pools.values():
         _pool(cluster, changes, pool, there.get(pool["name"]), numbers)
@@ -42,6 +43,32 @@ def converge(cluster: Cluster, changes: Changes, wanted: Wanted) -> None:
 def found(cluster: Cluster) -> dict[str, Any]:
     """Return the cluster's pools by name."""
     return {one["pool_name"]: one for one in cluster.ask("osd pool ls", detail="detail")}
+
+
+def _refuse_move(cluster: Cluster, wanted: Wanted, there: Mapping[str, Any]) -> None:
+    """Refuse another rule for a pool with data: all of them would move at once. Ceph's own pool is small."""
+    names = {one["rule_id"]: one["rule_name"] for one in cluster.ask("osd crush rule dump")}
+    ruled = {name: str(names.get(one["crush_rule"])) for name, one in there.items() if name != OWN["name"]}
+    other = [pool for name, pool in wanted.pools.items() if name in ruled and ruled[name] != pool["rule"]]
+    if not other:
+        return
+    empty = {one["name"] for one in cluster.ask("df")["pools"] if not one["stats"]["objects"]}
+    if moved := [pool for pool in other if pool["name"] not in empty]:
+        rules = [wanted.rules[name] for name in dict.fromkeys(pool["rule"] for pool in moved)]
+        by_hand = [
+            *(f"osd crush rule create-replicated {one['name']} {ROOT} {one['failure_domain']} {one['device_class']}"
+              for one in rules),
+            *(f"osd pool set {pool['name']} crush_rule {pool['rule']}" for pool in moved),
+        ]  # fmt: skip
+        listed = ", ".join(f"{pool['name']} ({ruled[pool['name']]}, planned {pool['rule']})" for pool in moved)
+        raise GroundupError(
+            f"pools hold data by another rule than the plan's: {listed}",
+            where="layer storage; storage.pools, storage.failure_domain and hardware of the site file",
+            why="all of it would move at once, may find no room, and writes would stop; a pool without device_class is "
+            "planned on the fastest class that any storage host has",
+            remedy="write device_class (storage.pools.<purpose>) and failure_domain as they were; or, with room for "
+            "all of it, by hand on a monitor host: " + "; ".join(f"ceph {one}" for one in by_hand),
+        )
 
 
 def _rules(cluster: Cluster, changes: Changes, wanted: Wanted) -> None:

@@ -47,6 +47,7 @@ WHOLE: dict[str, Any] = {
     "osd crush rule dump": [*EMPTY["osd crush rule dump"], {"rule_name": "host-ssd", "rule_id": 1}],
     "osd pool ls": [FOUND],
     "auth ls": {"auth_dump": [{"entity": "client.glance", "key": "key of glance", "caps": GLANCE}]},
+    "df": {"pools": [{"name": "images", "stats": {"stored": 0, "objects": 0}}]},
 }
 
 
@@ -99,6 +100,19 @@ def test_what_differs_of_a_pool_is_corrected(key: str, value: object, said: str)
     # A new size has Ceph change min_size by itself: that is written, too.
     assert changes.done == ([said, "pool images: min_size 2"] if key == "size" else [said])
     assert len(cluster.told) == len(changes.done)
+
+
+@pytest.mark.parametrize("check", [False, True])
+@pytest.mark.parametrize("pools_said", [[{"name": "images", "stats": {"stored": 0, "objects": 1}}], []])
+def test_a_pool_with_data_is_not_moved_to_other_disks(pools_said: object, *, check: bool) -> None:
+    moved = {**WHOLE, "osd pool ls": [{**FOUND, "crush_rule": 0}], "df": {"pools": pools_said}}
+    cluster = Monitors(moved)
+    with pytest.raises(GroundupError, match=r"images \(replicated_rule, planned host-ssd\)") as caught:
+        pools.converge(cluster, Changes(check=check), WANTED)  # type: ignore[arg-type]
+    assert cluster.told == []
+    assert "ceph osd crush rule create-replicated host-ssd default host ssd; ceph osd pool set images" in str(
+        caught.value
+    )
 
 
 def test_another_number_of_copies_writes_min_size_after_it_because_ceph_changes_that_by_itself() -> None:
