@@ -25,7 +25,7 @@ def converge(
             changes.add(f"make {one}")
         return changes.result()
     with connected(ADMIN, wanted.keys[ADMIN], monitors) as cluster:
-        members.refuse_leftover(cluster, ceph["locations"])
+        members.refuse_leftover(cluster, ceph["locations"], monitors)
         flags.put_back(cluster, changes)
         if not changes.check:
             # A rule names a class of devices, which is known with the first OSD of it.
@@ -44,7 +44,7 @@ def verify(
     """Ask for everything the plan promises. Raises GroundupError."""
     wanted, monitors = _wanted(ceph, keys), _monitors(ceph)
     with connected(ADMIN, wanted.keys[ADMIN], monitors, timeout=timeout) as cluster:
-        members.refuse_leftover(cluster, ceph["locations"])
+        members.refuse_leftover(cluster, ceph["locations"], monitors)
 
         def pending() -> str:
             return (

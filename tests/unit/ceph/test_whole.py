@@ -10,17 +10,17 @@ from typing import Any
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.module_utils._ceph import whole
+from ansible_collections.groundup.cloud.plugins.module_utils._ceph import disk, whole
 
+from .host import MONITORS, quorum
 from .test_members import Cluster
 from .test_pools import FOUND, GLANCE, POOL, RULE, WHOLE
 
-HOSTS = ("storage-1", "storage-2", "storage-3")
 RACKED = {f"storage-{number}": {"host": f"storage-{number}", "rack": f"a{number}"} for number in (1, 2, 3)}
 CEPH: dict[str, Any] = {
-    "monitors": [{"name": name, "address": f"10.0.0.{number}"} for number, name in enumerate(HOSTS, start=1)],
+    "monitors": [{"name": name, "address": address} for name, address in MONITORS.items()],
     "managers": [],
-    "locations": {name: {"host": name} for name in HOSTS},
+    "locations": {name: {"host": name} for name in MONITORS},
     "rules": [RULE],
     "pools": {"images": POOL},
     "clients": {"glance": {"name": "client.glance", "caps": GLANCE}},
@@ -65,7 +65,7 @@ def cluster(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Living:
     monkeypatch.setattr(whole, "connected", connected)
     monkeypatch.setattr(whole, "CONF", tmp_path)
     (tmp_path / "ceph-0").mkdir()
-    monkeypatch.setattr(whole.disk, "OSDS", tmp_path)
+    monkeypatch.setattr(disk, "OSDS", tmp_path)
     return living
 
 
@@ -100,11 +100,19 @@ def test_racks_that_the_map_has_not_are_refused_with_the_commands_that_make_them
 def test_a_rack_in_another_room_is_moved_as_one(cluster: Living) -> None:
     cluster.place("rack", "a1", -2, -3, -4)
     cluster.place("room", "west", cluster.above[0]["id"])
-    there = {name: {"host": name, "rack": "a1", "room": "west"} for name in HOSTS}
+    there = {name: {"host": name, "rack": "a1", "room": "west"} for name in MONITORS}
     assert converge(locations=there) == []
     moved = {name: one | {"room": "east"} for name, one in there.items()}
     with pytest.raises(GroundupError, match=r"move\): ceph osd crush move a1 root=default room=east$"):
         converge(locations=moved)
+
+
+def test_a_fourth_monitor_that_no_plan_names_is_refused(cluster: Living) -> None:
+    cluster.answers["mon dump"] = quorum({**MONITORS, "storage-4": "10.0.0.4"})
+    there = {**CEPH["locations"], "storage-4": {"host": "storage-4"}}
+    with pytest.raises(GroundupError, match=r"storage-4 at 10\.0\.0\.4, planned none there"):
+        converge(locations=there)
+    assert cluster.told == []
 
 
 def test_a_map_with_places_that_the_plan_does_not_name_is_left_alone(cluster: Living) -> None:
