@@ -22,6 +22,7 @@ POOL = {
     "rule": "host-ssd",
 }
 GLANCE = {"mon": "profile rbd", "osd": "profile rbd pool=images"}
+READS = "profile rbd-read-only pool=images"
 WANTED = pools.Wanted(
     rules={"host-ssd": RULE},
     pools={"images": POOL},
@@ -137,6 +138,42 @@ def test_a_key_gets_the_rights_of_the_plan_and_no_other_key_is_taken_for_it() ->
     with pytest.raises(GroundupError, match=r"another key for client\.glance") as caught:
         converge({**WHOLE, "auth ls": other})
     assert "key of glance" not in str(caught.value)
+
+
+def cinder(*pools: str) -> dict[str, str]:
+    """Return what a client may do that writes to pools, and reads images."""
+    return {"mon": "profile rbd", "osd": "".join(f"profile rbd pool={one}, " for one in pools) + READS}
+
+
+def living(*names: str) -> dict[str, Any]:
+    """Return a cluster with these pools, whose client writes volumes."""
+    entry = {"entity": "client.cinder", "key": "key of cinder", "caps": cinder("volumes")}
+    return {**WHOLE, "osd pool ls": [{**FOUND, "pool_name": one} for one in names], "auth ls": {"auth_dump": [entry]}}
+
+
+def writing(*names: str) -> pools.Wanted:
+    """Return a plan whose client writes to these pools."""
+    planned = {name: POOL | {"name": name} for name in ("images", *names)}
+    keys, caps = {"client.cinder": "key of cinder"}, {"client.cinder": cinder(*names)}
+    return replace(WANTED, pools=planned, keys=keys, caps=caps)
+
+
+@pytest.mark.parametrize("check", [False, True])
+def test_an_empty_pool_does_not_take_the_place_of_one_that_is_used(*, check: bool) -> None:
+    cluster = Monitors(living("images", "volumes"))
+    with pytest.raises(GroundupError, match=r"client\.cinder uses pool volumes, .* names fast, which is not") as said:
+        pools.converge(cluster, Changes(check=check), writing("fast"))  # type: ignore[arg-type]
+    assert str(said.value).endswith("ceph osd pool rename volumes fast")
+    assert cluster.told == []
+
+
+def test_a_pool_that_was_renamed_one_that_is_gone_and_one_more_go_to_their_client() -> None:
+    rights = "set the rights of client.cinder"
+    made = "make pool {}: 3 copies, 32 placement groups, rule host-ssd"
+    assert converge(living("images", "fast"), wanted=writing("fast"))[1].done == [rights]
+    assert converge(living("images"), wanted=writing("volumes"))[1].done == [made.format("volumes")]
+    more = converge(living("images", "volumes"), wanted=writing("volumes", "backups"))[1]
+    assert more.done == [made.format("backups"), rights]
 
 
 def test_a_manager_that_was_faster_than_we_with_its_own_pool_gets_our_rule() -> None:
