@@ -84,7 +84,7 @@ def _refuse_leftover(node: Node) -> None:
     """Before a monitor is forgotten: refuse to go on while the cluster has it there."""
     written = next((line for line in (files.read(CONF) or "").splitlines() if line.startswith("mon_host = ")), "")
     gone = set(written.removeprefix("mon_host = ").split(",")) - {"", *node.monitors.values()}
-    if gone and disk.has_store(node):
+    if gone and (disk.has_store(node) or disk.osds(node)):
         with connected(ADMIN, node.keys[ADMIN], node.monitors) as cluster:
             members.refuse_leftover(cluster, node.hosts, node.monitors)
 

@@ -33,6 +33,7 @@ def test_a_host_that_is_forgotten_stops_the_run_before_the_others_configuration_
     [
         ("storage-1", {"storage-3": "", "storage-4": "10.0.0.4"}, "storage-3 at 10.0.0.3, planned none there"),
         ("storage-3", {"storage-3": "", "storage-4": "10.0.0.4"}, "ceph mon ok-to-rm storage-3"),
+        ("storage-4", {"storage-3": "", "storage-4": "10.0.0.4"}, "ceph mon rm storage-3"),
         ("storage-1", {"storage-2": "10.0.0.9"}, r"storage-2 at 10\.0\.0\.2, planned 10\.0\.0\.9"),
     ],
 )
@@ -41,7 +42,7 @@ def test_a_monitor_that_the_site_file_has_elsewhere_stops_the_run_before_it_is_f
     cluster: Monitors, tmp_path: Path, name: str, planned: dict[str, str], said: str
 ) -> None:
     for one in ("maintain", "monitor", "daemons"):
-        step(one, node(name))
+        step(one, node(name))  # storage-4 has an OSD alone
     written = (tmp_path / "etc/ceph.conf").read_text()
     cluster.answers |= {"osd df": {"nodes": []}, "mon dump": quorum(MONITORS)}
     monitors = {host: address for host, address in {**MONITORS, **planned}.items() if address}
