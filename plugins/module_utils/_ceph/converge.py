@@ -83,12 +83,12 @@ def _units(node: Node, changes: Changes) -> dict[str, Unit]:
 
 
 def _refuse_leftover(node: Node) -> None:
-    """Before a host with a monitor is forgotten: refuse to go on while the cluster still has something there."""
+    """Before a monitor is forgotten: refuse to go on while the cluster has it there."""
     written = next((line for line in (files.read(CONF) or "").splitlines() if line.startswith("mon_host = ")), "")
     gone = set(written.removeprefix("mon_host = ").split(",")) - {"", *node.monitors.values()}
-    if gone and node.address and disk.has_store(node):
+    if gone and (disk.has_store(node) or disk.osds(node)):
         with connected(ADMIN, node.keys[ADMIN], node.monitors) as cluster:
-            members.refuse_leftover(cluster, node.hosts)
+            members.refuse_leftover(cluster, node.hosts, node.monitors)
 
 
 def _admit(node: Node, changes: Changes) -> None:

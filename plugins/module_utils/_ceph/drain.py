@@ -89,10 +89,10 @@ def _against(cluster: Cluster, found: Member, ceph: Mapping[str, Any]) -> Iterat
 def _without_domains(cluster: Cluster, found: Member, ceph: Mapping[str, Any]) -> Iterator[Reason]:
     """Yield pools whose copies would have no place of their own on the hosts that stay."""
     rules = {one["name"]: one for one in ceph["rules"]}
-    places = _places(cluster)
+    at = places(cluster)
     for name, pools in _by_rule(ceph).items():
         rule, replicas = rules[name], max(pool["replicas"] for pool in pools)
-        domains = places[rule["failure_domain"]]
+        domains = at[rule["failure_domain"]]
         have = {domains.get(one.number, str(one)) for one in _staying(found, rule["device_class"])}
         if len(have) < replicas and any(one.device_class == rule["device_class"] for one in found.osds):
             yield Reason(
@@ -124,9 +124,9 @@ def _takers(cluster: Cluster, found: Member, ceph: Mapping[str, Any], kind: str)
 
     Where every rack (or room) has a copy of everything, they can but go to other hosts of its own.
     """
-    staying, places, by_rule = _staying(found, kind), _places(cluster), _by_rule(ceph)
+    staying, at, by_rule = _staying(found, kind), places(cluster), _by_rule(ceph)
     for rule in ceph["rules"]:
-        domain = places[rule["failure_domain"]]
+        domain = at[rule["failure_domain"]]
         have = {domain.get(one.number) for one in staying}
         copies = max((pool["replicas"] for pool in by_rule.get(rule["name"], ())), default=0)
         if rule["device_class"] == kind and rule["failure_domain"] not in ("osd", "host") and len(have) == copies:
@@ -152,7 +152,7 @@ def _by_rule(ceph: Mapping[str, Any]) -> dict[str, list[Any]]:
     return found
 
 
-def _places(cluster: Cluster) -> dict[str, dict[int, str]]:
+def places(cluster: Cluster) -> dict[str, dict[int, str]]:
     """Return the name of each OSD's host, rack, room; by kind and number."""
     nodes = {one["id"]: one for one in cluster.ask("osd tree")["nodes"]}
     found: dict[str, dict[int, str]] = {kind: {} for kind in ("osd", "host", "rack", "room")}

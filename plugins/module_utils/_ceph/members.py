@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -101,10 +101,13 @@ def records(cluster: Cluster, prefix: str) -> dict[str, Any]:
     return {name.removeprefix(prefix): value for name, value in (cluster.ask("config-key dump", key=prefix)).items()}
 
 
-def refuse_leftover(cluster: Cluster, planned: Collection[str]) -> None:
-    """Refuse to go on while hosts that are not ``planned`` hold data or watch. Raises GroundupError."""
-    holding = {one.host for one in osds(cluster)} | {str(one["name"]) for one in cluster.ask("mon dump")["mons"]}
-    left = sorted(holding - {"", *planned})
+def refuse_leftover(cluster: Cluster, planned: Collection[str], monitors: Mapping[str, str]) -> None:
+    """Refuse to go on while hosts that are not ``planned`` hold data, or watch where no ``monitors`` are planned.
+
+    ``monitors``: addresses by host. Raises GroundupError.
+    """
+    watching = {str(one["name"]): _address(one) for one in cluster.ask("mon dump")["mons"]}
+    left = sorted(({one.host for one in osds(cluster)} | {*watching}) - {"", *planned})
     if left:
         raise GroundupError(
             f"{listed(left)} left the site file, and the cluster has OSDs or a monitor there",
@@ -113,6 +116,25 @@ def refuse_leftover(cluster: Cluster, planned: Collection[str]) -> None:
             remedy="put it back into the site file; or, for good: ansible-playbook groundup.cloud.storage_drain "
             f"-e drain_machine={left[0]}, then groundup.cloud.storage_retire -e retire_machine={left[0]}",
         )
+    moved = [name for name, address in watching.items() if monitors.get(name) != address]
+    if moved:
+        first = moved[0]
+        raise GroundupError(
+            "the site file has monitors elsewhere than the cluster: "
+            + listed([f"{name} at {watching[name]}, planned {monitors.get(name, 'none there')}" for name in moved]),
+            where=f"layer storage: {listed(moved)}; ceph mon dump, on a monitor host",
+            why="a monitor stays where it is until it is removed: one more makes an even quorum, and clients have its "
+            "address written down",
+            remedy="write machines, racks, networks and storage.monitors so that they stay where they are; or, one "
+            f"after the other, on another monitor's host: ceph mon ok-to-rm {first} && ceph mon rm {first}; on "
+            f"{first}: systemctl disable --now ceph-mon@{first}; rm -r /var/lib/ceph/mon/ceph-{first} "
+            "/etc/ceph/ceph.client.admin.keyring; then run this again",
+        )
+
+
+def _address(monitor: Mapping[str, Any]) -> str:
+    """Return a monitor's address, of "10.0.0.1:6789/0"."""
+    return str(monitor["public_addr"]).rpartition(":")[0].strip("[]")
 
 
 def refuse(verb: str, what: str, against: Iterable[Reason], force: Collection[str]) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,6 +14,7 @@ from .cluster import Cluster
 
 OWN = {"name": ".mgr", "application": "mgr", "pg_num": 1}  # Ceph's own: it would be made by the default rule
 ROOT = "default"
+_NAMED = re.compile(r"\bpool=([^\s,]+)")  # in what a key may do
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,8 +29,11 @@ class Wanted:
 
 def converge(cluster: Cluster, changes: Changes, wanted: Wanted) -> None:
     """Make what is missing and correct what differs; nothing is removed. Raises GroundupError."""
-    _rules(cluster, changes, wanted)
     there = found(cluster)
+    known = {one["entity"]: one for one in cluster.ask("auth ls")["auth_dump"]}
+    _refuse_move(cluster, wanted, there)
+    _refuse_swap(wanted, there, known)
+    _rules(cluster, changes, wanted)
     numbers = {one["rule_name"]: one["rule_id"] for one in cluster.ask("osd crush rule dump")}
     for pool in wanted.pools.values():
         _pool(cluster, changes, pool, there.get(pool["name"]), numbers)
@@ -36,12 +41,53 @@ def converge(cluster: Cluster, changes: Changes, wanted: Wanted) -> None:
     if own and own["name"] not in there and not changes.check:
         # A manager that just started may have been faster, by the default rule.
         _pool(cluster, changes, own, found(cluster)[own["name"]], numbers)
-    _keys(cluster, changes, wanted)
+    _keys(cluster, changes, wanted, known)
 
 
 def found(cluster: Cluster) -> dict[str, Any]:
     """Return the cluster's pools by name."""
     return {one["pool_name"]: one for one in cluster.ask("osd pool ls", detail="detail")}
+
+
+def _refuse_move(cluster: Cluster, wanted: Wanted, there: Mapping[str, Any]) -> None:
+    """Refuse another rule for a pool with data: all of them would move at once. Ceph's own pool is small."""
+    names = {one["rule_id"]: one["rule_name"] for one in cluster.ask("osd crush rule dump")}
+    ruled = {name: str(names.get(one["crush_rule"])) for name, one in there.items() if name != OWN["name"]}
+    other = [pool for name, pool in wanted.pools.items() if name in ruled and ruled[name] != pool["rule"]]
+    if not other:
+        return
+    empty = {one["name"] for one in cluster.ask("df")["pools"] if not one["stats"]["objects"]}
+    if moved := [pool for pool in other if pool["name"] not in empty]:
+        rules = [wanted.rules[name] for name in dict.fromkeys(pool["rule"] for pool in moved)]
+        by_hand = [
+            *(f"osd crush rule create-replicated {one['name']} {ROOT} {one['failure_domain']} {one['device_class']}"
+              for one in rules),
+            *(f"osd pool set {pool['name']} crush_rule {pool['rule']}" for pool in moved),
+        ]  # fmt: skip
+        listed = ", ".join(f"{pool['name']} ({ruled[pool['name']]}, planned {pool['rule']})" for pool in moved)
+        raise GroundupError(
+            f"pools hold data by another rule than the plan's: {listed}",
+            where="layer storage; storage.pools, storage.failure_domain and hardware of the site file",
+            why="all of it would move at once, may find no room, and writes would stop; a pool without device_class is "
+            "planned on the fastest class that any storage host has",
+            remedy="write device_class (storage.pools.<purpose>) and failure_domain as they were; or, with room for "
+            "all of it, by hand on a monitor host: " + "; ".join(f"ceph {one}" for one in by_hand),
+        )
+
+
+def _refuse_swap(wanted: Wanted, there: Collection[str], known: Mapping[str, Any]) -> None:
+    """Refuse to give a key a new, empty pool in the place of one that is there."""
+    for entity, caps in wanted.caps.items():
+        before, after = (set(_NAMED.findall(of.get("osd", ""))) for of in (known.get(entity, {}).get("caps", {}), caps))
+        lost, made = sorted((before - after) & {*there}), sorted(after - before - {*there})
+        if lost and made:
+            raise GroundupError(
+                f"{entity} uses pool {', '.join(lost)}, and the site file names {', '.join(made)}, which is not there",
+                where="layer storage; storage.pools.<purpose>.name of the site file",
+                why="clients would see an empty pool, and lose their rights to what they wrote",
+                remedy="write the name as it was; or rename the pool, on a monitor host, and run this again: "
+                f"ceph osd pool rename {lost[0]} {made[0]}",
+            )
 
 
 def _rules(cluster: Cluster, changes: Changes, wanted: Wanted) -> None:
@@ -96,9 +142,8 @@ def _set(cluster: Cluster, changes: Changes, pool: str, key: str, value: str, *,
         cluster.send("osd pool set", pool=pool, var=key, val=value)
 
 
-def _keys(cluster: Cluster, changes: Changes, wanted: Wanted) -> None:
+def _keys(cluster: Cluster, changes: Changes, wanted: Wanted, found: Mapping[str, Any]) -> None:
     """Import keys that the cluster lacks and set what they may do; a key that differs is refused."""
-    found = {one["entity"]: one for one in cluster.ask("auth ls")["auth_dump"]}
     for entity, caps in wanted.caps.items():
         known = found.get(entity)
         if known and known["key"] != wanted.keys[entity]:

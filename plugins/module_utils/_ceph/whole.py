@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from .._base.changes import Changes
+from .._base.errors import GroundupError
 from .._base.wait import wait_until
 from . import configuration, disk, drain, faults, flags, health, members, pools, proof
 from .cluster import Cluster, connected
@@ -24,11 +25,12 @@ def converge(
             changes.add(f"make {one}")
         return changes.result()
     with connected(ADMIN, wanted.keys[ADMIN], monitors) as cluster:
-        members.refuse_leftover(cluster, ceph["locations"])
+        members.refuse_leftover(cluster, ceph["locations"], monitors)
         flags.put_back(cluster, changes)
         if not changes.check:
             # A rule names a class of devices, which is known with the first OSD of it.
             _wait(cluster, lambda: health.down(cluster, expected=osds), "OSDs are missing", timeout=timeout)
+        _refuse_misplaced(cluster, ceph["locations"])
         pools.converge(cluster, changes, wanted)
         if not changes.check:
             _wait(cluster, lambda: health.unclean(cluster), "the cluster is not whole", timeout=timeout)
@@ -42,7 +44,7 @@ def verify(
     """Ask for everything the plan promises. Raises GroundupError."""
     wanted, monitors = _wanted(ceph, keys), _monitors(ceph)
     with connected(ADMIN, wanted.keys[ADMIN], monitors, timeout=timeout) as cluster:
-        members.refuse_leftover(cluster, ceph["locations"])
+        members.refuse_leftover(cluster, ceph["locations"], monitors)
 
         def pending() -> str:
             return (
@@ -57,6 +59,7 @@ def verify(
         there = {one["pool_name"] for one in cluster.ask("osd pool ls", detail="detail")}
         if absent := [name for name in wanted.pools if name not in there]:
             raise faults.pools_missing(absent, ceph)
+        _refuse_misplaced(cluster, ceph["locations"])
         for name in drain.drained(cluster):
             changes.warnings.append(
                 f"{name} is drained and takes no data; to have it take them again: ansible-playbook "
@@ -68,6 +71,25 @@ def verify(
     for name in sorted(there - {*wanted.pools}):
         changes.warnings.append(f"pool {name} is in no plan: nothing here watches over it")
     return {"changed": False, "health": "HEALTH_OK", "proven": [one["name"] for one in ceph["clients"].values()]}
+
+
+def _refuse_misplaced(cluster: Cluster, locations: Mapping[str, Mapping[str, str]]) -> None:
+    """Refuse a rack or room that is not where the plan has it: Ceph itself leaves a host with OSDs where it is."""
+    found = drain.places(cluster)
+    moves: dict[str, None] = {}  # a rack once, whatever hosts are in it
+    for number, host in found["host"].items():
+        place = locations.get(host, {})
+        for kind, moved in (("rack", host), ("room", place.get("rack"))):
+            if kind in place and found[kind].get(number) != place[kind]:
+                moves[f"ceph osd crush move {moved} root={pools.ROOT} {kind}={place[kind]}"] = None
+    if moves:
+        raise GroundupError(
+            "the CRUSH map has storage hosts in other racks or rooms than the site file",
+            where="layer storage: ceph osd tree, on a monitor host; machines and racks of the site file",
+            why="copies are kept apart by the map: a rack that is none there may take all of them with it, or none",
+            remedy="write it as it was; or on a monitor host, one after the other, each when all PGs are active+clean "
+            "(data move): " + "; ".join(moves),
+        )
 
 
 def _wait(cluster: Cluster, pending: Callable[[], str], what: str, *, timeout: float) -> None:

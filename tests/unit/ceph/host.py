@@ -45,6 +45,11 @@ def on_device(device: Path) -> Osd:
     return osd(FSID, "storage-1", plan)
 
 
+def quorum(monitors: Mapping[str, str]) -> dict[str, Any]:
+    """Return the map of monitors, as Ceph has it."""
+    return {"mons": [{"name": name, "public_addr": f"{address}:6789/0"} for name, address in monitors.items()]}
+
+
 class Host:
     """The programs of a storage host: they leave the files that Ceph's leave, and systemd starts what is asked for."""
 

@@ -235,21 +235,6 @@ def test_a_key_that_the_cluster_was_made_with_is_not_overwritten_by_another_stor
     assert {path: path.read_text() for path in before} == before
 
 
-@pytest.mark.usefixtures("host")
-def test_a_host_that_is_forgotten_stops_the_run_before_the_others_configuration_is_written(
-    cluster: Monitors, tmp_path: Path
-) -> None:
-    made()
-    written = (tmp_path / "etc/ceph.conf").read_text()
-    cluster.answers |= {"osd df": {"nodes": []}, "mon dump": {"mons": [{"name": name} for name in MONITORS]}}
-    fewer = {name: address for name, address in MONITORS.items() if name != "storage-3"}
-    with pytest.raises(GroundupError, match="storage-3 left the site file"):
-        step(of=node(monitors=fewer, hosts=list(fewer)))
-    assert (tmp_path / "etc/ceph.conf").read_text() == written
-    cluster.answers["mon dump"] = {"mons": [{"name": name} for name in fewer]}
-    assert step(of=node(monitors=fewer, hosts=list(fewer)))["due"], "it was retired: daemons take up who is left"
-
-
 def test_a_manager_that_is_not_the_first_waits_until_the_cluster_knows_its_key(host: Host, cluster: Monitors) -> None:
     later = node(managers=("storage-2", "storage-3"))
     for name in ("maintain", "monitor", "daemons"):

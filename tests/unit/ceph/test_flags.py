@@ -13,6 +13,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._ceph import (
     members,
 )
 
+from .host import MONITORS
 from .test_members import Cluster
 
 
@@ -50,11 +51,11 @@ def test_a_flag_of_somebody_else_is_not_ours() -> None:
 
 def test_a_host_that_is_in_no_site_file_is_named_with_its_verbs() -> None:
     cluster = Cluster()
-    members.refuse_leftover(cluster, ["storage-1", "storage-2", "storage-3"])  # type: ignore[arg-type]
+    members.refuse_leftover(cluster, ["storage-1", "storage-2", "storage-3"], MONITORS)  # type: ignore[arg-type]
     with pytest.raises(
         GroundupError, match=r"storage-3 left the site file(.|\n)*storage_drain -e drain_machine=storage-3"
     ):
-        members.refuse_leftover(cluster, ["storage-1", "storage-2"])  # type: ignore[arg-type]
+        members.refuse_leftover(cluster, ["storage-1", "storage-2"], MONITORS)  # type: ignore[arg-type]
 
 
 def test_what_follows_from_a_fault_has_no_card_of_its_own() -> None:

@@ -22,6 +22,7 @@ POOL = {
     "rule": "host-ssd",
 }
 GLANCE = {"mon": "profile rbd", "osd": "profile rbd pool=images"}
+READS = "profile rbd-read-only pool=images"
 WANTED = pools.Wanted(
     rules={"host-ssd": RULE},
     pools={"images": POOL},
@@ -47,6 +48,7 @@ WHOLE: dict[str, Any] = {
     "osd crush rule dump": [*EMPTY["osd crush rule dump"], {"rule_name": "host-ssd", "rule_id": 1}],
     "osd pool ls": [FOUND],
     "auth ls": {"auth_dump": [{"entity": "client.glance", "key": "key of glance", "caps": GLANCE}]},
+    "df": {"pools": [{"name": "images", "stats": {"stored": 0, "objects": 0}}]},
 }
 
 
@@ -101,6 +103,19 @@ def test_what_differs_of_a_pool_is_corrected(key: str, value: object, said: str)
     assert len(cluster.told) == len(changes.done)
 
 
+@pytest.mark.parametrize("check", [False, True])
+@pytest.mark.parametrize("pools_said", [[{"name": "images", "stats": {"stored": 0, "objects": 1}}], []])
+def test_a_pool_with_data_is_not_moved_to_other_disks(pools_said: object, *, check: bool) -> None:
+    moved = {**WHOLE, "osd pool ls": [{**FOUND, "crush_rule": 0}], "df": {"pools": pools_said}}
+    cluster = Monitors(moved)
+    with pytest.raises(GroundupError, match=r"images \(replicated_rule, planned host-ssd\)") as caught:
+        pools.converge(cluster, Changes(check=check), WANTED)  # type: ignore[arg-type]
+    assert cluster.told == []
+    assert "ceph osd crush rule create-replicated host-ssd default host ssd; ceph osd pool set images" in str(
+        caught.value
+    )
+
+
 def test_another_number_of_copies_writes_min_size_after_it_because_ceph_changes_that_by_itself() -> None:
     cluster, _ = converge({**WHOLE, "osd pool ls": [{**FOUND, "size": 4}]})
     assert [(one["var"], one["val"]) for _, one in cluster.told] == [
@@ -123,6 +138,42 @@ def test_a_key_gets_the_rights_of_the_plan_and_no_other_key_is_taken_for_it() ->
     with pytest.raises(GroundupError, match=r"another key for client\.glance") as caught:
         converge({**WHOLE, "auth ls": other})
     assert "key of glance" not in str(caught.value)
+
+
+def cinder(*pools: str) -> dict[str, str]:
+    """Return what a client may do that writes to pools, and reads images."""
+    return {"mon": "profile rbd", "osd": "".join(f"profile rbd pool={one}, " for one in pools) + READS}
+
+
+def living(*names: str) -> dict[str, Any]:
+    """Return a cluster with these pools, whose client writes volumes."""
+    entry = {"entity": "client.cinder", "key": "key of cinder", "caps": cinder("volumes")}
+    return {**WHOLE, "osd pool ls": [{**FOUND, "pool_name": one} for one in names], "auth ls": {"auth_dump": [entry]}}
+
+
+def writing(*names: str) -> pools.Wanted:
+    """Return a plan whose client writes to these pools."""
+    planned = {name: POOL | {"name": name} for name in ("images", *names)}
+    keys, caps = {"client.cinder": "key of cinder"}, {"client.cinder": cinder(*names)}
+    return replace(WANTED, pools=planned, keys=keys, caps=caps)
+
+
+@pytest.mark.parametrize("check", [False, True])
+def test_an_empty_pool_does_not_take_the_place_of_one_that_is_used(*, check: bool) -> None:
+    cluster = Monitors(living("images", "volumes"))
+    with pytest.raises(GroundupError, match=r"client\.cinder uses pool volumes, .* names fast, which is not") as said:
+        pools.converge(cluster, Changes(check=check), writing("fast"))  # type: ignore[arg-type]
+    assert str(said.value).endswith("ceph osd pool rename volumes fast")
+    assert cluster.told == []
+
+
+def test_a_pool_that_was_renamed_one_that_is_gone_and_one_more_go_to_their_client() -> None:
+    rights = "set the rights of client.cinder"
+    made = "make pool {}: 3 copies, 32 placement groups, rule host-ssd"
+    assert converge(living("images", "fast"), wanted=writing("fast"))[1].done == [rights]
+    assert converge(living("images"), wanted=writing("volumes"))[1].done == [made.format("volumes")]
+    more = converge(living("images", "volumes"), wanted=writing("volumes", "backups"))[1]
+    assert more.done == [made.format("backups"), rights]
 
 
 def test_a_manager_that_was_faster_than_we_with_its_own_pool_gets_our_rule() -> None:

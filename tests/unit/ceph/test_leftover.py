@@ -1,0 +1,52 @@
+"""What the cluster has on a host, and the site file no longer: the run stops before anybody forgets it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
+
+from .host import MONITORS, Monitors, node, quorum
+from .test_converge import cluster, host, made, step
+
+__all__ = ["cluster", "host"]  # fixtures
+
+
+@pytest.mark.usefixtures("host")
+def test_a_host_that_is_forgotten_stops_the_run_before_the_others_configuration_is_written(
+    cluster: Monitors, tmp_path: Path
+) -> None:
+    made()
+    written = (tmp_path / "etc/ceph.conf").read_text()
+    cluster.answers |= {"osd df": {"nodes": []}, "mon dump": quorum(MONITORS)}
+    fewer = {name: address for name, address in MONITORS.items() if name != "storage-3"}
+    with pytest.raises(GroundupError, match="storage-3 left the site file"):
+        step(of=node(monitors=fewer, hosts=list(fewer)))
+    assert (tmp_path / "etc/ceph.conf").read_text() == written
+    cluster.answers["mon dump"] = quorum(fewer)
+    assert step(of=node(monitors=fewer, hosts=list(fewer)))["due"], "it was retired: daemons take up who is left"
+
+
+@pytest.mark.parametrize(
+    ("name", "planned", "said"),
+    [
+        ("storage-1", {"storage-3": "", "storage-4": "10.0.0.4"}, "storage-3 at 10.0.0.3, planned none there"),
+        ("storage-3", {"storage-3": "", "storage-4": "10.0.0.4"}, "ceph mon ok-to-rm storage-3"),
+        ("storage-4", {"storage-3": "", "storage-4": "10.0.0.4"}, "ceph mon rm storage-3"),
+        ("storage-1", {"storage-2": "10.0.0.9"}, r"storage-2 at 10\.0\.0\.2, planned 10\.0\.0\.9"),
+    ],
+)
+@pytest.mark.usefixtures("host")
+def test_a_monitor_that_the_site_file_has_elsewhere_stops_the_run_before_it_is_forgotten(
+    cluster: Monitors, tmp_path: Path, name: str, planned: dict[str, str], said: str
+) -> None:
+    for one in ("maintain", "monitor", "daemons"):
+        step(one, node(name))  # storage-4 has an OSD alone
+    written = (tmp_path / "etc/ceph.conf").read_text()
+    cluster.answers |= {"osd df": {"nodes": []}, "mon dump": quorum(MONITORS)}
+    monitors = {host: address for host, address in {**MONITORS, **planned}.items() if address}
+    for check in (True, False):
+        with pytest.raises(GroundupError, match=said):
+            step(of=node(name, monitors=monitors, hosts=[*MONITORS, "storage-4"]), check=check)
+    assert (tmp_path / "etc/ceph.conf").read_text() == written
