@@ -82,14 +82,14 @@ def _against(cluster: Cluster, found: Member, ceph: Mapping[str, Any]) -> Iterat
 def _without_domains(cluster: Cluster, found: Member, ceph: Mapping[str, Any]) -> Iterator[Reason]:
     """Yield pools whose copies would have no place of their own on the hosts that stay."""
     rules = {one["name"]: one for one in ceph["rules"]}
-    at = places(cluster)
+    places = _places(cluster)
     for name, pools in _by_rule(ceph).items():
         rule, replicas = rules[name], max(pool["replicas"] for pool in pools)
         staying = [
             one for one in found.others
             if one.device_class == rule["device_class"] and one.weight and one.state == "up"
         ]  # fmt: skip
-        have = {at[rule["failure_domain"]].get(one.number, str(one)) for one in staying}
+        have = {places[rule["failure_domain"]].get(one.number, str(one)) for one in staying}
         if len(have) < replicas and any(one.device_class == rule["device_class"] for one in found.osds):
             yield Reason(
                 text=f"{replicas} copies of pools {listed([pool['name'] for pool in pools])}, no two in one "
@@ -127,7 +127,7 @@ def _by_rule(ceph: Mapping[str, Any]) -> dict[str, list[Any]]:
     return found
 
 
-def places(cluster: Cluster) -> dict[str, dict[int, str]]:
+def _places(cluster: Cluster) -> dict[str, dict[int, str]]:
     """Return the name of each OSD's host, rack, room; by kind and number."""
     nodes = {one["id"]: one for one in cluster.ask("osd tree")["nodes"]}
     found: dict[str, dict[int, str]] = {kind: {} for kind in ("osd", "host", "rack", "room")}

@@ -75,7 +75,7 @@ def verify(
 
 def _refuse_misplaced(cluster: Cluster, locations: Mapping[str, Mapping[str, str]]) -> None:
     """Refuse a rack or room that is not where the plan has it: Ceph itself leaves a host with OSDs where it is."""
-    found = drain.places(cluster)
+    found = drain._places(cluster)
     moves: dict[str, None] = {}  # a rack once, whatever hosts are in it
     for number, host in found["host"].items():
         place = locations.get(host, {})
