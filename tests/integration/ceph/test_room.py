@@ -77,6 +77,11 @@ def held(ceph: Loopback) -> int:
     return sum(one["kb_used_data"] for one in ceph.ask("osd", "df")["nodes"])
 
 
+def states(ceph: Loopback) -> str:
+    """Return the states that placement groups are in."""
+    return " ".join(one["name"] for one in ceph.ask("pg", "stat")["pg_summary"]["num_pg_by_state"])
+
+
 def drain(ceph: Loopback, *, check: bool = False, timeout: float = PATIENCE) -> dict[str, Any]:
     return ceph.administered("_ceph.drain.drain", check=check, name="storage-2", ceph=CEPH, force=[], timeout=timeout)
 
@@ -111,3 +116,24 @@ def test_a_drain_that_would_make_others_near_full_is_refused_with_their_names(ro
     assert not any(one["crush_weight"] == 0 for one in room.ask("osd", "df")["nodes"])
     ratios(room, AS_THEY_WERE)
     assert len(drain(room, check=True)["changes"]) == 1
+
+
+@pytest.mark.usefixtures("_ratios")
+def test_a_drain_whose_copies_find_no_room_any_more_stands_still_and_goes_on_when_there_is(room: Loopback) -> None:
+    # Young groups copy by their log, and ask for no room: these forget how they began.
+    log = ("osd_max_pg_log_entries", "osd_min_pg_log_entries", "osd_pg_log_trim_min")
+    room.run("exec ceph", given="\n".join([*(f"config set osd {one} 2" for one in log), "osd set nobackfill"]))
+    room.run('rados --pool "$1" bench 60 write -b 4096 --max-objects 2000 --no-cleanup > /dev/null', POOL)
+    until(lambda: clean(room), seconds=PATIENCE)
+    drain(room, timeout=0)  # it begins, and is killed
+    until(lambda: "backfill" in states(room), seconds=PATIENCE)
+    ratios(room, {"nearfull": 0.0001, "backfillfull": 0.0001})
+    until(lambda: "OSD_BACKFILLFULL" in checks(room), seconds=PATIENCE)
+    room.run("exec ceph osd unset nobackfill")
+    until(lambda: "backfill_toofull" in states(room), seconds=PATIENCE)
+    assert [one.partition(":")[0] for one in cards(room) if "backfill" in one] == ["OSD_BACKFILLFULL"]
+    said = drain(room).get("error", "nothing")
+    assert "the drain of storage-2 stands still" in said, said
+    ratios(room, AS_THEY_WERE)
+    assert "error" not in drain(room)
+    assert [one["pgs"] for one in room.ask("osd", "df")["nodes"] if one["crush_weight"] == 0] == [0]

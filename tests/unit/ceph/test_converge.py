@@ -23,7 +23,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._ceph import (
 from ansible_collections.groundup.cloud.plugins.module_utils._ceph.model import Node
 from ansible_collections.groundup.cloud.plugins.module_utils._host import packages, units
 
-from .host import FOREIGN, FSID, MONITORS, Host, Monitors, node
+from .host import FOREIGN, FSID, MONITORS, Host, Monitors, node, quorum
 
 DEBIAN = {"ID": "debian", "VERSION_ID": "13", "PRETTY_NAME": "Debian GNU/Linux 13 (trixie)"}
 
@@ -233,6 +233,21 @@ def test_a_key_that_the_cluster_was_made_with_is_not_overwritten_by_another_stor
         step(of=node(keys={**node().keys, entity: "made anew"}))
     assert "made anew" not in str(caught.value)
     assert {path: path.read_text() for path in before} == before
+
+
+@pytest.mark.usefixtures("host")
+def test_a_host_that_is_forgotten_stops_the_run_before_the_others_configuration_is_written(
+    cluster: Monitors, tmp_path: Path
+) -> None:
+    made()
+    written = (tmp_path / "etc/ceph.conf").read_text()
+    cluster.answers |= {"osd df": {"nodes": []}, "mon dump": quorum(MONITORS)}
+    fewer = {name: address for name, address in MONITORS.items() if name != "storage-3"}
+    with pytest.raises(GroundupError, match="storage-3 left the site file"):
+        step(of=node(monitors=fewer, hosts=list(fewer)))
+    assert (tmp_path / "etc/ceph.conf").read_text() == written
+    cluster.answers["mon dump"] = quorum(fewer)
+    assert step(of=node(monitors=fewer, hosts=list(fewer)))["due"], "it was retired: daemons take up who is left"
 
 
 def test_a_manager_that_is_not_the_first_waits_until_the_cluster_knows_its_key(host: Host, cluster: Monitors) -> None:

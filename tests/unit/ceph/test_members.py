@@ -19,7 +19,7 @@ from ansible_collections.groundup.cloud.plugins.module_utils._ceph import (
 )
 from ansible_collections.groundup.cloud.plugins.module_utils._host import units
 
-from .host import MONITORS, Monitors, quorum
+from .host import Monitors
 
 CEPH: dict[str, Any] = {
     "rules": [{"name": "host-ssd", "failure_domain": "host", "device_class": "ssd"}],
@@ -50,7 +50,9 @@ class Cluster(Monitors):
             {
                 "pg stat": CLEAN,
                 "mgr stat": {"active_name": "storage-2"},
-                "mon dump": quorum(dict(list(MONITORS.items())[:hosts])),
+                "mon dump": {
+                    "mons": [{"name": name, "public_addr": f"10.0.0.{name[-1]}:6789/0"} for name in names[:3]]
+                },
                 "auth ls": {"auth_dump": [{"entity": "mgr.storage-2"}]},
                 "osd dump": {"nearfull_ratio": 0.85, "osds": [], "crush_node_flags": {}},
             }
