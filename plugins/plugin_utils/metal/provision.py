@@ -75,7 +75,7 @@ def provision(
             continue
         if step.verb == "done":
             if call.get("called"):
-                is_new = not journal.reached("installed")
+                is_new = not journal.installed
                 if is_new:
                     journal.note(Step(state="installed", verb="done", doing="it called home"))
                 return call, is_new
@@ -90,7 +90,7 @@ def provision(
                 _carry_out(ironic, wanted, step.verb, node or {})
                 asked |= step.verb in ("manage", "inspect")
         elif left.is_set() or time.monotonic() > deadline:
-            raise _ends_waiting(wanted.name, step, None if left.is_set() else timeout)
+            raise _ends_waiting(wanted.name, step, None if left.is_set() else timeout, journal)
         left.wait(pause)
 
 
@@ -179,11 +179,11 @@ def _carry_out(ironic: Ironic, wanted: Wanted, verb: Verb, node: dict[str, Any])
             ironic.provision(identity, "active", configdrive=wanted.configdrive(token))
 
 
-def _ends_waiting(name: str, step: Step, timeout: float | None) -> GroundupError:
+def _ends_waiting(name: str, step: Step, timeout: float | None, journal: Journal) -> GroundupError:
     """Return why ``name`` is not waited for any longer: it hangs for ``timeout``; None: enough others serve."""
     if timeout is None:
         return left_behind(name, f"{step.state}, {step.doing}")
-    return as_error(name, _hangs(step, timeout))
+    return given_up(name, _hangs(step, timeout), journal)
 
 
 def _hangs(step: Step, timeout: float) -> Card:
@@ -192,6 +192,12 @@ def _hangs(step: Step, timeout: float) -> Card:
     else:
         what, remedy = f"nothing has changed: {step.doing}", "see its console, and journalctl -u ironic on the seed"
     return Card(what=what, why=f"{timeout:g} s without a step of its way", remedy=remedy)
+
+
+def given_up(name: str, card: Card, journal: Journal) -> GroundupError:
+    """Journal that a machine has failed, at what it was doing; return its card as an error."""
+    journal.note(Step(state="failed", verb="fail", doing=journal.doing, card=card))
+    return as_error(name, card)
 
 
 def as_error(name: str, card: Card) -> GroundupError:

@@ -120,6 +120,20 @@ def test_an_erasure_that_ended_while_nobody_looked_is_not_done_twice(tmp_path: P
     assert seed.done == ["delete", "expect"]
 
 
+def test_an_erasure_that_takes_longer_than_the_run_has_failed_and_is_not_done_twice(tmp_path: Path) -> None:
+    seed = Seed("manageable")
+    look = seed.node
+    seed.node = lambda _identity: dict(seed.known or {})  # type: ignore[method-assign]
+    with pytest.raises(GroundupError, match="nothing has changed: its disks are being erased"):
+        go(seed, tmp_path, replace(LEAVING, timeout=0))
+    assert Journal(tmp_path / "journal").last["state"] == "failed"
+    seed.node = look  # type: ignore[method-assign]
+    assert seed.known
+    seed.known["provision_state"] = "manageable"  # it ended meanwhile
+    assert go(seed, tmp_path)
+    assert seed.done == ["clean erase_devices_metadata", "delete", "expect"]
+
+
 def test_one_whose_maintenance_nobody_ended_is_not_believed_erased(tmp_path: Path) -> None:
     Journal(tmp_path / "journal").note(Step(state="retiring", verb="wait", doing="its disks are being erased"))
     seed = Seed("manageable", maintenance=True, last_error="a disk refuses")
