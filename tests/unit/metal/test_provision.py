@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import Journal
-from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import Card, Step
-from ansible_collections.groundup.cloud.tests.unit.metal.test_way import Seed, go, states
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import DISCOVERED, Card, Step, next_step
+from ansible_collections.groundup.cloud.tests.unit.metal.test_way import CALLS, YOUNG, Seed, go, states
+
+OLD = {"inspection_finished_at": "2026-01-01T00:00:00+00:00"}
+FOUND = {"extra": {DISCOVERED: True}}
+LAST_CALL = {"driver_internal_info": {"agent_last_heartbeat": "2026-01-01T00:00:00.123456"}}
 
 
 def test_a_machine_that_calls_home_after_it_was_given_up_is_journaled_as_installed(tmp_path: Path) -> None:
@@ -28,3 +33,35 @@ def test_a_machine_that_is_given_up_has_failed_and_may_be_tried_again(tmp_path: 
         go(Seed(*states("active")), tmp_path / "journal", timeout=0)
     last = Journal(tmp_path / "journal").last
     assert (last["state"], last["card"]["what"]) == ("failed", "it did not call home after its installation")
+
+
+@pytest.mark.parametrize("told", [OLD, {**OLD, **LAST_CALL}, {**FOUND, **LAST_CALL}, FOUND])
+@pytest.mark.parametrize("state", ["manageable", "available"])
+def test_a_machine_that_somebody_uses_since_its_inspection_is_not_written_over(
+    state: str, told: dict[str, Any]
+) -> None:
+    step = next_step({"provision_state": state, "power_state": "power on", **told})
+    assert step.card
+    assert "its ramdisk has not called for 10 minutes" in step.card.what
+    again = next_step({"provision_state": state, "power_state": "power off", **told})
+    assert again.verb == {"manageable": "inspect", "available": "manage"}[state]
+
+
+@pytest.mark.parametrize("told", [{**OLD, **CALLS}, {**FOUND, **CALLS}, {"inspection_finished_at": YOUNG}])
+@pytest.mark.parametrize(("state", "verb"), [("manageable", "provide"), ("available", "deploy")])
+def test_a_ramdisk_that_waits_for_approval_for_days_is_not_booted_twice(
+    state: str, verb: str, told: dict[str, Any]
+) -> None:
+    assert next_step({"provision_state": state, "power_state": "power on", **told}).verb == verb
+
+
+def test_a_machine_that_was_off_since_its_inspection_is_inspected_again_and_then_installed(tmp_path: Path) -> None:
+    old = {"provision_state": "available", "power_state": "power off", **OLD}
+    on = {"power_state": "power on", "inspection_finished_at": YOUNG}
+    agent = {"driver_internal_info": {"agent_url": "https://10.0.0.64:9999"}}
+    seed = Seed(
+        old, {**old, "provision_state": "manageable"}, *states("inspect wait"), {"provision_state": "manageable", **on},
+        {"provision_state": "available", **on, **agent}, *states("active"),
+    )  # fmt: skip
+    go(seed, tmp_path / "journal")
+    assert [verb for verb in seed.done if " " not in verb] == ["manage", "inspect", "provide", "active"]
