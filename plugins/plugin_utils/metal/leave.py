@@ -119,7 +119,7 @@ def leave(ironic: Ironic, leaving: Leaving, journal: Journal, records: Path, say
                 tried |= {verb}
                 if verb == "erase":  # noted before it can end
                     journal.note(Step(state="retiring", verb="wait", doing=_ERASING))
-        elif time.monotonic() > deadline:
+        if verb not in tried and time.monotonic() > deadline:
             card = Card(
                 what=f"nothing has changed: {step.doing}",
                 why=f"{leaving.timeout:g} s without a step of its way",

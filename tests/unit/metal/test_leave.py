@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.api import BusyError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import Journal
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.leave import Leaving, detach, leave
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import RETRIES, Step
@@ -154,6 +155,20 @@ def test_a_controller_that_refuses_is_a_card_and_not_asked_for_ever(tmp_path: Pa
         go(seed, tmp_path)
     assert "dead" in failed.value.remedy
     assert seed.done == ["expect", "deleted"]
+
+
+def test_a_node_that_something_else_holds_for_ever_does_not_leave(tmp_path: Path) -> None:
+    seed = Seed("available")
+
+    def locked(_identity: str, verb: str, **_more: Any) -> None:
+        seed.done.append(verb)
+        assert len(seed.done) < 50, "nothing ends it"
+        raise BusyError("locked", where="", why="", remedy="")
+
+    seed.provision = locked  # type: ignore[method-assign]
+    with pytest.raises(GroundupError, match="nothing has changed: taken out of what may be installed"):
+        go(seed, tmp_path, replace(LEAVING, timeout=0))
+    assert Journal(tmp_path / "journal").last["state"] == "failed"
 
 
 def test_a_dead_machine_is_detached_and_the_record_says_that_nothing_was_erased(tmp_path: Path) -> None:

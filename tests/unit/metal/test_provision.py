@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.api import BusyError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.batch import LeftError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import Journal
-from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import DISCOVERED, Card, Step, next_step
-from ansible_collections.groundup.cloud.tests.unit.metal.test_way import CALLS, YOUNG, Seed, go, states
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.provision import provision
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import DISCOVERED, RETRIES, Card, Step, next_step
+from ansible_collections.groundup.cloud.tests.unit.metal.test_way import CALLS, YOUNG, Seed, go, states, wanted
 
 OLD = {"inspection_finished_at": "2026-01-01T00:00:00+00:00"}
 FOUND = {"extra": {DISCOVERED: True}}
@@ -26,6 +30,43 @@ def test_a_machine_that_calls_home_after_it_was_given_up_is_journaled_as_install
     before = Journal(tmp_path / "journal").lines()
     go(seed, tmp_path / "journal")
     assert Journal(tmp_path / "journal").lines() == before
+
+
+class Busy(Seed):
+    """Something else holds its node for ever."""
+
+    asked = 0
+
+    def change(self, _identity: str, fields: dict[str, Any]) -> None:
+        del fields
+        self.asked += 1
+        assert self.asked < 50, "nothing ends it"
+        raise BusyError("locked", where="", why="", remedy="")
+
+
+def test_a_node_that_something_else_holds_for_ever_has_failed(tmp_path: Path) -> None:
+    with pytest.raises(GroundupError, match="nothing has changed: installation begins"):
+        go(Busy(*states("available")), tmp_path / "journal", timeout=0)
+    assert Journal(tmp_path / "journal").last["state"] == "failed"
+
+
+def test_once_enough_serve_nothing_is_begun_and_no_deployment_is_asked_for_twice(tmp_path: Path) -> None:
+    left = threading.Event()
+
+    class Leaves(Seed):
+        """Enough serve while it is asked for the deployment; what it lists is older than that."""
+
+        def provision(self, _identity: str, verb: str, **more: Any) -> None:
+            super().provision(_identity, verb, **more)
+            left.set()
+
+    seed = Leaves(*states("available"))
+    for done in (["expect m", f"change /extra/{RETRIES} 1", "active"], []):
+        given: Any = seed
+        seed.done = []
+        with pytest.raises(LeftError):
+            provision(given, wanted(), Journal(tmp_path / "j"), lambda _line: None, timeout=5, pause=5, left=left)
+        assert seed.done == done, "a second token would be another than that of its configuration drive"
 
 
 def test_a_machine_that_is_given_up_has_failed_and_may_be_tried_again(tmp_path: Path) -> None:
