@@ -63,7 +63,7 @@ _STEPS: dict[str, tuple[State, Verb, str]] = {
 
 # What Ironic says -> the card. The first that fits; the last fits all.
 _CARDS: tuple[tuple[str, str, str, str], ...] = (
-    (r"AccessError|401|[Aa]uthentication|Unauthorized|credentials",
+    (r"AccessError|\b401\b|[Aa]uthentication|Unauthorized|credentials",
      "its management controller refuses user or password", "the machine can neither be switched on nor booted",
      "write the right password into the secrets store, under the name of bmc.credentials, and the user as bmc.user"),
     (r"image href", "the seed does not give the image", "there is nothing to write",

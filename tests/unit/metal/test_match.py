@@ -217,7 +217,7 @@ def test_an_inventory_that_is_none_is_said_to_be(garbage: dict[str, Any]) -> Non
         read({"uuid": "n"}, garbage)
 
 
-@pytest.mark.parametrize("number", [1e999, 10**400, -1, "x"])
+@pytest.mark.parametrize("number", [1e999, 10**400, -1, "x"], ids=["infinite", "long", "negative", "word"])
 @pytest.mark.parametrize("field", ["memory", "cores", "size", "speed"])
 def test_a_number_without_measure_is_garbage_and_stops_no_other_machine(field: str, number: Any) -> None:
     more = {"inventory": {"disks": [{"name": "vda", "size": number}]}} if field == "size" else {field: number}

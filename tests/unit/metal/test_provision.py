@@ -106,3 +106,8 @@ def test_a_machine_that_was_off_since_its_inspection_is_inspected_again_and_then
     )  # fmt: skip
     go(seed, tmp_path / "journal")
     assert [verb for verb in seed.done if " " not in verb] == ["manage", "inspect", "provide", "active"]
+
+
+def test_a_node_with_401_in_its_id_has_no_wrong_password() -> None:
+    error = "Timeout reached while waiting for callback for node 6f7c401a-6d1b-5c57-9d0a-67726f756e64"
+    assert next_step({"provision_state": "deploy failed", "last_error": error}).verb == "deploy", "it is tried again"
