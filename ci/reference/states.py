@@ -101,7 +101,8 @@ def _aside(states: list[str]) -> tuple[list[str], int]:
     for state in states:
         failed = state == "failed"
         colour = _BAD if failed else FAINT
-        cards = [what for _, what, _, _ in way._CARDS] + [way._IN_USE.what, way._LOST.what] if failed else []
+        others = [way._IN_USE.what, way._SINCE.what, way._LOST.what]
+        cards = [what for _, what, _, _ in way._CARDS] + others if failed else []
         tall = 36 + 18 * len(cards) + (6 if cards else 0)
         parts += [
             f'<rect x="{_RIGHT}" y="{top}" width="{_WIDTH - _RIGHT - _LEFT}" height="{tall}" rx="8"'

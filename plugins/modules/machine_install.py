@@ -14,7 +14,7 @@ description:
     known.
   - Runs on the controller. A machine that is installed and has called is left as it is. A run that was killed goes on
     where it was. Each change of a machine's state is a line of C(metal/<host>.jsonl) in the site's state directory.
-  - Three machines are refused - one that is switched on before anything was done with it, one that the journal says was
+  - Three machines are refused - one that is switched on without a ramdisk of the seed's, one that the journal says was
     installed while Ironic does not know it, and one with something on its disks that nobody has approved.
 options:
   hosts:

@@ -111,6 +111,8 @@ dhcp_provider = none
 
 [inspector]
 add_ports = all
+# Ironic's own default. By the first an inventory that is not whole is none: what is on the disks is in it.
+hooks = ramdisk-error,validate-interfaces,ports,architecture
 pre_create_ports = false
 
 [pxe]

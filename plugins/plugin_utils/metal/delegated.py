@@ -17,7 +17,7 @@ from ..secrets.names import IRONIC
 from .api import BusyError, Ironic
 from .batch import left_behind
 from .journal import Journal, file_of, home_of
-from .provision import as_error
+from .provision import as_error, given_up
 from .way import Card
 
 PUBLIC_KEY = Path("ssh/runner.pub")  # below the site's state directory: of the runner's own key
@@ -102,5 +102,5 @@ def follow(
         if left.is_set():
             raise left_behind(name, f"{known.get('state', 'installed')}, {known.get('doing', '')}")
         if time.monotonic() > deadline:
-            raise as_error(name, _SILENT)
+            raise given_up(name, _SILENT, journal)
         left.wait(pause)

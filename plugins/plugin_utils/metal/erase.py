@@ -15,7 +15,7 @@ from ..secrets import open_store
 from ..secrets.names import IRONIC
 from .api import Ironic
 from .install import metal_of, remember
-from .journal import Journal, file_of, home_of
+from .journal import Journal, alone, file_of, home_of
 from .leave import STEPS, Leaving, Method, detach, leave
 
 _LOST = "disks"
@@ -82,7 +82,7 @@ def carry_out(plan: Plan, wanted: Wanted, say: Callable[[str], None]) -> dict[st
         stays=wanted.stays,
         timeout=wanted.timeout,
     )
-    with locked(home / f".{name}.lock"):  # no run of the layers meanwhile
+    with alone(home, name), locked(home / f".{name}.lock"):  # no run of the layers meanwhile
         dead = "dead" in wanted.force
         record = (
             detach(ironic, leaving, journal, home / "erasures")

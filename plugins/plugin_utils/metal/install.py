@@ -27,7 +27,7 @@ from .batch import Batch, Failed
 from .decisions import Desk, person
 from .delegated import follow, login_of
 from .discovery import Discovery
-from .journal import Journal, file_of, home_of
+from .journal import Journal, alone, file_of, home_of
 from .match import judge
 from .page import Page, page_of
 from .provision import Wanted, as_error, provision
@@ -85,6 +85,10 @@ def install(
     desk.turn()  # what was decided while nobody ran
 
     def way(name: str) -> bool:
+        with alone(home, name):
+            return way_of(name)
+
+    def way_of(name: str) -> bool:
         host = discovered.identified(plan.hosts[name])
         node = documents.node(plan, host, password=store.get(str((host.bmc or {}).get("credentials"))))
         wanted = Wanted(

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, get_args
 
+from ...module_utils._base.locks import locked
 from ..errors import GroundupError
 from ..paths import state_dir
 from .way import State, Step
@@ -32,6 +34,23 @@ def file_of(home: Path, host: str) -> Path:
             remedy="name it with lower-case letters, digits and hyphens",
         )
     return home / f"{host}.jsonl"
+
+
+@contextmanager
+def alone(home: Path, host: str) -> Iterator[None]:
+    """Keep other runs off a machine's way, in and out. Raises GroundupError when one is at work on it."""
+    home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with ExitStack() as held:
+        try:
+            held.enter_context(locked(home / f".{host}.way.lock", timeout=0))
+        except TimeoutError:
+            raise GroundupError(
+                "another run is at work on it",
+                where=host,
+                why="each would give it a token of its own, and it knows one",
+                remedy="wait until that run has ended, then run this again",
+            ) from None
+        yield
 
 
 class Journal:

@@ -19,7 +19,7 @@ from ...module_utils._base.files import write_file
 from ..errors import GroundupError
 from .api import BusyError, Ironic
 from .journal import Journal
-from .provision import as_error
+from .provision import as_error, given_up
 from .way import RETRIES, Card, Step
 
 Method = Literal["metadata", "full"]
@@ -119,13 +119,13 @@ def leave(ironic: Ironic, leaving: Leaving, journal: Journal, records: Path, say
                 tried |= {verb}
                 if verb == "erase":  # noted before it can end
                     journal.note(Step(state="retiring", verb="wait", doing=_ERASING))
-        elif time.monotonic() > deadline:
+        if verb not in tried and time.monotonic() > deadline:
             card = Card(
                 what=f"nothing has changed: {step.doing}",
                 why=f"{leaving.timeout:g} s without a step of its way",
                 remedy="see its console, and journalctl -u ironic on the seed",
             )
-            raise as_error(leaving.name, card)
+            raise given_up(leaving.name, card, journal)
         time.sleep(leaving.pause)
 
 

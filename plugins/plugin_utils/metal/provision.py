@@ -75,7 +75,7 @@ def provision(
             continue
         if step.verb == "done":
             if call.get("called"):
-                is_new = not journal.reached("installed")
+                is_new = not journal.installed
                 if is_new:
                     journal.note(Step(state="installed", verb="done", doing="it called home"))
                 return call, is_new
@@ -85,12 +85,11 @@ def provision(
             deadline = time.monotonic() + timeout
         if step.card:
             raise as_error(wanted.name, step.card)
-        if step.verb != "wait":
-            with suppress(BusyError), _journaled(journal):  # a busy machine is looked at again after a pause
-                _carry_out(ironic, wanted, step.verb, node or {})
-                asked |= step.verb in ("manage", "inspect")
-        elif left.is_set() or time.monotonic() > deadline:
-            raise _ends_waiting(wanted.name, step, None if left.is_set() else timeout)
+        if left.is_set():  # nothing is begun: without a pause the same node would be seen, and deployed twice
+            raise left_behind(wanted.name, f"{step.state}, {step.doing}")
+        asked |= _asked(ironic, wanted, journal, step.verb, node or {})
+        if time.monotonic() > deadline:
+            raise given_up(wanted.name, _hangs(step, timeout), journal)
         left.wait(pause)
 
 
@@ -147,6 +146,14 @@ def _again(ironic: Ironic, wanted: Wanted, journal: Journal, node: dict[str, Any
     return False
 
 
+def _asked(ironic: Ironic, wanted: Wanted, journal: Journal, verb: Verb, node: dict[str, Any]) -> bool:
+    """Have Ironic begin ``verb``; return whether a management controller is asked. One that is busy begins nothing."""
+    with suppress(BusyError), _journaled(journal):
+        _carry_out(ironic, wanted, verb, node)
+        return verb in ("manage", "inspect")
+    return False
+
+
 def _carry_out(ironic: Ironic, wanted: Wanted, verb: Verb, node: dict[str, Any]) -> None:
     identity = wanted.name
     match verb:
@@ -179,19 +186,18 @@ def _carry_out(ironic: Ironic, wanted: Wanted, verb: Verb, node: dict[str, Any])
             ironic.provision(identity, "active", configdrive=wanted.configdrive(token))
 
 
-def _ends_waiting(name: str, step: Step, timeout: float | None) -> GroundupError:
-    """Return why ``name`` is not waited for any longer: it hangs for ``timeout``; None: enough others serve."""
-    if timeout is None:
-        return left_behind(name, f"{step.state}, {step.doing}")
-    return as_error(name, _hangs(step, timeout))
-
-
 def _hangs(step: Step, timeout: float) -> Card:
     if "first time" in step.doing:
         what, remedy = "it did not call home after its installation", "see its console: does it boot from its disk?"
     else:
         what, remedy = f"nothing has changed: {step.doing}", "see its console, and journalctl -u ironic on the seed"
     return Card(what=what, why=f"{timeout:g} s without a step of its way", remedy=remedy)
+
+
+def given_up(name: str, card: Card, journal: Journal) -> GroundupError:
+    """Journal that a machine has failed, at what it was doing; return its card as an error."""
+    journal.note(Step(state="failed", verb="fail", doing=journal.doing, card=card))
+    return as_error(name, card)
 
 
 def as_error(name: str, card: Card) -> GroundupError:

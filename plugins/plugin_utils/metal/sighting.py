@@ -11,6 +11,8 @@ from typing import Any
 from ...module_utils._base.text import printable
 
 _GIB = 2**30
+_LARGEST = 2**53
+_UNTOLD: Mapping[str, Any] = {"label": "nobody told what is on it"}
 _MAC = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5,19}")
 # What firmwares say instead of a serial number.
 _NO_SERIAL = {
@@ -95,11 +97,11 @@ def read(node: Mapping[str, Any], told: Mapping[str, Any]) -> Sighting:
             boots=_mac(boots) if boots else nics[0].mac,
             nics=nics,
             disks=tuple(_disk(one, partitions) for one in inventory.get("disks") or ()),
-            cores=int((inventory.get("cpu") or {}).get("count") or 0),
-            memory_mib=int((inventory.get("memory") or {}).get("physical_mb") or 0),
+            cores=_number((inventory.get("cpu") or {}).get("count")),
+            memory_mib=_number((inventory.get("memory") or {}).get("physical_mb")),
             approved=str((node.get("extra") or {}).get("groundup_approved") or ""),
         )
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+    except (AttributeError, IndexError, KeyError, OverflowError, TypeError, ValueError) as error:
         raise ValueError(f"its inventory is none: {type(error).__name__} {error}") from None
 
 
@@ -111,19 +113,27 @@ def _mac(said: object) -> str:
     return found
 
 
+def _number(said: Any) -> int:
+    """Return a number that is safe to compute with, 0 where none is said. Raises ValueError, OverflowError."""
+    found = int(said or 0)
+    if not 0 <= found <= _LARGEST:
+        raise ValueError("a number is negative or too large")
+    return found
+
+
 def _nic(one: Mapping[str, Any]) -> Nic:
     speed = one.get("speed_mbps")
     return Nic(
         name=str(one.get("name")),
         mac=_mac(one["mac_address"]),
         carrier=bool(one.get("has_carrier")),
-        gbps=speed / 1000 if isinstance(speed, int) and speed > 0 else None,
+        gbps=_number(speed) / 1000 if isinstance(speed, int) and speed > 0 else None,
     )
 
 
 def _disk(one: Mapping[str, Any], partitions: Mapping[str, Mapping[str, Any]]) -> Disk:
     name = str(one["name"]).removeprefix("/dev/")
-    return Disk(name=printable(name), gib=int(one.get("size") or 0) // _GIB, used=_used(partitions.get(name) or {}))
+    return Disk(name=printable(name), gib=_number(one.get("size")) // _GIB, used=_used(partitions.get(name) or _UNTOLD))
 
 
 def _used(disk: Mapping[str, Any]) -> str:

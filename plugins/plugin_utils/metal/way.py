@@ -1,13 +1,15 @@
 """The way of a machine, from a node nobody looked at to one that is installed: what is to be done next. Pure.
 
-Ironic keeps the state, so a run that was killed goes on where it was: the next step follows from the node alone.
+Ironic keeps the state, so a run that was killed goes on where it was: the next step follows from the node and the time.
 """
 
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import Any, Literal
 
 Verb = Literal["create", "manage", "inspect", "provide", "deploy", "undeploy", "wait", "done", "fail"]
@@ -15,6 +17,9 @@ State = Literal[
     "expected", "discovered", "matched", "approved", "inspected", "provisioning", "installed", "configuring", "serving",
     "retiring", "retired", "quarantined", "failed",
 ]  # fmt: skip
+HOLDS = (
+    600.0  # seconds after a ramdisk's last call that its inventory is believed; one that waits calls every 90 to 180
+)
 ATTEMPTS = 3  # deployments of one machine, over all runs, until somebody looks
 RETRIES = "groundup_attempts"  # in a node's `extra`
 DISCOVERED = "groundup_discovered"  # there, too: its ramdisk told the seed of it, and is what runs
@@ -58,7 +63,7 @@ _STEPS: dict[str, tuple[State, Verb, str]] = {
 
 # What Ironic says -> the card. The first that fits; the last fits all.
 _CARDS: tuple[tuple[str, str, str, str], ...] = (
-    (r"AccessError|401|[Aa]uthentication|Unauthorized|credentials",
+    (r"AccessError|\b401\b|[Aa]uthentication|Unauthorized|credentials",
      "its management controller refuses user or password", "the machine can neither be switched on nor booted",
      "write the right password into the secrets store, under the name of bmc.credentials, and the user as bmc.user"),
     (r"image href", "the seed does not give the image", "there is nothing to write",
@@ -108,6 +113,7 @@ _IN_USE = Card(
     why="somebody may use it, and its disk would be written over",
     remedy="switch it off, then run this again; or write provisioner: existing",
 )
+_SINCE = replace(_IN_USE, what=f"it is switched on, and its ramdisk has not called for {HOLDS / 60:g} minutes")
 _LOST = Card(
     what="it was installed, and the seed's Ironic does not know that",
     why="its disk would be written over",
@@ -127,8 +133,8 @@ def next_step(node: Mapping[str, Any] | None, *, asked: bool = False, installed:
         return step
     if installed:
         return Step(state="failed", verb="fail", card=_LOST)
-    if known.get("power_state") == "power on" and not (attempts(known) or inspected(known)):  # else we switched it on
-        return Step(state="failed", verb="fail", card=_IN_USE)
+    if known.get("power_state") == "power on" and not (attempts(known) or told(known)):  # else we switched it on
+        return Step(state="failed", verb="fail", card=_SINCE if inspected(known) else _IN_USE)
     return step
 
 
@@ -144,11 +150,13 @@ def _next_step(node: Mapping[str, Any] | None, *, asked: bool) -> Step:
     if provision in _ANEW and not held and (cut or (provision == "inspect failed" and not asked)):
         state, verb = _ANEW[provision]
         return Step(state=state, verb=verb, doing=f"again, after: {error}")
-    if provision == "manageable" and inspected(node) and not held:
+    if provision == "manageable" and (told(node) or (inspected(node) and attempts(node))) and not held:
         return Step(state="inspected", verb="provide", doing="it is what the plan says, and released for installation")
     if held or provision not in _STEPS:
         return _failed(error or str(node.get("maintenance_reason") or f"it is {provision}, no step of its way"))
     state, verb, doing = _STEPS[provision]
+    if provision == "available" and inspected(node) and not (told(node) or attempts(node)):
+        state, verb, doing = "approved", "manage", "inspected again: somebody may have used it since"
     if state == "expected" and inspected(node):
         state = "approved"  # it was discovered
     return Step(state=state, verb=verb, doing=doing)
@@ -168,6 +176,21 @@ def next_attempt(node: Mapping[str, Any]) -> int:
 def inspected(node: Mapping[str, Any]) -> bool:
     """Say whether a ramdisk told what ``node`` is."""
     return bool(node.get("inspection_finished_at") or (node.get("extra") or {}).get(DISCOVERED))
+
+
+def told(node: Mapping[str, Any]) -> bool:
+    """Say whether what a ramdisk told of ``node`` holds: it runs yet, or has told it just now."""
+    called = (node.get("driver_internal_info") or {}).get("agent_last_heartbeat")
+    ages = (_age(str(at)) for at in (node.get("inspection_finished_at"), called) if at)
+    return inspected(node) and min(ages, default=float("inf")) <= HOLDS
+
+
+def _age(at: str) -> float:
+    """Return the seconds since a time of Ironic's, which is UTC with or without saying so."""
+    try:
+        return time.time() - datetime.fromisoformat(at).replace(tzinfo=UTC).timestamp()
+    except ValueError:
+        return float("inf")
 
 
 def ramdisk_silent(node: Mapping[str, Any]) -> bool:

@@ -86,6 +86,7 @@ def test_two_machines_of_one_serial_number_are_both_quarantined_and_a_third_is_n
 ) -> None:
     for number, serial in ((0x61, "SAME"), (0x62, "SAME"), (0x63, "\u001b[2J../../x")):
         assert stranger.tell(told(number, serial=serial), address="10.0.2.8") == 202
+    assert stranger.tell(told(0x64, memory=10**400), address="10.0.2.8") in (202, 400), "and stops nobody below"
     found = Discovery(
         ironic=stranger.ironic, plan=make_plan(load_site(COLLECTION / "inventories/lab-metal/site.yml")),
         home=tmp_path, say=lambda _line: None, seconds=0, password=lambda _name: "p",

@@ -10,10 +10,11 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.enough import Enough
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal import erase
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal import install as module
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.batch import Failed, LeftError, left_behind
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.install import Options, approve, install
-from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import Journal, home_of
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import Journal, alone, home_of
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.provision import Wanted
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import Card, Step
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION, state_dir
@@ -62,6 +63,13 @@ class Seed:
 
     def nodes(self) -> dict[str, Any]:
         return {}
+
+
+class Known:
+    """Ironic that knows every machine."""
+
+    def node(self, identity: str) -> dict[str, Any]:
+        return {"name": identity, "provision_state": "active"}
 
 
 def provided(monkeypatch: pytest.MonkeyPatch, *, failing: str = "") -> list[Wanted]:
@@ -141,6 +149,21 @@ def test_a_fault_of_ours_with_one_machine_stops_no_other(plan: Plan, monkeypatch
     failed = go(plan, then=broken)
     assert failed["worker-1"].what == "ValueError: unforeseen"
     assert list(failed) == ["worker-1"]
+
+
+def test_a_machine_that_another_run_is_at_work_on_is_left_to_it(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = provided(monkeypatch)
+    home = home_of(plan.site)
+    with alone(home, "worker-1"):
+        failed = go(plan)
+        wanted = erase.Wanted(name="worker-1", method="full", stays=False, force=frozenset(("disks",)), timeout=1)
+        monkeypatch.setattr(erase, "_ironic", lambda *_: Known())
+        with pytest.raises(GroundupError, match="another run is at work on it"):
+            erase.carry_out(plan, wanted, lambda _line: None)
+    assert {name: error.what for name, error in failed.items()} == {"worker-1": "another run is at work on it"}
+    assert [one.name for one in seen] == ["worker-2"]
+    assert home.stat().st_mode & 0o777 == 0o700
+    assert go(plan) == {}
 
 
 def test_no_machine_begins_of_a_group_of_which_more_failed_than_may(

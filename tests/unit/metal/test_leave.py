@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.api import BusyError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import Journal
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.leave import Leaving, detach, leave
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import RETRIES, Step
@@ -120,6 +121,20 @@ def test_an_erasure_that_ended_while_nobody_looked_is_not_done_twice(tmp_path: P
     assert seed.done == ["delete", "expect"]
 
 
+def test_an_erasure_that_takes_longer_than_the_run_has_failed_and_is_not_done_twice(tmp_path: Path) -> None:
+    seed = Seed("manageable")
+    look = seed.node
+    seed.node = lambda _identity: dict(seed.known or {})  # type: ignore[method-assign]
+    with pytest.raises(GroundupError, match="nothing has changed: its disks are being erased"):
+        go(seed, tmp_path, replace(LEAVING, timeout=0))
+    assert Journal(tmp_path / "journal").last["state"] == "failed"
+    seed.node = look  # type: ignore[method-assign]
+    assert seed.known
+    seed.known["provision_state"] = "manageable"  # it ended meanwhile
+    assert go(seed, tmp_path)
+    assert seed.done == ["clean erase_devices_metadata", "delete", "expect"]
+
+
 def test_one_whose_maintenance_nobody_ended_is_not_believed_erased(tmp_path: Path) -> None:
     Journal(tmp_path / "journal").note(Step(state="retiring", verb="wait", doing="its disks are being erased"))
     seed = Seed("manageable", maintenance=True, last_error="a disk refuses")
@@ -140,6 +155,20 @@ def test_a_controller_that_refuses_is_a_card_and_not_asked_for_ever(tmp_path: Pa
         go(seed, tmp_path)
     assert "dead" in failed.value.remedy
     assert seed.done == ["expect", "deleted"]
+
+
+def test_a_node_that_something_else_holds_for_ever_does_not_leave(tmp_path: Path) -> None:
+    seed = Seed("available")
+
+    def locked(_identity: str, verb: str, **_more: Any) -> None:
+        seed.done.append(verb)
+        assert len(seed.done) < 50, "nothing ends it"
+        raise BusyError("locked", where="", why="", remedy="")
+
+    seed.provision = locked  # type: ignore[method-assign]
+    with pytest.raises(GroundupError, match="nothing has changed: taken out of what may be installed"):
+        go(seed, tmp_path, replace(LEAVING, timeout=0))
+    assert Journal(tmp_path / "journal").last["state"] == "failed"
 
 
 def test_a_dead_machine_is_detached_and_the_record_says_that_nothing_was_erased(tmp_path: Path) -> None:

@@ -27,7 +27,8 @@ def told(number: int, **more: Any) -> dict[str, Any]:
         "memory": {"physical_mb": more.pop("memory", 2560)}, "boot": {"pxe_interface": BOOT.format(number)},
         "system_vendor": {"serial_number": more.pop("serial", f"S{number}")}, "bmc_address": more.pop("bmc", None),
     }  # fmt: skip
-    return {"inventory": {**inventory, **more.pop("inventory", {})}, "plugin_data": more}
+    inventory |= more.pop("inventory", {})
+    return {"inventory": inventory, "plugin_data": {"groundup_disks": [{"name": "vda", "type": "disk"}], **more}}
 
 
 def seen(number: int, *, approved: str = "", **more: Any) -> Sighting:
@@ -214,6 +215,25 @@ def test_a_pre_registered_machine_is_held_to_its_ports_disks_and_serial(site: An
 def test_an_inventory_that_is_none_is_said_to_be(garbage: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="its inventory is none"):
         read({"uuid": "n"}, garbage)
+
+
+@pytest.mark.parametrize("number", [1e999, 10**400, -1, "x"], ids=["infinite", "long", "negative", "word"])
+@pytest.mark.parametrize("field", ["memory", "cores", "size", "speed"])
+def test_a_number_without_measure_is_garbage_and_stops_no_other_machine(field: str, number: Any) -> None:
+    more = {"inventory": {"disks": [{"name": "vda", "size": number}]}} if field == "size" else {field: number}
+    if field == "speed" and not (isinstance(number, int) and number > 0):
+        assert seen(1, **more).nics[0].gbps is None, "a port without a cable has no speed"
+        return
+    with pytest.raises(ValueError, match="its inventory is none"):
+        seen(1, **more)
+
+
+@pytest.mark.parametrize("disks", [None, [], [{"name": "sda", "type": "disk"}]])
+def test_a_disk_of_which_nobody_told_what_is_on_it_is_written_over_with_approval_alone(site: Any, disks: Any) -> None:
+    one = seen(1, groundup_disks=disks)
+    assert one.used == "vda: nobody told what is on it"
+    assert verdicts(site(), one) == {"node-1": ("matched", "found-1")}
+    assert verdicts(site(), seen(1, approved="found-1", groundup_disks=disks)) == {"node-1": ("approved", "found-1")}
 
 
 def test_what_firmwares_say_for_no_serial_number_is_none() -> None:

@@ -15,7 +15,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import Groun
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal import delegated, seed_runner
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.api import BusyError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.batch import LeftError
-from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import Journal, file_of
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import Journal, file_of, home_of
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.overview import Overview
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.package import packed
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.seed_runner import Order, Service, begins, orders
@@ -249,6 +249,7 @@ def test_a_machine_that_failed_before_begins_again_once_and_its_next_failure_is_
 def test_a_runner_that_does_nothing_is_a_card_and_one_that_is_not_waited_for_is_pending(plan: Plan) -> None:
     with pytest.raises(GroundupError, match="runner does nothing"):
         follow(Contact(worker_1=dict(CALL)), plan, timeout=0.05)
+    assert Journal(home_of(plan.site) / "worker-1.jsonl").last["state"] == "failed"
     with pytest.raises(LeftError):
         follow(Contact(worker_1=dict(CALL)), plan, left=True)
 
@@ -282,10 +283,9 @@ def test_a_table_says_when_the_seed_was_not_asked(plan: Plan, tmp_path: Path) ->
 def test_the_collection_is_packed_the_same_each_time_and_without_tests(tmp_path: Path) -> None:
     digest, archive = packed()
     assert packed() == (digest, archive)
-    for name in ("plugins/a.py", "plugins/__pycache__/a.pyc", "roles/r.yml", "playbooks/p.yml", "meta/m.yml"):
+    made = ("plugins/a.py", "plugins/__pycache__/a.pyc", "roles/r.yml", "playbooks/p.yml", "meta/m.yml")
+    for name in (*made, "ansible.cfg", "supply.lock"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text("")
-    for name in ("ansible.cfg", "supply.lock"):
         (tmp_path / name).write_text("")
     assert packed(tmp_path)[0] != digest
 

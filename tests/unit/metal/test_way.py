@@ -20,6 +20,8 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import (
     next_step,
 )
 
+YOUNG = "2999-01-01T00:00:00+00:00"  # no suite is slow enough for it to grow old
+CALLS = {"driver_internal_info": {"agent_last_heartbeat": "2999-01-01T00:00:00.000000"}}
 CUT = "The deploying state can't be resumed by conductor seed. Moving to fail state."
 UNREACHED = "Failed to get power state: Unable to connect to https://10.0.0.9"
 
@@ -35,9 +37,9 @@ UNREACHED = "Failed to get power state: Unable to connect to https://10.0.0.9"
         ({"provision_state": "manageable", "power_state": "power off"}, "approved", "inspect"),
         ({"provision_state": "inspect wait"}, "approved", "wait"),
         ({"provision_state": "inspect failed", "last_error": "?"}, "approved", "inspect"),
-        ({"provision_state": "manageable", "inspection_finished_at": "2026-11-23"}, "inspected", "provide"),
+        ({"provision_state": "manageable", "inspection_finished_at": YOUNG}, "inspected", "provide"),
         (
-            {"provision_state": "manageable", "power_state": "power on", "extra": {DISCOVERED: True}},
+            {"provision_state": "manageable", "power_state": "power on", "extra": {DISCOVERED: True}, **CALLS},
             "inspected",
             "provide",
         ),
@@ -148,7 +150,7 @@ def go(
 
 
 def test_a_dark_machine_is_expected_before_it_can_call_and_its_way_is_journaled(tmp_path: Path) -> None:
-    seen = {"provision_state": "manageable", "inspection_finished_at": "2026-11-23", "power_state": "power on"}
+    seen = {"provision_state": "manageable", "inspection_finished_at": YOUNG, "power_state": "power on"}
     seed = Seed(
         {}, *states("enroll", "verifying", "manageable", "inspecting", "inspect wait"), seen,
         *states("available", "deploying", "wait call-back", "active"),
@@ -165,7 +167,7 @@ def test_a_dark_machine_is_expected_before_it_can_call_and_its_way_is_journaled(
 
 
 def test_a_machine_that_is_not_what_the_plan_says_is_a_card_before_anything_is_written(tmp_path: Path) -> None:
-    seed = Seed({"provision_state": "manageable", "inspection_finished_at": "2026-11-23"})
+    seed = Seed({"provision_state": "manageable", "inspection_finished_at": YOUNG})
     card = Card(what="it is not what the plan says: no disk", why="", remedy="")
     with pytest.raises(GroundupError, match="no disk"):
         go(seed, tmp_path / "journal", work=replace(wanted(), judge=lambda _told: card))
@@ -187,7 +189,7 @@ def test_what_ironic_refuses_is_a_card_in_the_journal(tmp_path: Path) -> None:
 def test_a_ramdisk_that_runs_is_used_only_when_it_has_said_where_it_is_reached(tmp_path: Path) -> None:
     on: dict[str, Any] = {
         "provision_state": "available",
-        "inspection_finished_at": "2026-11-23",
+        "inspection_finished_at": YOUNG,
         "power_state": "power on",
     }
     reached = {**on, "driver_internal_info": {"agent_url": "https://10.0.0.64:9999"}}
