@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import time
 from collections.abc import Mapping
@@ -46,7 +47,7 @@ class Journal:
         """Return every whole line; one that a killed run broke off is not one."""
         empty: dict[str, Any] = {}
         found: list[dict[str, Any]] = []
-        for line in self._path.read_text(encoding="utf-8").splitlines() or ["{}"]:
+        for line in self._path.read_text(encoding="utf-8", errors="replace").splitlines() or ["{}"]:
             try:
                 found.append(dict(json.loads(line)))
             except ValueError:
@@ -91,8 +92,12 @@ class Journal:
         return True
 
     def add(self, line: Mapping[str, Any]) -> None:
-        """Add a line as it is."""
-        self._last = dict(line)
+        """Add a line as it is; it is on the disk then, and its own also after one that was broken off."""
         self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with self._path.open("a", encoding="utf-8") as stream:
-            stream.write(json.dumps(self._last) + "\n")
+        with self._path.open("a+b") as stream:
+            whole = not stream.tell() or os.pread(stream.fileno(), 1, stream.tell() - 1) == b"\n"
+            stream.write(b"" if whole else b"\n")
+            stream.write(json.dumps(dict(line)).encode() + b"\n")
+            stream.flush()
+            os.fsync(stream.fileno())
+        self._last = dict(line)
