@@ -18,7 +18,7 @@ from .install import metal_of, remember
 from .journal import Journal, file_of, home_of
 from .leave import STEPS, Leaving, Method, detach, leave
 
-_LOST = "disks"
+LOST, OSDS = "disks", "osds"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +30,11 @@ class Wanted:
     stays: bool
     force: frozenset[str]
     timeout: float
+
+    def accepting(self, reason: str) -> str:
+        """Return the option by which ``reason`` is accepted, beside those that were, and disks."""
+        codes = ", ".join(sorted({LOST, reason, *self.force}))
+        return f"-e '{{\"{'reprovision' if self.stays else 'erase'}_force\": [{codes}]}}'"
 
 
 def foreseen(plan: Plan, wanted: Wanted) -> dict[str, Any]:
@@ -61,12 +66,12 @@ def foreseen(plan: Plan, wanted: Wanted) -> dict[str, Any]:
     node = _ironic(plan, name).node(name)
     if node is None:
         return {"changed": False, "changes": []}
-    if _LOST not in wanted.force:
+    if LOST not in wanted.force:
         raise GroundupError(
             f"everything on the disks of {name} would be lost",
             where=f"machine {name}, {node['provision_state']} by Ironic",
             why="nothing brings it back; nothing was changed",
-            remedy=f"accept it with -e '{{\"{'reprovision' if wanted.stays else 'erase'}_force\": [{_LOST}]}}'",
+            remedy=f"accept it with {wanted.accepting(LOST)}",
         )
     return {"changed": True, "changes": _lines(wanted)}
 

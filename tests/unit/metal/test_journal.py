@@ -13,7 +13,9 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import St
 INSTALLED = Step(state="installed", verb="done", doing="it called home")
 
 
-@pytest.mark.parametrize("broken", [b'{"time": 1, "sta', b'{"state": "expected"}\n{"ti', b'{"state": "expected"}', b"\0\xff"])
+@pytest.mark.parametrize(
+    "broken", [b'{"time": 1, "sta', b'{"state": "expected"}\n{"ti', b'{"state": "expected"}', b"\0\xff"]
+)
 def test_a_line_after_one_that_was_broken_off_is_whole(tmp_path: Path, broken: bytes) -> None:
     path = tmp_path / "worker-1.jsonl"
     path.write_bytes(broken)
