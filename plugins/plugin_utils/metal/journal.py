@@ -6,11 +6,14 @@ import json
 import os
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, get_args
 
+from ...module_utils._base import files
+from ...module_utils._base.locks import locked
 from ..errors import GroundupError
 from ..paths import state_dir
 from .way import State, Step
@@ -41,18 +44,23 @@ class Journal:
     def __init__(self, path: Path) -> None:
         """Take the file, which is made with the first line."""
         self._path = path
-        self._last = self.lines()[-1] if path.exists() else {}
+        self._last = self.lines()[-1]
 
     def lines(self) -> list[dict[str, Any]]:
-        """Return every whole line; one that a killed run broke off is not one."""
+        """Return every whole line, an empty one where there is none; one that a killed run broke off is not one."""
         empty: dict[str, Any] = {}
         found: list[dict[str, Any]] = []
-        for line in self._path.read_text(encoding="utf-8", errors="replace").splitlines() or ["{}"]:
-            try:
+        for line in (files.read(self._path) or "").splitlines():
+            with suppress(ValueError):
                 found.append(dict(json.loads(line)))
-            except ValueError:
-                continue
         return found or [empty]
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Have nobody else here meanwhile, where what is added follows from what is there."""
+        self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with locked(self._path.with_name(f".{self._path.stem}.journal.lock")):
+            yield
 
     @property
     def installed(self) -> bool:
@@ -75,8 +83,7 @@ class Journal:
         return str(self._last.get("doing") or "")
 
     def _end(self, states: tuple[State, ...]) -> str:
-        lines = self.lines() if self._path.exists() else []
-        return next((str(line["state"]) for line in reversed(lines) if line.get("state") in states), "")
+        return next((str(line["state"]) for line in reversed(self.lines()) if line.get("state") in states), "")
 
     def reached(self, state: State) -> bool:
         """Say whether the machine is at ``state`` or further on its way, or has failed there."""

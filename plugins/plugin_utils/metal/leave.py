@@ -143,7 +143,7 @@ def leave(ironic: Ironic, leaving: Leaving, journal: Journal, records: Path, say
 
 def _began(journal: Journal, leaving: Leaving) -> float | None:
     """Return when this erasure was asked for, by its last lines; None when it was not, or something came after it."""
-    lines = reversed(journal.lines() if journal.last else [])
+    lines = reversed(journal.lines())
     mine = [float(line["time"]) for line in takewhile(lambda line: line.get("doing") == leaving.erasing, lines)]
     return mine[-1] if mine else None
 

@@ -117,3 +117,14 @@ def test_a_site_that_has_no_runner_any_more_has_neither_key_nor_password_there(
     assert ended == ["groundup-runner.service"]
     assert not runner.CONFIGURATION.exists()
     assert not configuration.RUNNER_PASSWORDS.exists()
+
+
+def test_the_collection_is_packed_the_same_each_time_and_without_tests(tmp_path: Path) -> None:
+    digest, archive = packed()
+    assert packed() == (digest, archive)
+    for name in ("plugins/a.py", "plugins/__pycache__/a.pyc", "roles/r.yml", "playbooks/p.yml", "meta/m.yml"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("")
+    for name in ("ansible.cfg", "supply.lock"):
+        (tmp_path / name).write_text("")
+    assert packed(tmp_path)[0] != digest
