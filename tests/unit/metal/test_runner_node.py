@@ -119,12 +119,11 @@ def test_a_site_that_has_no_runner_any_more_has_neither_key_nor_password_there(
     assert not configuration.RUNNER_PASSWORDS.exists()
 
 
-def test_the_collection_is_packed_the_same_each_time_and_without_tests(tmp_path: Path) -> None:
-    digest, archive = packed()
-    assert packed() == (digest, archive)
-    for name in ("plugins/a.py", "plugins/__pycache__/a.pyc", "roles/r.yml", "playbooks/p.yml", "meta/m.yml"):
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text("")
-    for name in ("ansible.cfg", "supply.lock"):
-        (tmp_path / name).write_text("")
-    assert packed(tmp_path)[0] != digest
+def test_the_unit_is_nobody_else_s_account_and_reads_key_and_password_as_credentials() -> None:
+    text = runner.unit_text("https://10.0.0.8:6386")
+    assert "User=groundup-runner\n" in text
+    assert "LoadCredential=key:/etc/groundup-runner/id_ed25519\n" in text
+    assert "--password %d/password --key %d/key" in text
+    for word in ("ProtectSystem=strict", "NoNewPrivileges=true", "CapabilityBoundingSet=", "KillMode=control-group"):
+        assert f"{word}\n" in text
+    assert "vault" not in text.lower()

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from ansible_collections.groundup.cloud.plugins.action import machine_install
 from ansible_collections.groundup.cloud.plugins.module_utils._base.wait import wait_until
-from ansible_collections.groundup.cloud.plugins.module_utils._ironic import runner as on_seed
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal import delegated, seed_runner
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.api import BusyError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.batch import LeftError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import Journal, file_of
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.overview import Overview
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.package import packed
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.seed_runner import Order, Service, begins, orders
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import Card, Step
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
@@ -281,11 +281,12 @@ def test_a_table_says_when_the_seed_was_not_asked(plan: Plan, tmp_path: Path) ->
     assert overview.lacks == "silent"
 
 
-def test_the_unit_is_nobody_else_s_account_and_reads_key_and_password_as_credentials() -> None:
-    text = on_seed.unit_text("https://10.0.0.8:6386")
-    assert "User=groundup-runner\n" in text
-    assert "LoadCredential=key:/etc/groundup-runner/id_ed25519\n" in text
-    assert "--password %d/password --key %d/key" in text
-    for word in ("ProtectSystem=strict", "NoNewPrivileges=true", "CapabilityBoundingSet=", "KillMode=control-group"):
-        assert f"{word}\n" in text
-    assert "vault" not in text.lower()
+def test_the_collection_is_packed_the_same_each_time_and_without_tests(tmp_path: Path) -> None:
+    digest, archive = packed()
+    assert packed() == (digest, archive)
+    for name in ("plugins/a.py", "plugins/__pycache__/a.pyc", "roles/r.yml", "playbooks/p.yml", "meta/m.yml"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("")
+    for name in ("ansible.cfg", "supply.lock"):
+        (tmp_path / name).write_text("")
+    assert packed(tmp_path)[0] != digest
