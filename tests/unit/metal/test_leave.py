@@ -69,10 +69,10 @@ def killed_while_erasing(seed: Seed, home: Path) -> None:
     """Let a run end when the erasure has just been asked for."""
     node = seed.node
 
-    def killed(identity: str) -> dict[str, Any] | None:
+    def killed(_identity: str) -> dict[str, Any] | None:
         if seed.done and seed.done[-1].startswith("clean"):
             raise _KilledError
-        return node(identity)
+        return node(_identity)
 
     seed.node = killed  # type: ignore[method-assign]
     with pytest.raises(_KilledError):
