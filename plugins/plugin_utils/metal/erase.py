@@ -16,7 +16,7 @@ from ..secrets.names import IRONIC
 from .api import Ironic
 from .install import metal_of, remember
 from .journal import Journal, file_of, home_of
-from .leave import STEPS, Leaving, Method, detach, leave
+from .leave import STEPS, Leaving, Method, detach, leave, unfinished
 
 LOST, OSDS = "disks", "osds"
 
@@ -47,7 +47,7 @@ def foreseen(plan: Plan, wanted: Wanted) -> dict[str, Any]:
             why="one machine is erased at a time",
             remedy="ansible-playbook groundup.cloud.erase -e erase_machine=NAME",
         )
-    file_of(home_of(plan.site), name)  # refuses what is no name
+    journal = Journal(file_of(home_of(plan.site), name))  # refuses what is no name
     host = plan.hosts.get(name)
     if host and host.provisioner != "ironic":
         raise GroundupError(
@@ -64,16 +64,16 @@ def foreseen(plan: Plan, wanted: Wanted) -> dict[str, Any]:
             remedy="write it there, or erase it by groundup.cloud.erase",
         )
     node = _ironic(plan, name).node(name)
-    if node is None:
+    if node is None and not unfinished(journal):
         return {"changed": False, "changes": []}
     if LOST not in wanted.force:
         raise GroundupError(
             f"everything on the disks of {name} would be lost",
-            where=f"machine {name}, {node['provision_state']} by Ironic",
+            where=f"machine {name}, {node['provision_state'] if node else 'unknown'} by Ironic",
             why="nothing brings it back; nothing was changed",
             remedy=f"accept it with {wanted.accepting(LOST)}",
         )
-    return {"changed": True, "changes": _lines(wanted)}
+    return {"changed": True, "changes": _lines(wanted, known=node is not None)}
 
 
 def carry_out(plan: Plan, wanted: Wanted, say: Callable[[str], None]) -> dict[str, Any]:
@@ -111,8 +111,10 @@ def verified(plan: Plan, wanted: Wanted) -> dict[str, Any]:
     return {"changed": False, "changes": []}
 
 
-def _lines(wanted: Wanted) -> list[str]:
+def _lines(wanted: Wanted, *, known: bool) -> list[str]:
     name = wanted.name
+    if not known:
+        return [f"forget {name}, which Ironic does not know; its disks are NOT erased"]
     if "dead" in wanted.force:
         return [f"forget {name}; its disks are NOT erased"]
     lines = [f"end the installation of {name}, and switch it off", f"erase its disks ({STEPS[wanted.method]})"]

@@ -172,13 +172,13 @@ def detach(ironic: Ironic, leaving: Leaving, journal: Journal, records: Path) ->
         record = _record(records, leaving, node, began=time.time(), erased=False)
         ironic.hold(leaving.name, on=True, why="detached by force")
         ironic.delete(leaving.name)
-    if node or _unfinished(journal):
+    if node or unfinished(journal):
         _unexpect(ironic, leaving)
         journal.note(Step(state="retired", verb="done", doing="forgotten; its disks were not erased"))
     return record
 
 
-def _unfinished(journal: Journal) -> bool:
+def unfinished(journal: Journal) -> bool:
     """Say whether its way out has not ended: a run may have been killed when Ironic had just forgotten it."""
     return journal.last.get("state") not in (None, "retired")
 
@@ -188,7 +188,7 @@ def _forget(ironic: Ironic, leaving: Leaving, journal: Journal, node: Mapping[st
         ironic.change(leaving.name, {f"/extra/{RETRIES}": 0})
     elif node:
         ironic.delete(leaving.name)
-    if node or _unfinished(journal):
+    if node or unfinished(journal):
         _unexpect(ironic, leaving)
 
 
