@@ -29,19 +29,28 @@ class ActionModule(DocumentedAction):
         if given["step"] == "verify":
             return erase.verified(plan, wanted)
         if name:
-            _refuse_serving(plan, name)
+            _refuse_serving(plan, wanted)
         if given["step"] == "check":
             return erase.foreseen(plan, wanted)
         return erase.carry_out(plan, wanted, self._display.display)
 
 
-def _refuse_serving(plan: Plan, name: str) -> None:
+def _refuse_serving(plan: Plan, wanted: erase.Wanted) -> None:
     """Raise GroundupError while the site still works with the machine."""
+    name = wanted.name
     if name in known_nodes(plan.site):
         raise _serves(name, "is a node of the cluster", aside.removal(name))
     if name in _hypervisors(plan, name):
         retire = f"ansible-playbook groundup.cloud.drain -e drain_machine={name}, then groundup.cloud.retire"
         raise _serves(name, "is a hypervisor of the cloud", retire)
+    if plan.ceph and name in plan.ceph.locations and erase.OSDS not in wanted.force:
+        retire = (
+            f"ansible-playbook groundup.cloud.storage_drain -e drain_machine={name}, then groundup.cloud.storage_retire"
+        )
+        if plan.ceph.backend != "native":
+            retire = f"have {plan.ceph.backend} remove its OSDs"
+        retire += f", and take it out of the site file; or accept that they are lost: {wanted.accepting(erase.OSDS)}"
+        raise _serves(name, f"is a storage host of the site: it has OSDs of {plan.ceph.backend}", retire)
 
 
 def _hypervisors(plan: Plan, name: str) -> list[str]:

@@ -10,7 +10,8 @@ version_added: 0.1.0
 description:
   - Runs on the controller. The playbooks C(groundup.cloud.erase) and C(groundup.cloud.reprovision) call it for each
     step.
-  - V(check) names what is done, and fails while the machine serves as a node or hypervisor, or O(force) lacks a reason.
+  - V(check) names what is done, and fails while the machine serves as a node, hypervisor or storage host, or O(force)
+    lacks a reason.
   - V(erase) ends its installation, has its disks erased by its ramdisk, and has the seed's Ironic forget it unless
     O(stays). Killed, it is run again and goes on. V(verify) asks Ironic.
   - A record of each erasure is written below C(metal/erasures) in the site's state directory.
@@ -34,11 +35,12 @@ options:
   force:
     description:
       - What is accepted. V(disks), everything on its disks is lost. V(dead), its management controller does not
-        answer - it is forgotten, and its disks are not erased.
+        answer - it is forgotten, and its disks are not erased. V(osds), it is a storage host of the site file, whose
+        OSDs and monitor are lost with its disks.
     type: list
     elements: str
     default: []
-    choices: [disks, dead]
+    choices: [disks, dead, osds]
   timeout:
     description: Seconds it may stay at one step of its way.
     type: int

@@ -132,23 +132,23 @@ class Discovery:
             remedy="run the playbook groundup.cloud.ironic when it is switched on, and see what it says of it",
         )
 
-    def approve(self, name: str, *, about: str = "", change: bool = True) -> str:
+    def approve(self, name: str, *, about: str) -> str:
         """Let the machine go on that waits to become ``name``; return which it is. Raises GroundupError.
 
-        ``about``: the node that somebody saw; another one is not approved. Without ``change`` it is only looked at.
+        ``about``: the node that somebody saw; another one is not approved.
         """
         with self._lock:
             node, found = self.waiting(name)
-            if about not in ("", node):
+            if about != node:
                 raise GroundupError(
                     f"another machine waits to become {name} by now: {found}",
                     where=name,
                     why="what is approved is the machine that was seen",
                     remedy="see it, then approve it again",
                 )
-            if change:
-                self.ironic.change(node, {"/extra/groundup_approved": name})
-                self._looked = float("-inf")  # the verdict on it is another now
+            self.ironic.change(node, {"/extra/groundup_approved": name})
+            self.ironic.now(node)  # or its way goes on by a listing without the mark
+            self._looked = float("-inf")  # the verdict on it is another now
         return found
 
     def _wait(self, host: HostPlan) -> Identity:

@@ -16,9 +16,9 @@ from ..secrets.names import IRONIC
 from .api import Ironic
 from .install import metal_of, remember
 from .journal import Journal, alone, file_of, home_of
-from .leave import STEPS, Leaving, Method, detach, leave
+from .leave import STEPS, Leaving, Method, detach, leave, unfinished
 
-_LOST = "disks"
+LOST, OSDS = "disks", "osds"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +31,11 @@ class Wanted:
     force: frozenset[str]
     timeout: float
 
+    def accepting(self, reason: str) -> str:
+        """Return the option by which ``reason`` is accepted, beside those that were, and disks."""
+        codes = ", ".join(sorted({LOST, reason, *self.force}))
+        return f"-e '{{\"{'reprovision' if self.stays else 'erase'}_force\": [{codes}]}}'"
+
 
 def foreseen(plan: Plan, wanted: Wanted) -> dict[str, Any]:
     """Return what is done, a line each. Raises GroundupError for what was not accepted, or is nobody's."""
@@ -42,7 +47,7 @@ def foreseen(plan: Plan, wanted: Wanted) -> dict[str, Any]:
             why="one machine is erased at a time",
             remedy="ansible-playbook groundup.cloud.erase -e erase_machine=NAME",
         )
-    file_of(home_of(plan.site), name)  # refuses what is no name
+    journal = Journal(file_of(home_of(plan.site), name))  # refuses what is no name
     host = plan.hosts.get(name)
     if host and host.provisioner != "ironic":
         raise GroundupError(
@@ -59,16 +64,16 @@ def foreseen(plan: Plan, wanted: Wanted) -> dict[str, Any]:
             remedy="write it there, or erase it by groundup.cloud.erase",
         )
     node = _ironic(plan, name).node(name)
-    if node is None:
+    if node is None and not unfinished(journal):
         return {"changed": False, "changes": []}
-    if _LOST not in wanted.force:
+    if LOST not in wanted.force:
         raise GroundupError(
             f"everything on the disks of {name} would be lost",
-            where=f"machine {name}, {node['provision_state']} by Ironic",
+            where=f"machine {name}, {node['provision_state'] if node else 'unknown'} by Ironic",
             why="nothing brings it back; nothing was changed",
-            remedy=f"accept it with -e '{{\"{'reprovision' if wanted.stays else 'erase'}_force\": [{_LOST}]}}'",
+            remedy=f"accept it with {wanted.accepting(LOST)}",
         )
-    return {"changed": True, "changes": _lines(wanted)}
+    return {"changed": True, "changes": _lines(wanted, known=node is not None)}
 
 
 def carry_out(plan: Plan, wanted: Wanted, say: Callable[[str], None]) -> dict[str, Any]:
@@ -106,8 +111,10 @@ def verified(plan: Plan, wanted: Wanted) -> dict[str, Any]:
     return {"changed": False, "changes": []}
 
 
-def _lines(wanted: Wanted) -> list[str]:
+def _lines(wanted: Wanted, *, known: bool) -> list[str]:
     name = wanted.name
+    if not known:
+        return [f"forget {name}, which Ironic does not know; its disks are NOT erased"]
     if "dead" in wanted.force:
         return [f"forget {name}; its disks are NOT erased"]
     lines = [f"end the installation of {name}, and switch it off", f"erase its disks ({STEPS[wanted.method]})"]

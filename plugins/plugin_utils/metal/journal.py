@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, get_args
 
+from ...module_utils._base import files
 from ...module_utils._base.locks import locked
 from ..errors import GroundupError
 from ..paths import state_dir
@@ -59,18 +61,23 @@ class Journal:
     def __init__(self, path: Path) -> None:
         """Take the file, which is made with the first line."""
         self._path = path
-        self._last = self.lines()[-1] if path.exists() else {}
+        self._last = self.lines()[-1]
 
     def lines(self) -> list[dict[str, Any]]:
-        """Return every whole line; one that a killed run broke off is not one."""
+        """Return every whole line, an empty one where there is none; one that a killed run broke off is not one."""
         empty: dict[str, Any] = {}
         found: list[dict[str, Any]] = []
-        for line in self._path.read_text(encoding="utf-8").splitlines() or ["{}"]:
-            try:
+        for line in (files.read(self._path) or "").splitlines():
+            with suppress(ValueError):
                 found.append(dict(json.loads(line)))
-            except ValueError:
-                continue
         return found or [empty]
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Have nobody else here meanwhile, where what is added follows from what is there."""
+        self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with locked(self._path.with_name(f".{self._path.stem}.journal.lock")):
+            yield
 
     @property
     def installed(self) -> bool:
@@ -93,8 +100,7 @@ class Journal:
         return str(self._last.get("doing") or "")
 
     def _end(self, states: tuple[State, ...]) -> str:
-        lines = self.lines() if self._path.exists() else []
-        return next((str(line["state"]) for line in reversed(lines) if line.get("state") in states), "")
+        return next((str(line["state"]) for line in reversed(self.lines()) if line.get("state") in states), "")
 
     def reached(self, state: State) -> bool:
         """Say whether the machine is at ``state`` or further on its way, or has failed there."""
@@ -110,8 +116,12 @@ class Journal:
         return True
 
     def add(self, line: Mapping[str, Any]) -> None:
-        """Add a line as it is."""
-        self._last = dict(line)
+        """Add a line as it is; it is on the disk then, and its own also after one that was broken off."""
         self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with self._path.open("a", encoding="utf-8") as stream:
-            stream.write(json.dumps(self._last) + "\n")
+        with self._path.open("a+b") as stream:
+            whole = not stream.tell() or os.pread(stream.fileno(), 1, stream.tell() - 1) == b"\n"
+            stream.write(b"" if whole else b"\n")
+            stream.write(json.dumps(dict(line)).encode() + b"\n")
+            stream.flush()
+            os.fsync(stream.fileno())
+        self._last = dict(line)

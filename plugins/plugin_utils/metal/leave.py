@@ -1,7 +1,7 @@
 """A machine's way out: its installation ends, its disks are erased, Ironic forgets it.
 
-Ironic keeps the state here, too. That disks were erased is believed only when this journal saw the erasure under way
-and Ironic ended it well: where that is not known, they are erased again.
+Ironic keeps the state here, too. That disks were erased is believed only when this journal says that the erasure was
+asked for, by the same method, and Ironic ended it well: where that is not known, they are erased again.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, Literal
 
@@ -24,7 +25,7 @@ from .way import RETRIES, Card, Step
 
 Method = Literal["metadata", "full"]
 STEPS: dict[str, str] = {"metadata": "erase_devices_metadata", "full": "erase_devices"}  # Ironic's clean steps
-_ERASING, ERASED = "its disks are being erased", "its disks are erased"
+_CLEANED, ERASED = "its disks are cleaned, not by this erasure", "its disks are erased"
 # Ironic's provision state -> what to do, and what is going on. Another one is a card.
 _WAY: dict[str, tuple[str, str]] = {
     "enroll": ("end", "nothing was installed on it"),
@@ -40,8 +41,8 @@ _WAY: dict[str, tuple[str, str]] = {
     "error": ("deleted", "its installation ends"),
     "deploying": ("wait", "its deployment is not to be interrupted here"),
     "deleting": ("wait", "its installation ends"),
-    "cleaning": ("wait", _ERASING),
-    "clean wait": ("wait", _ERASING),
+    "cleaning": ("wait", _CLEANED),
+    "clean wait": ("wait", _CLEANED),
 }
 
 
@@ -55,18 +56,29 @@ class Leaving:
     timeout: float = 3600.0
     pause: float = 5.0
 
+    @property
+    def erasing(self) -> str:
+        """What the journal says from when the erasure was asked for until it ended."""
+        return f"its disks are being erased ({self.method})"
 
-def next_step(node: Mapping[str, Any] | None, *, erased: bool, tried: frozenset[str] = frozenset()) -> Step:
-    """Return what to do with ``node``. ``tried``: what this run asked of Ironic already, and is not asked twice."""
+
+def next_step(node: Mapping[str, Any] | None, *, erasing: str = "", tried: frozenset[str] = frozenset()) -> Step:
+    """Return what to do with ``node``.
+
+    ``erasing``: what goes on once the erasure was asked for. ``tried``: what this run asked of Ironic already, and is
+    not asked twice.
+    """
     if node is None:
         return Step(state="retired", verb="done", doing="Ironic does not know it")
     provision, error = str(node["provision_state"]), str(node.get("last_error") or "")
     verb, doing = _WAY.get(provision, ("fail", ""))
     held = node.get("maintenance") and verb not in ("wait", "end")
-    if provision == "manageable" and erased and not held:
+    if provision == "manageable" and erasing and not held:
         return Step(state="retiring", verb="done", doing=ERASED)
     if verb == "fail" or verb in tried or held:
         return Step(state="failed", verb="fail", card=_card(node, error or f"it is {provision}"))
+    if doing == _CLEANED and erasing:
+        doing = erasing
     return Step(state="retiring", verb="done" if verb == "end" else "wait", doing=doing)
 
 
@@ -87,7 +99,7 @@ def _card(node: Mapping[str, Any], error: str) -> Card:
 def leave(ironic: Ironic, leaving: Leaving, journal: Journal, records: Path, say: Callable[[str], None]) -> Path | None:
     """Bring a machine out; return the record of its erasure, None where nothing was installed. Raises GroundupError."""
     deadline, tried = time.monotonic() + leaving.timeout, frozenset[str]()
-    began, fresh = time.time(), True
+    fresh = True
     while True:
         try:
             node = ironic.node(leaving.name)
@@ -100,11 +112,11 @@ def leave(ironic: Ironic, leaving: Leaving, journal: Journal, records: Path, say
                 raise
             time.sleep(leaving.pause)
             continue
-        step = next_step(node, erased=journal.doing == _ERASING, tried=tried)
+        began = _began(journal, leaving)
+        step = next_step(node, erasing=leaving.erasing if began else "", tried=tried)
         if step.verb == "done":
-            installed = node is not None and node["provision_state"] == "manageable"
-            record = _record(records, leaving, node or {}, began=began) if installed else None
-            _forget(ironic, leaving, node)
+            record = _record(records, leaving, node, began=began) if node and began and step.doing == ERASED else None
+            _forget(ironic, leaving, journal, node)
             journal.note(Step(state="retired", verb="done", doing=step.doing))
             return record
         if journal.note(step):
@@ -118,7 +130,7 @@ def leave(ironic: Ironic, leaving: Leaving, journal: Journal, records: Path, say
                 _carry_out(ironic, leaving, verb)
                 tried |= {verb}
                 if verb == "erase":  # noted before it can end
-                    journal.note(Step(state="retiring", verb="wait", doing=_ERASING))
+                    journal.note(Step(state="retiring", verb="wait", doing=leaving.erasing))
         if verb not in tried and time.monotonic() > deadline:
             card = Card(
                 what=f"nothing has changed: {step.doing}",
@@ -127,6 +139,13 @@ def leave(ironic: Ironic, leaving: Leaving, journal: Journal, records: Path, say
             )
             raise given_up(leaving.name, card, journal)
         time.sleep(leaving.pause)
+
+
+def _began(journal: Journal, leaving: Leaving) -> float | None:
+    """Return when this erasure was asked for, by its last lines; None when it was not, or something came after it."""
+    lines = reversed(journal.lines())
+    mine = [float(line["time"]) for line in takewhile(lambda line: line.get("doing") == leaving.erasing, lines)]
+    return mine[-1] if mine else None
 
 
 def _recover(ironic: Ironic, leaving: Leaving, journal: Journal) -> None:
@@ -148,25 +167,29 @@ def _carry_out(ironic: Ironic, leaving: Leaving, verb: str) -> None:
 
 def detach(ironic: Ironic, leaving: Leaving, journal: Journal, records: Path) -> Path | None:
     """Have Ironic forget a machine whose controller is dead; its disks are as they were. Raises GroundupError."""
-    node = ironic.node(leaving.name)
-    if node is None:
-        return None
-    record = _record(records, leaving, node, began=time.time(), erased=False)
-    ironic.hold(leaving.name, on=True, why="detached by force")
-    ironic.delete(leaving.name)
-    _unexpect(ironic, leaving)
-    journal.note(Step(state="retired", verb="done", doing="forgotten; its disks were not erased"))
+    node, record = ironic.node(leaving.name), None
+    if node:
+        record = _record(records, leaving, node, began=time.time(), erased=False)
+        ironic.hold(leaving.name, on=True, why="detached by force")
+        ironic.delete(leaving.name)
+    if node or unfinished(journal):
+        _unexpect(ironic, leaving)
+        journal.note(Step(state="retired", verb="done", doing="forgotten; its disks were not erased"))
     return record
 
 
-def _forget(ironic: Ironic, leaving: Leaving, node: Mapping[str, Any] | None) -> None:
-    if node is None:
-        return
-    if leaving.stays:
+def unfinished(journal: Journal) -> bool:
+    """Say whether its way out has not ended: a run may have been killed when Ironic had just forgotten it."""
+    return journal.last.get("state") not in (None, "retired")
+
+
+def _forget(ironic: Ironic, leaving: Leaving, journal: Journal, node: Mapping[str, Any] | None) -> None:
+    if node and leaving.stays:
         ironic.change(leaving.name, {f"/extra/{RETRIES}": 0})
-    else:
+    elif node:
         ironic.delete(leaving.name)
-    _unexpect(ironic, leaving)
+    if node or unfinished(journal):
+        _unexpect(ironic, leaving)
 
 
 def _unexpect(ironic: Ironic, leaving: Leaving) -> None:

@@ -43,9 +43,9 @@ class Page:
         found = self._ask("GET", "decisions")[1].get("decisions")
         return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
 
-    def decide(self, machine: str, verb: str, by: str) -> str:
-        """Have a decision of a playbook kept; return why it is not, empty when it is."""
-        return self._ask("PUT", "decisions", {"machine": machine, "verb": verb, "by": by})[0]
+    def decide(self, machine: str, verb: str, by: str, *, about: str = "") -> str:
+        """Have a decision of a playbook, ``about`` a node, kept; return why it is not, empty when it is."""
+        return self._ask("PUT", "decisions", {"machine": machine, "verb": verb, "by": by, "about": about})[0]
 
     def answer(self, number: str, outcome: str) -> str:
         """Say what became of a decision; return why that was not taken, empty when it was."""

@@ -13,7 +13,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from ...module_utils._base.files import write_file
+from ...module_utils._base import files
 from ...module_utils._base.locks import locked
 from ..errors import GroundupError
 from .journal import Journal, file_of
@@ -48,8 +48,8 @@ class Runner:
 
         Tries that a killed run left in the journal count.
         """
-        journal = Journal(file_of(self.home, host))
         with locked(self.home / f".{host}.lock"):  # never two runs on one host
+            journal = Journal(file_of(self.home, host))  # with what the run before wrote
             for layer in self.layers:
                 for pause in (*self.pauses[_tried(journal, layer) :], None):
                     self._note(journal, host, _step(f"layer {layer}"))
@@ -100,8 +100,8 @@ class Runner:
     def _programs(self) -> Path:
         """Return a directory whose ``ansible-playbook`` holds the lock of its host."""
         program = self.home / "programs/ansible-playbook"
-        if not program.exists():
-            write_file(program, _LOCKED.encode(), mode=0o755)
+        if files.read(program) != _LOCKED:
+            files.write_file(program, _LOCKED.encode(), mode=0o755)
         return program.parent
 
     def _failed(self, journal: Journal, host: str, layer: str, said: str) -> GroundupError:
@@ -120,9 +120,7 @@ def _step(doing: str) -> Step:
 
 def _tried(journal: Journal, layer: str) -> int:
     """Return how often ``layer`` has failed since the machine was last at rest."""
-    lines = takewhile(
-        lambda line: line.get("state") == "configuring", reversed(journal.lines() if journal.last else [])
-    )
+    lines = takewhile(lambda line: line.get("state") == "configuring", reversed(journal.lines()))
     return sum(str(line.get("doing")).startswith(_AGAIN.format(layer)) for line in lines)
 
 

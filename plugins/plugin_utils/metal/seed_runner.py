@@ -114,7 +114,7 @@ class Service:
     pauses: Sequence[float] = PAUSES
     _busy: dict[str, Future[None]] = field(default_factory=dict)
     _plan: tuple[bytes, Plan] | None = None
-    _said: str = ""
+    _said: list[str] = field(default_factory=list)
 
     def run(self) -> None:
         """Work until the process ends."""
@@ -128,15 +128,21 @@ class Service:
 
     def turn(self) -> list[tuple[Order, Plan]]:
         """Tell what is new of every machine; return those that are to be configured from now on."""
+        found, begin, faults = list[tuple[Order, Plan]](), list[tuple[Order, Plan]](), list[str]()
         try:
-            found = orders(self.ironic.calls())
-            plan, said = (self._read() if found else None), ""
-        except (GroundupError, SiteError) as error:  # the seed starts; or the site file has a fault
-            found, plan, said = [], None, str(error)
-        if said and said != self._said:
-            self.say(said)
-        self._said = said
-        return [(order, plan) for order in found if plan and self._look(order, home_of(plan.site))]
+            found = [(order, self._read()) for order in orders(self.ironic.calls())]
+        except (GroundupError, SiteError, OSError) as error:  # the seed starts; or the site file has a fault
+            faults.append(str(error))
+        for order, plan in found:
+            try:
+                if self._look(order, home_of(plan.site)):
+                    begin.append((order, plan))
+            except OSError as error:  # of one machine: the others go on
+                faults.append(f"{order.name}: {error}")
+        if faults and faults != self._said:
+            self.say("\n".join(faults))
+        self._said = faults
+        return begin
 
     def _read(self) -> Plan:
         """Return the plan of the site file as it is now."""
@@ -149,8 +155,8 @@ class Service:
         """Tell what is new of a machine; say whether its configuration begins now, or goes on."""
         journal, taken = Journal(file_of(home, order.name)), home / f".{order.name}.order"
         running = order.name in self._busy and not self._busy[order.name].done()
-        mark = files.read(taken) or ""
-        if not mark and order.told:  # the seed was lost and restored: what it kept of the machine is what there is
+        mark = (files.read(taken) or "") if journal.last else ""
+        if not mark and order.told:  # it was lost, and restored with the seed: what that kept is what there is
             for line in order.told:
                 journal.add(line)
             mark = order.mark

@@ -17,9 +17,8 @@ State = Literal[
     "expected", "discovered", "matched", "approved", "inspected", "provisioning", "installed", "configuring", "serving",
     "retiring", "retired", "quarantined", "failed",
 ]  # fmt: skip
-HOLDS = (
-    600.0  # seconds after a ramdisk's last call that its inventory is believed; one that waits calls every 90 to 180
-)
+# Seconds after a ramdisk's last call that its inventory is believed; one that waits calls every 90 to 180.
+HOLDS = 600.0
 ATTEMPTS = 3  # deployments of one machine, over all runs, until somebody looks
 RETRIES = "groundup_attempts"  # in a node's `extra`
 DISCOVERED = "groundup_discovered"  # there, too: its ramdisk told the seed of it, and is what runs
@@ -181,7 +180,8 @@ def inspected(node: Mapping[str, Any]) -> bool:
 def told(node: Mapping[str, Any]) -> bool:
     """Say whether what a ramdisk told of ``node`` holds: it runs yet, or has told it just now."""
     called = (node.get("driver_internal_info") or {}).get("agent_last_heartbeat")
-    ages = (_age(str(at)) for at in (node.get("inspection_finished_at"), called) if at)
+    found = node.get("created_at") if (node.get("extra") or {}).get(DISCOVERED) else None  # by what its ramdisk told
+    ages = (_age(str(at)) for at in (node.get("inspection_finished_at"), called, found) if at)
     return inspected(node) and min(ages, default=float("inf")) <= HOLDS
 
 

@@ -101,7 +101,8 @@ def test_a_machine_that_failed_begins_again_once_somebody_says_so_on_the_page(
     silent.unlink()
     assert installed(site, "worker-4") == {"worker-4": "somebody works on it"}, "nobody said that it is mended"
     assert inside(lambda: page.decide("worker-4", "retry", "this test")) == ""
-    assert inside(lambda: page.decide("worker-1", "retry", "this test")) == ""
+    assert inside(lambda: page.decide("worker-1", "retry", "this test", about="node-1")) == ""
+    assert [one["about"] for one in inside(page.decisions)] == ["", "node-1"]
     assert installed(site, "worker-1", "worker-4") == {}
     assert inside(page.decisions) == [], "both were answered"
     doing = [line["doing"] for line in Journal(file_of(home_of(plan.site), "worker-4")).lines()]

@@ -107,9 +107,22 @@ def test_a_machine_is_heard_once_and_its_keys_are_known_then(seed: Seed) -> None
     assert call(seed) == 200
     known = seed.ask("GET", "/v1/machines/worker-1")[1]
     assert known["host_keys"] == [KEY]
-    assert "sha256" not in known
-    assert call(seed) == 403, "replayed"
+    assert not {"sha256", "heard"} & set(known)
+    assert call(seed, host_keys=[KEY + "x"]) == 403, "replayed"
     assert seed.ask("GET", "/v1/machines/worker-1")[1] == known
+
+
+def test_a_machine_whose_answer_was_lost_is_answered_alike_and_nothing_changes(seed: Seed, tmp_path: Path) -> None:
+    assert call(seed) == 200
+    record = (tmp_path / "machines/worker-1.json").read_bytes()
+    seed.ask("PUT", "/v1/machines/worker-1/again", {})
+    begun = (tmp_path / "machines/worker-1.json").read_bytes()
+    assert begun != record
+    assert call(Seed(tmp_path / "machines")) == 200, "also by a seed that started again"
+    assert (tmp_path / "machines/worker-1.json").read_bytes() == begun
+    assert call(seed, token="other") == call(seed, host_keys=[]) == 403
+    seed.ask("PUT", "/v1/machines/worker-1", {"sha256": "0" * 64})
+    assert call(seed) == 403, "it is expected anew, by another token"
 
 
 def test_the_calls_of_all_machines_are_one_answer_without_any_digest(seed: Seed) -> None:

@@ -118,9 +118,12 @@ def test_an_approval_lets_the_machine_go_on_that_was_seen_and_the_journal_says_w
     assert found.identified(plan.hosts["found-1"]).name == "found-1", "at once, whatever was seen a moment ago"
 
 
-def test_an_approval_of_one_machine_is_none_of_another_that_came_in_its_place(plan: Plan, tmp_path: Path) -> None:
+@pytest.mark.parametrize("about", ["node-7", ""], ids=["another", "nobody in particular"])
+def test_an_approval_of_one_machine_is_none_of_another_that_came_in_its_place(
+    plan: Plan, tmp_path: Path, about: str
+) -> None:
     seed = Seed({**told(1), "plugin_data": {"groundup_disks": [USED]}})
-    page = Paper(approval(about="node-7"))
+    page = Paper(approval(about=about))
     assert desk(page, discovery(seed, plan, tmp_path), tmp_path).turn() == []
     assert page.answers["0"].startswith("refused: another machine waits to become found-1 by now: serial S1")
     assert "groundup_approved" not in str(seed.nodes)

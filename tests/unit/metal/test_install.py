@@ -272,11 +272,11 @@ class Told(Watching):
 def test_an_approval_is_ironic_s_mark_the_journal_s_line_and_the_page_s_record(
     plan: Plan, monkeypatch: pytest.MonkeyPatch, refusal: str
 ) -> None:
-    seed, kept, said = Told(), list[tuple[str, str]](), list[str]()
+    seed, kept, said = Told(), list[tuple[str, str, str]](), list[str]()
 
     class Keeps:
-        def decide(self, machine: str, verb: str, _by: str) -> str:
-            kept.append((machine, verb))
+        def decide(self, machine: str, verb: str, _by: str, *, about: str) -> str:
+            kept.append((machine, verb, about))
             return refusal
 
     monkeypatch.setattr(module, "Ironic", lambda **_given: seed)
@@ -284,7 +284,7 @@ def test_an_approval_is_ironic_s_mark_the_journal_s_line_and_the_page_s_record(
     approve(Changes(check=True), plan, "worker-1", said.append)
     assert (kept, seed.nodes["node-1"]["extra"]) == ([], {})
     approve(Changes(check=False), plan, "worker-1", said.append)
-    assert kept == [("worker-1", "approve")]
+    assert kept == [("worker-1", "approve", "node-1")]
     assert seed.nodes["node-1"]["extra"] == {"groundup_approved": "worker-1"}
     assert "by a playbook" in Journal(home_of(plan.site) / "worker-1.jsonl").doing
     assert any("does not keep who approved worker-1" in line for line in said) == bool(refusal)

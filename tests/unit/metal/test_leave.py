@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import Groun
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.api import BusyError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import Journal
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.leave import Leaving, detach, leave
-from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import RETRIES, Step
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import RETRIES, Card, Step
 
 LEAVING = Leaving(name="worker-1", pause=0, timeout=5)
 _AFTER = {"deleted": "available", "manage": "manageable", "clean": "cleaning"}
@@ -61,6 +62,25 @@ def go(seed: Seed, home: Path, leaving: Leaving = LEAVING) -> dict[str, Any] | N
     return dict(json.loads(record.read_text())) if record else None
 
 
+class _KilledError(Exception):
+    """The run ends here."""
+
+
+def killed_while_erasing(seed: Seed, home: Path) -> None:
+    """Let a run end when the erasure has just been asked for."""
+    node = seed.node
+
+    def killed(_identity: str) -> dict[str, Any] | None:
+        if seed.done and seed.done[-1].startswith("clean"):
+            raise _KilledError
+        return node(_identity)
+
+    seed.node = killed  # type: ignore[method-assign]
+    with pytest.raises(_KilledError):
+        go(seed, home)
+    seed.node = node  # type: ignore[method-assign]
+
+
 def test_a_machine_that_leaves_is_erased_forgotten_and_recorded(tmp_path: Path) -> None:
     seed = Seed("active", properties={"vendor": "Dell Inc."})
     record = go(seed, tmp_path) or {}
@@ -106,19 +126,39 @@ def test_a_run_that_was_killed_goes_on_and_erases_what_it_did_not_see_erased(sta
 
 
 def test_an_erasure_that_ended_while_nobody_looked_is_not_done_twice(tmp_path: Path) -> None:
+    seed = Seed("active")
+    killed_while_erasing(seed, tmp_path)
+    asked = Journal(tmp_path / "journal").last["time"]
+    record = go(seed, tmp_path)
+    assert record
+    assert record["began"] == time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(asked))
+    assert seed.done == ["expect", "deleted", "manage", "clean erase_devices_metadata", "delete", "expect"]
+
+
+@pytest.mark.parametrize("ended", [False, True])
+def test_an_erasure_is_not_taken_for_one_by_another_method(tmp_path: Path, ended: bool) -> None:
+    seed = Seed("active")
+    killed_while_erasing(seed, tmp_path)
+    if ended:
+        seed.node("worker-1")
+    record = go(seed, tmp_path, replace(LEAVING, method="full"))
+    assert record
+    assert (record["step"], seed.done[-3]) == ("erase_devices", "clean erase_devices")
+
+
+def test_a_cleaning_that_was_not_asked_for_here_is_no_erasure(tmp_path: Path) -> None:
     seed = Seed("cleaning")
-    given: Any = seed
-
-    class _KilledError(Exception):
-        """The run ends here."""
-
-    def killed(_line: str) -> None:
-        raise _KilledError
-
-    with pytest.raises(_KilledError):
-        leave(given, LEAVING, Journal(tmp_path / "journal"), tmp_path / "records", killed)
     assert go(seed, tmp_path)
-    assert seed.done == ["delete", "expect"]
+    assert seed.done == ["clean erase_devices_metadata", "delete", "expect"]
+
+
+def test_an_erasure_that_outlived_the_patience_of_a_run_is_waited_for_by_the_next(tmp_path: Path) -> None:
+    seed = Seed("active")
+    killed_while_erasing(seed, tmp_path)
+    card = Card(what="nothing has changed", why="", remedy="")
+    Journal(tmp_path / "journal").note(Step(state="failed", verb="fail", doing=LEAVING.erasing, card=card))
+    assert go(seed, tmp_path)
+    assert seed.done.count("clean erase_devices_metadata") == 1
 
 
 def test_an_erasure_that_takes_longer_than_the_run_has_failed_and_is_not_done_twice(tmp_path: Path) -> None:
@@ -136,7 +176,7 @@ def test_an_erasure_that_takes_longer_than_the_run_has_failed_and_is_not_done_tw
 
 
 def test_one_whose_maintenance_nobody_ended_is_not_believed_erased(tmp_path: Path) -> None:
-    Journal(tmp_path / "journal").note(Step(state="retiring", verb="wait", doing="its disks are being erased"))
+    Journal(tmp_path / "journal").note(Step(state="retiring", verb="wait", doing=LEAVING.erasing))
     seed = Seed("manageable", maintenance=True, last_error="a disk refuses")
     with pytest.raises(GroundupError, match="a disk refuses"):
         go(seed, tmp_path)
@@ -180,6 +220,24 @@ def test_a_dead_machine_is_detached_and_the_record_says_that_nothing_was_erased(
     assert seed.done == ["hold True", "delete", "expect"]
     assert journal.lines()[-1]["doing"] == "forgotten; its disks were not erased"
     assert detach(given, LEAVING, journal, tmp_path / "records") is None
+    assert seed.done == ["hold True", "delete", "expect"], "once"
+
+
+@pytest.mark.parametrize("dead", [False, True])
+def test_one_whose_run_was_killed_when_ironic_had_just_forgotten_it_has_left(tmp_path: Path, dead: bool) -> None:
+    journal = Journal(tmp_path / "journal")
+    journal.note(Step(state="installed", verb="done"))
+    given: Any = (seed := Seed(None))
+    for _ in range(2):
+        (detach(given, LEAVING, journal, tmp_path / "records") if dead else go(seed, tmp_path))
+        assert not Journal(tmp_path / "journal").installed
+        assert seed.done == ["expect"], "its call is forgotten, once"
+
+
+def test_a_name_that_nobody_knows_leaves_no_trace_at_the_seed(tmp_path: Path) -> None:
+    given: Any = (seed := Seed(None))
+    assert detach(given, LEAVING, Journal(tmp_path / "journal"), tmp_path / "records") is None
+    assert seed.done == []
 
 
 def test_a_machine_that_was_never_installed_leaves_without_an_erasure(tmp_path: Path) -> None:

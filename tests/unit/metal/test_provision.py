@@ -76,7 +76,9 @@ def test_a_machine_that_is_given_up_has_failed_and_may_be_tried_again(tmp_path: 
     assert (last["state"], last["card"]["what"]) == ("failed", "it did not call home after its installation")
 
 
-@pytest.mark.parametrize("told", [OLD, {**OLD, **LAST_CALL}, {**FOUND, **LAST_CALL}, FOUND])
+@pytest.mark.parametrize(
+    "told", [OLD, {**OLD, **LAST_CALL}, {**FOUND, **LAST_CALL}, {**OLD, "created_at": YOUNG}, FOUND]
+)
 @pytest.mark.parametrize("state", ["manageable", "available"])
 def test_a_machine_that_somebody_uses_since_its_inspection_is_not_written_over(
     state: str, told: dict[str, Any]
@@ -88,7 +90,9 @@ def test_a_machine_that_somebody_uses_since_its_inspection_is_not_written_over(
     assert again.verb == {"manageable": "inspect", "available": "manage"}[state]
 
 
-@pytest.mark.parametrize("told", [{**OLD, **CALLS}, {**FOUND, **CALLS}, {"inspection_finished_at": YOUNG}])
+@pytest.mark.parametrize(
+    "told", [{**OLD, **CALLS}, {**FOUND, **CALLS}, {**FOUND, "created_at": YOUNG}, {"inspection_finished_at": YOUNG}]
+)
 @pytest.mark.parametrize(("state", "verb"), [("manageable", "provide"), ("available", "deploy")])
 def test_a_ramdisk_that_waits_for_approval_for_days_is_not_booted_twice(
     state: str, verb: str, told: dict[str, Any]

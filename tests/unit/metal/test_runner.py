@@ -5,15 +5,19 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+import threading
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from ansible_collections.groundup.cloud.plugins.module_utils._base.locks import locked
+from ansible_collections.groundup.cloud.plugins.module_utils._base.wait import wait_until
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import Journal
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.runner import PAUSES, Runner
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import Step
 
 
 @pytest.fixture
@@ -96,6 +100,35 @@ def test_a_program_that_outlives_who_started_it_keeps_its_host_s_lock(
         assert subprocess.run(["flock", "--nonblock", lock, "true"], check=False).returncode == 1
         runs_on.stdin.close()
     assert subprocess.run(["flock", "--nonblock", lock, "true"], check=False).returncode == 0
+
+
+def test_the_program_that_holds_the_lock_is_this_version_s(runs: list[dict[str, Any]], tmp_path: Path) -> None:
+    old = tmp_path / "programs/ansible-playbook"
+    old.parent.mkdir()
+    old.write_text("#!/bin/sh\nexit 1\n")
+    one, _ = runner(tmp_path, "host")
+    one.configure("worker-1")
+    assert "flock" in old.read_text()
+    assert old.stat().st_mode & 0o111
+    assert runs
+
+
+@pytest.mark.usefixtures("runs")
+def test_a_run_that_waited_for_another_knows_what_that_wrote(tmp_path: Path) -> None:
+    one, _ = runner(tmp_path, "host")
+    with locked(tmp_path / ".worker-1.lock"):
+        waits = threading.Thread(target=one.configure, args=("worker-1",))
+        waits.start()
+        assert not wait_until(lambda: "" if waiting(tmp_path / ".worker-1.lock") else "not yet", timeout=10, pause=0.01)
+        Journal(tmp_path / "worker-1.jsonl").note(Step(state="configuring", verb="wait", doing="layer host"))
+    waits.join()
+    assert [line["state"] for line in Journal(tmp_path / "worker-1.jsonl").lines()] == ["configuring", "serving"]
+
+
+def waiting(lock: Path) -> bool:
+    """Say whether somebody waits for a lock."""
+    node = f":{lock.stat().st_ino} "
+    return any("-> FLOCK" in one and node in one for one in Path("/proc/locks").read_text().splitlines())
 
 
 def test_a_run_is_told_what_holds_now_and_not_what_an_earlier_one_was(

@@ -117,3 +117,13 @@ def test_a_site_that_has_no_runner_any_more_has_neither_key_nor_password_there(
     assert ended == ["groundup-runner.service"]
     assert not runner.CONFIGURATION.exists()
     assert not configuration.RUNNER_PASSWORDS.exists()
+
+
+def test_the_unit_is_nobody_else_s_account_and_reads_key_and_password_as_credentials() -> None:
+    text = runner.unit_text("https://10.0.0.8:6386")
+    assert "User=groundup-runner\n" in text
+    assert "LoadCredential=key:/etc/groundup-runner/id_ed25519\n" in text
+    assert "--password %d/password --key %d/key" in text
+    for word in ("ProtectSystem=strict", "NoNewPrivileges=true", "CapabilityBoundingSet=", "KillMode=control-group"):
+        assert f"{word}\n" in text
+    assert "vault" not in text.lower()

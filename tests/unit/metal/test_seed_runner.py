@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from ansible_collections.groundup.cloud.plugins.action import machine_install
 from ansible_collections.groundup.cloud.plugins.module_utils._base.wait import wait_until
-from ansible_collections.groundup.cloud.plugins.module_utils._ironic import runner as on_seed
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal import delegated, seed_runner
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.api import BusyError
@@ -121,6 +120,29 @@ def test_a_seed_that_was_restored_leaves_machines_alone_that_served(site: Path) 
     assert contact.known["worker-1"]["way"] == [{**one, "card": None} for one in serves]
 
 
+@pytest.mark.parametrize(("way", "begun"), [([], ["worker-1"]), ([("installed", 1.0), ("serving", 2.0)], [])])
+def test_a_machine_whose_journal_was_lost_is_where_the_seed_keeps_it(
+    site: Path, way: list[tuple[str, float]], begun: list[str]
+) -> None:
+    contact = Contact(worker_1={**CALL, **({"way": [line(*one) for one in way]} if way else {})})
+    one, _ = service(site, contact)
+    one.turn()
+    file_of(site.parent / "lab-metal/metal", "worker-1").unlink()
+    assert [order.name for order, _ in service(site, contact)[0].turn()] == begun
+    assert [one["state"] for one in contact.known["worker-1"]["way"]] == ([one[0] for one in way] or ["installed"])
+
+
+def test_a_fault_of_the_disk_at_one_machine_is_said_once_and_no_other_waits(site: Path) -> None:
+    broken = file_of(site.parent / "lab-metal/metal", "worker-1")
+    broken.mkdir(parents=True)
+    one, said = service(site, Contact(worker_1=dict(CALL), found_1=dict(CALL)))
+    for _ in range(2):
+        assert [order.name for order, _ in one.turn()] == ["found-1"]
+    assert (len(said), "worker-1: [Errno 21] Is a directory" in said[0]) == (1, True)
+    broken.rmdir()
+    assert [order.name for order, _ in one.turn()] == ["worker-1", "found-1"]
+
+
 def test_what_is_told_is_of_this_call_and_bounded(site: Path) -> None:
     contact = Contact(worker_1=dict(CALL))
     one, _ = service(site, contact)
@@ -201,26 +223,6 @@ def line(state: str, at: float, **more: Any) -> dict[str, Any]:
     return {"state": state, "time": at, "doing": state, "card": None, **more}
 
 
-def test_the_controller_takes_each_line_once(tmp_path: Path) -> None:
-    journal = Journal(tmp_path / "worker-1.jsonl")
-    journal.note(Step(state="provisioning", verb="wait", doing="its ramdisk boots"))
-    call = {**CALL, "way": [line("installed", 1.0), line("configuring", 2.0)]}
-    delegated.adopt(journal, call)
-    call["way"] = [*call["way"], line("serving", 3.0)]
-    assert delegated.adopt(Journal(tmp_path / "worker-1.jsonl"), call)["state"] == "serving"
-    assert delegated.adopt(journal, call)["state"] == "serving"
-    found = Journal(tmp_path / "worker-1.jsonl")
-    assert [one["state"] for one in found.lines()] == ["provisioning", "installed", "configuring", "serving"]
-    assert found.installed
-
-
-def test_nothing_is_taken_of_a_machine_that_is_being_retired(tmp_path: Path) -> None:
-    journal = Journal(tmp_path / "worker-1.jsonl")
-    journal.note(Step(state="installed", verb="done"))
-    journal.note(Step(state="retiring", verb="wait"))
-    assert delegated.adopt(journal, {**CALL, "way": [line("serving", 3.0)]}) == {}
-
-
 def follow(contact: Contact, plan: Plan, *, timeout: float = 5.0, left: bool = False) -> None:
     ironic: Any = contact
     event = threading.Event()
@@ -288,13 +290,3 @@ def test_the_collection_is_packed_the_same_each_time_and_without_tests(tmp_path:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("")
     assert packed(tmp_path)[0] != digest
-
-
-def test_the_unit_is_nobody_else_s_account_and_reads_key_and_password_as_credentials() -> None:
-    text = on_seed.unit_text("https://10.0.0.8:6386")
-    assert "User=groundup-runner\n" in text
-    assert "LoadCredential=key:/etc/groundup-runner/id_ed25519\n" in text
-    assert "--password %d/password --key %d/key" in text
-    for word in ("ProtectSystem=strict", "NoNewPrivileges=true", "CapabilityBoundingSet=", "KillMode=control-group"):
-        assert f"{word}\n" in text
-    assert "vault" not in text.lower()

@@ -11,6 +11,9 @@ import pytest
 import requests
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.api import BusyError, Ironic, Watched
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.discovery import Discovery
+from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import load_site, make_plan
 
 PAGES: dict[str, Any] = {
     "/v1/nodes?fields": {"nodes": [{"uuid": "a", "name": "m-1"}], "next": "https://seed/v1/nodes?marker=a"},
@@ -107,3 +110,21 @@ def test_a_mac_address_that_another_machine_has_is_a_card_and_not_asked_for_ever
         watched().create({"name": "m-1", "uuid": "a"}, mac="52")
     assert not isinstance(taken.value, BusyError)
     assert taken.value.where == "m-1"
+
+
+def test_an_approval_is_in_the_listing_at_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    node: dict[str, Any] = {"uuid": "a", "name": "m-1", "provision_state": "manageable", "extra": {}}
+
+    def request(_self: Any, method: str, url: str, **_more: Any) -> Any:
+        if method == "PATCH":
+            node["extra"] = {"groundup_approved": "m-1"}
+        listing = {} if "/v1/machines" in url else {"nodes": [] if "provision_state=" in url else [dict(node)]}
+        body = dict(node) if url.endswith("/v1/nodes/a") else listing
+        status = HTTPStatus.NOT_FOUND if "inventory" in url else HTTPStatus.OK
+        return SimpleNamespace(status_code=status, content=b"{}", text="", json=lambda: body)
+
+    monkeypatch.setattr(requests.Session, "request", request)
+    ironic, plan = watched(), make_plan(load_site(COLLECTION / "inventories/lab-metal/site.yml"))
+    found = Discovery(ironic=ironic, plan=plan, home=tmp_path, say=pytest.fail, seconds=0, password=str)
+    found.approve("m-1", about="a")
+    assert (ironic.node("m-1") or {})["extra"] == {"groundup_approved": "m-1"}
