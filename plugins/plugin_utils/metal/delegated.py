@@ -45,7 +45,7 @@ def adopt(journal: Journal, call: Mapping[str, Any]) -> Mapping[str, Any]:
     way = call.get("way") or []
     if not way or journal.leaving:
         return {}
-    with journal.alone():  # a table that is followed and a run take the same lines
+    with journal.held():  # a table that is followed and a run take the same lines
         last = max((float(line["time"]) for line in journal.lines() if line.get("by")), default=0.0)
         for line in way:
             if float(line["time"]) > last:

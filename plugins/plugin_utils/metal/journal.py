@@ -73,7 +73,7 @@ class Journal:
         return found or [empty]
 
     @contextmanager
-    def alone(self) -> Iterator[None]:
+    def held(self) -> Iterator[None]:
         """Have nobody else here meanwhile, where what is added follows from what is there."""
         self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with locked(self._path.with_name(f".{self._path.stem}.journal.lock")):
