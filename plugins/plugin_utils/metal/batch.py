@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections import Counter
@@ -61,6 +62,7 @@ class Batch:
         ways: dict[Future[bool], Waiting] = {}
         runs: dict[Future[bool], str] = {}
         told = asked = time.monotonic()
+        playbook = os.getppid()
         with (
             ThreadPoolExecutor(max_workers=len(machines) or 1) as pool,
             ThreadPoolExecutor(max_workers=self.limits.at_once) as runners,
@@ -82,7 +84,8 @@ class Batch:
                             done.discard(name)
                             pending[name] = known[name]
                 self._hold_back(pending)
-                if self._may_leave(racks, done):
+                # A playbook that was killed leaves its worker, and the next run waits for these machines.
+                if self._may_leave(racks, done) or os.getppid() != playbook:
                     self.left.set()
                     self.failed.update({name: left_behind(name, "it waits for its turn") for name in pending})
                     pending.clear()

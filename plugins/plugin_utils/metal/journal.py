@@ -18,6 +18,7 @@ from ..errors import GroundupError
 from ..paths import state_dir
 from .way import State, Step
 
+RELEASED = 30.0  # seconds within which what is left of a killed run ends
 _NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")  # what the seed's contact hears, too
 
 
@@ -44,7 +45,7 @@ def alone(home: Path, host: str) -> Iterator[None]:
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
     with ExitStack() as held:
         try:
-            held.enter_context(locked(home / f".{host}.way.lock", timeout=0))
+            held.enter_context(locked(home / f".{host}.way.lock", timeout=RELEASED))
         except TimeoutError:
             raise GroundupError(
                 "another run is at work on it",

@@ -83,7 +83,7 @@ def states(ceph: Loopback) -> str:
 
 
 def drain(ceph: Loopback, *, check: bool = False, timeout: float = PATIENCE) -> dict[str, Any]:
-    return ceph.administered("_ceph.drain.drain", check=check, name="storage-2", ceph=CEPH, force=[], timeout=timeout)
+    return ceph.administered("_ceph.drain.drain", check=check, name="storage-2", ceph=CEPH, timeout=timeout)
 
 
 @pytest.mark.usefixtures("_ratios")

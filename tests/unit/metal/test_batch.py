@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from dataclasses import replace
 from typing import Any
@@ -157,6 +158,13 @@ def test_who_waits_for_its_turn_is_named_too() -> None:
     assert run_enough(Slow(), ONE, at_once=1, bare=True) == {
         "m-2": "LeftError: pending: it waits for its turn", "m-3": "LeftError: pending: it waits for its turn",
     }  # fmt: skip
+
+
+def test_a_run_whose_playbook_was_killed_ends_where_its_machines_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    parents = iter((os.getpid(), os.getpid()))
+    monkeypatch.setattr(os, "getppid", lambda: next(parents, 1))
+    all_three = Enough(size=3, machines=3, racks={}, critical=())
+    assert run_enough(Slow("m-1", "m-2", "m-3"), all_three) == dict.fromkeys(("m-1", "m-2", "m-3"), PENDING)
 
 
 def test_a_critical_machine_is_waited_for() -> None:

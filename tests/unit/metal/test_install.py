@@ -10,7 +10,7 @@ import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.layers.enough import Enough
-from ansible_collections.groundup.cloud.plugins.plugin_utils.metal import erase
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal import erase, journal
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal import install as module
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.batch import Failed, LeftError, left_behind
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.install import Options, approve, install
@@ -154,6 +154,7 @@ def test_a_fault_of_ours_with_one_machine_stops_no_other(plan: Plan, monkeypatch
 def test_a_machine_that_another_run_is_at_work_on_is_left_to_it(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
     seen = provided(monkeypatch)
     home = home_of(plan.site)
+    monkeypatch.setattr(journal, "RELEASED", 0.0)
     with alone(home, "worker-1"):
         failed = go(plan)
         wanted = erase.Wanted(name="worker-1", method="full", stays=False, force=frozenset(("disks",)), timeout=1)
