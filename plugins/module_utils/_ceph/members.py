@@ -125,7 +125,7 @@ def refuse_leftover(cluster: Cluster, planned: Collection[str], monitors: Mappin
             where=f"layer storage: {listed(moved)}; ceph mon dump, on a monitor host",
             why="a monitor stays where it is until it is removed: one more makes an even quorum, and clients have its "
             "address written down",
-            remedy="write machines, racks, networks and storage.monitors so that they stay where they are; or, one "
+            remedy=f"write networks and addresses as they were, and storage.monitors: [{', '.join(watching)}]; or, one "
             f"after the other, on another monitor's host: ceph mon ok-to-rm {first} && ceph mon rm {first}; on "
             f"{first}: systemctl disable --now ceph-mon@{first}; rm -r /var/lib/ceph/mon/ceph-{first} "
             "/etc/ceph/ceph.client.admin.keyring; then run this again",

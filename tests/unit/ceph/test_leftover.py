@@ -19,6 +19,11 @@ __all__ = ["cluster", "host"]  # fixtures
         ("storage-1", {"storage-3": "", "storage-4": "10.0.0.4"}, "storage-3 at 10.0.0.3, planned none there"),
         ("storage-3", {"storage-3": "", "storage-4": "10.0.0.4"}, "ceph mon ok-to-rm storage-3"),
         ("storage-4", {"storage-3": "", "storage-4": "10.0.0.4"}, "ceph mon rm storage-3"),
+        (
+            "storage-1",
+            {"storage-3": "", "storage-4": "10.0.0.4"},
+            r"storage\.monitors: \[storage-1, storage-2, storage-3\]",
+        ),
         ("storage-1", {"storage-2": "10.0.0.9"}, r"storage-2 at 10\.0\.0\.2, planned 10\.0\.0\.9"),
     ],
 )

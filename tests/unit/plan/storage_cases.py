@@ -89,6 +89,20 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
         "storage.pools.vms",
     ),
     (
+        "monitor-without-host",
+        "error",
+        "lab",
+        {**NATIVE, "machines/storage": {"count": 3}, "storage/monitors": ["storage-1", "storage-2", "store-3"]},
+        "storage.monitors",
+    ),
+    (
+        "monitor-without-host",
+        "error",
+        "lab",
+        {**NATIVE, "machines/storage": {"count": 3}, "storage/monitors": ["storage-1", "storage-1", "storage-2"]},
+        "storage.monitors",
+    ),
+    (
         "one-copy",
         "error",
         "lab",

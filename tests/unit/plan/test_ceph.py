@@ -59,6 +59,14 @@ def test_monitors_are_spread_over_racks() -> None:
     assert found.locations["storage-b1-2"] == {"host": "storage-b1-2", "rack": "b1", "room": "west"}
 
 
+def test_named_monitors_stay_where_they_are_when_a_rack_is_new() -> None:
+    names = ["storage-a1-3", "storage-a1-1", "storage-a1-2"]
+    machines = {"count": None, "per_rack": 3, "racks": ["a1", "a2"]}
+    found = ceph(racks={"a1": {}, "a2": {}}, machines=machines, storage={"backend": "native", "monitors": names})
+    assert [one.name for one in found.monitors] == names
+    assert found.managers == tuple(names[:2])
+
+
 def test_pools_are_by_purpose_with_placement_groups_from_their_share_of_the_osds() -> None:
     pools = ceph().pools
     assert list(pools) == ["images", "volumes", "vms", "backups"]

@@ -26,6 +26,15 @@ def check(context: PlanContext) -> Iterator[Finding]:
             why="a disk that the site file does not name is never taken, so that none with data is",
             remedy=f"write hardware.{kind}.osds: [{{device: /dev/disk/by-path/...}}], and that hardware in the group",
         )
+    monitors = context.site.storage.monitors
+    named, known = monitors if isinstance(monitors, list) else [], [host.name for host in hosts]
+    for name in dict.fromkeys(named):
+        if name not in known or named.count(name) > 1:
+            yield error("monitor-without-host", "storage.monitors")(
+                what=f"storage.monitors names {name} " + ("twice" if name in known else "and no storage host is that"),
+                why="a monitor is on a storage host, and there once",
+                remedy="leave one out" if name in known else choose(name, known),
+            )
     files = [kind for kind, osds in ceph.osds.items() if any(one.device is None for one in osds)]
     orchestrated = BACKENDS[ceph.backend].orchestrated
     if files and (context.layout.profile.production or orchestrated):

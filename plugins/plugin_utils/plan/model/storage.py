@@ -16,6 +16,7 @@ CephOption = Annotated[
 CephUser = Annotated[
     str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$", json_schema_extra={"examples": ["cloud-glance"]})
 ]
+Monitors = Annotated[int, Field(ge=1, le=9)] | Annotated[list[str], Field(min_length=1, max_length=9)]
 CephValue = Annotated[str, Field(pattern=r"^[!-~]( ?[!-~]){0,200}$")]
 
 
@@ -67,8 +68,10 @@ class Storage(Model):
     )
     replicas: Annotated[int, Field(ge=1, le=10)] = Field(3, description="Copies of each object.")
     failure_domain: FailureDomain | None = Field(None, description="What no two copies share. Default: the profile's.")
-    monitors: Annotated[int, Field(ge=1, le=9)] | None = Field(
-        None, description="MON daemons. Default: 3, or fewer on fewer storage hosts."
+    monitors: Monitors | None = Field(
+        None,
+        description="MON daemons: how many, racks in turn; or the names of their hosts, which a new rack does not "
+        "change. Default: 3, or fewer on fewer storage hosts.",
     )
     pools: dict[str, Pool] = Field(
         default_factory=dict, description="Pools by purpose. Default: one a purpose (volumes, images, vms, ...)."

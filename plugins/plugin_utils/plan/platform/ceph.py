@@ -146,13 +146,19 @@ def artifacts(layout: Layout) -> tuple[str, ...]:
 
 def monitors(layout: Layout) -> int:
     """Return how many monitors the site is to have: as written, else an odd number of at most three."""
-    return layout.site.storage.monitors or (3 if len(layout.with_role("storage")) >= 3 else 1)
+    written = layout.site.storage.monitors
+    if isinstance(written, list):
+        return len(written)
+    return written or (3 if len(layout.with_role("storage")) >= 3 else 1)
 
 
 def monitor_hosts(layout: Layout) -> list[HostPlan]:
-    """Return the storage hosts with a monitor: racks in turn, so that few fall with one. Control hosts have etcd."""
+    """Return the storage hosts with a monitor: as written, else racks in turn, so that few fall with one."""
+    hosts, written = layout.with_role("storage"), layout.site.storage.monitors
+    if isinstance(written, list):
+        return sorted((host for host in hosts if host.name in written), key=lambda host: written.index(host.name))
     racks: dict[str, list[HostPlan]] = {}
-    for host in layout.with_role("storage"):
+    for host in hosts:
         racks.setdefault(host.rack, []).append(host)
     in_turn = [host for row in zip_longest(*racks.values()) for host in row if host]
     return in_turn[: monitors(layout)]
