@@ -53,9 +53,8 @@ class Outcome:
 class Ended:
     """How a command ended: the lines that the final report repeats, and those that say why it failed."""
 
-    code: int
     notes: tuple[str, ...]
-    failures: tuple[str, ...]
+    failures: tuple[str, ...] = ()  # none: it passed
 
 
 def run(command: tuple[str, ...], *, prefix: str = "") -> Ended:
@@ -89,9 +88,9 @@ def run(command: tuple[str, ...], *, prefix: str = "") -> Ended:
         with locked(cache_dir() / ".tiers.lock"):
             times = _times() | {shown: round(time.monotonic() - started, 1)}
             write_file(cache_dir() / "tiers.json", json.dumps(times, indent=1).encode(), mode=0o644)
-        return Ended(code=0, notes=tuple(kept), failures=())
+        return Ended(notes=tuple(kept))
     why = f"exit {process.returncode}: {shown}"
-    return Ended(code=process.returncode, notes=(*kept, why), failures=(why, *(tests or last)))
+    return Ended(notes=(*kept, why), failures=(why, *(tests or last)))
 
 
 def _times() -> dict[str, float]:
@@ -112,9 +111,9 @@ def run_tier(tier: Tier) -> Outcome:
 
     def one(command: tuple[str, ...]) -> Ended:
         if failed.is_set():
-            return Ended(code=0, notes=(f"not run: {' '.join(command)}",), failures=())
+            return Ended(notes=(f"not run: {' '.join(command)}",))
         ended = run(command, prefix=f"{command[-1]}: " if tier.at_once > 1 else "")
-        if ended.code != 0:
+        if ended.failures:
             failed.set()
         return ended
 
