@@ -148,8 +148,8 @@ def _keyring(changes: Changes, node: Node, entity: str, path: Path, *, group: in
             f"the store has another key for {entity} than {node.name}",
             where=f"host {node.name}, {path}; ceph/{entity} of the secrets store",
             why="the cluster was made with the host's, which may be the last copy of it: it is not overwritten",
-            remedy="restore the secrets store the cluster was made with, or put the file's key into it; a file that "
-            f"the cluster refuses (ceph -n {entity} -k {path} -s) is moved away",
+            remedy="restore the secrets store that the cluster was made with, or put the file's key into it; where the "
+            f"cluster refuses the file's (ceph -n {entity} -k {path} -s), move the file away and run this again",
         )
     return files.place(changes, path, text, mode=0o600 if group is None else 0o640, group=group, secret=True)
 
