@@ -23,7 +23,15 @@ CEPH: dict[str, Any] = {
     "rules": [{"name": POOL, "failure_domain": "host", "device_class": "hdd"}],
     "pools": {POOL: {"name": POOL, "rule": POOL, "replicas": 2}},
 }
-OBJECT_KIB = 4096  # of `rados bench`
+OBJECTS, OBJECT_KIB = 40, 4096
+# Of the same names each time: they are spread over the OSDs as they were the last time.
+_OBJECTS = """
+import sys, rados
+pool, number, size = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+with rados.Rados(name="client.admin", conffile="/etc/ceph/ceph.conf") as cluster, cluster.open_ioctx(pool) as data:
+    for one in range(number):
+        data.write_full(f"object-{one}", bytes(size))
+"""
 AS_THEY_WERE = {"full": 0.95, "backfillfull": 0.9, "nearfull": 0.85}
 
 
@@ -102,10 +110,10 @@ def test_of_a_full_cluster_writes_wait_without_an_error_and_go_on_when_there_is_
 
 @pytest.mark.usefixtures("_ratios")
 def test_a_drain_that_would_make_others_near_full_is_refused_with_their_names(room: Loopback) -> None:
-    room.run('rados --pool "$1" bench 60 write --max-objects 40 --no-cleanup > /dev/null', POOL)
-    objects = int(room.run('rados --pool "$1" ls | grep -c _object', POOL))
-    # OSDs say every few seconds what they have: until each has, the numbers are those of before.
-    until(lambda: held(room) >= 2 * OBJECT_KIB * objects and clean(room), seconds=PATIENCE)
+    # OSDs say every few seconds what they have: until each has, the numbers are those of before, deleted images too.
+    until(lambda: held(room) < OBJECT_KIB, seconds=PATIENCE)
+    room.run('exec python3 -c "$@"', _OBJECTS, POOL, str(OBJECTS), str(OBJECT_KIB * 1024))
+    until(lambda: held(room) >= 2 * OBJECT_KIB * OBJECTS and clean(room), seconds=PATIENCE)
     used = [one["kb_used"] / one["kb"] for one in room.ask("osd", "df")["nodes"]]
     ratio = (max(used) + sum(used) / 2) / 2  # more than any has, less than two would
     assert max(used) < ratio < sum(used) / 2, used
