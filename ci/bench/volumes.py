@@ -36,7 +36,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import P
 from ansible_collections.groundup.cloud.tests.e2e.clients.disks import Disks
 from ansible_collections.groundup.cloud.tests.e2e.clients.volumes import WAIT
 
-WRITES = {"4 KB": (4096, 1024), "4 MB": (4 << 20, 16)}  # bytes of a write, and how many
+WRITES = {"4 KB": (4096, 1024), "4 MB": (4 << 20, 48)}  # bytes of a write, and how many
 MOST = 1.25  # rbd bench / guest: the guest reaches 80 %
 _RBD = "rbd --conf /etc/nova/ceph.conf --keyring /etc/nova/ceph.keyring"
 _OPERATIONS = re.compile(r"^elapsed: .* ops/sec: ([\d.e+]+)", re.MULTILINE)
