@@ -48,7 +48,7 @@ LAB_TESTS = sorted(
 API_TESTS = "tests/integration/rollout_api"  # each worker starts etcd and an API server
 # Ratios and CPU seconds. Those of Kubernetes and of 1,000 unchanged hosts are in the tier `long`.
 BENCHMARKS = ("plan_inventory", "preflight", "supply")
-FIRST = ("kubernetes", "rollout")  # each makes a cluster, and takes longest
+FIRST = ("kubernetes", "rollout", "storage")  # they take longest: none is to run alone at the end
 SCENARIOS = sorted(
     (path.parent.name for path in (ROOT / "molecule").glob("*/molecule.yml")),
     key=lambda name: (name not in FIRST, name),

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import yaml
 from ansible_collections.groundup.cloud.plugins.plugin_utils import supply
+from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import LOADER
 from ansible_collections.groundup.cloud.plugins.plugin_utils.compose import with_values
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, build_site, make_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import ReleasePlan
@@ -101,7 +102,7 @@ def chart_values(name: str) -> Any:
 
 def objects(text: str) -> list[dict[str, Any]]:
     """Return the objects in what helm rendered."""
-    return [item for item in yaml.safe_load_all(text) if item]
+    return [item for item in yaml.load_all(text, Loader=LOADER) if item]
 
 
 @pytest.fixture(scope="session")
@@ -127,6 +128,12 @@ def name_of(item: dict[str, Any]) -> str:
 
 
 @pytest.fixture(scope="session")
-def rendered(plan: Plan, render: Render) -> dict[str, list[dict[str, Any]]]:
+def texts(plan: Plan, render: Render) -> dict[str, str]:
     """What the built-in charts make of the site's releases, by release."""
-    return {release.name: objects(render(release, CHARTS / release.chart)) for release in plan.openstack.releases}
+    return {release.name: render(release, CHARTS / release.chart) for release in plan.openstack.releases}
+
+
+@pytest.fixture(scope="session")
+def rendered(texts: dict[str, str]) -> dict[str, list[dict[str, Any]]]:
+    """The objects in it."""
+    return {name: objects(text) for name, text in texts.items()}

@@ -18,7 +18,9 @@ SETTLES = 30.0  # seconds for placement groups to know of a new map
 RETRIES = 45.0  # seconds: a disk that had no room for a copy is asked again after 30
 
 
-def drain(cluster: Cluster, changes: Changes, name: str, *, ceph: Mapping[str, Any], timeout: float) -> None:
+def drain(
+    cluster: Cluster, changes: Changes, name: str, *, ceph: Mapping[str, Any], timeout: float, retries: float = RETRIES
+) -> None:
     """Have the OSDs of ``name`` give up what they hold, and wait for it. Raises GroundupError."""
     found = members.member(cluster, name)
     members.refuse("drain", name, _against(cluster, found, ceph), ())
@@ -34,7 +36,7 @@ def drain(cluster: Cluster, changes: Changes, name: str, *, ceph: Mapping[str, A
         numbers = [one.number for one in found.osds]
 
         def pending() -> str:
-            if wait_until(lambda: "toofull" in health.unclean(cluster), timeout=RETRIES):
+            if wait_until(lambda: "toofull" in health.unclean(cluster), timeout=retries):
                 raise _still(name, health.unclean(cluster))
             return undrained(cluster, numbers)
 

@@ -51,15 +51,17 @@ for n in $(seq "$monitors"); do
 done
 ceph auth get-or-create mgr.x mon 'profile mgr' osd 'allow *' mds 'allow *' -o /var/lib/ceph/mgr/ceph-x/keyring
 ceph-mgr -i x
+started=
 for n in $(seq 0 $((osds - 1))); do
   place=/var/lib/ceph/osd/ceph-$n; mkdir -p "$place"
   id=$(cat /proc/sys/kernel/random/uuid)
   ceph osd new "$id" > /dev/null
   key "$place/keyring" --gen-key -n "osd.$n" --cap mon 'profile osd' --cap osd 'allow *' --cap mgr 'profile osd'
   ceph auth import -i "$place/keyring" 2> /dev/null
-  ceph-osd -i "$n" --mkfs --osd-uuid "$id" 2> /dev/null
-  ceph-osd -i "$n" > /dev/null
+  { ceph-osd -i "$n" --mkfs --osd-uuid "$id" 2> /dev/null; ceph-osd -i "$n" > /dev/null; } &
+  started="$started $!"
 done
+for one in $started; do wait "$one"; done
 """
 # A module's work, as on a host: options come as JSON, what is raised goes back as text.
 _DRIVER = """
@@ -109,6 +111,14 @@ CONF = {
     "mon_data_avail_warn": 1,
     "auth_allow_insecure_global_id_reclaim": "false",
     "mgr_initial_modules": "iostat",
+    # What is waited for most: a second of the monitors before each change of a map; that OSDs tell how they are, and
+    # how full, and the manager the monitors.
+    "paxos_propose_interval": 0.05,
+    "mgr_stats_period": 1,
+    "mgr_tick_period": 1,
+    "osd_heartbeat_interval": 1,
+    "osd_mon_report_interval": 1,
+    "bdev_aio_poll_ms": 10,  # of a quarter of a second, which each store waits for each time it is closed
 }
 
 

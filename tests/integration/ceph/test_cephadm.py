@@ -30,8 +30,8 @@ def orchestrator(ceph: Loopback) -> Loopback:
     """The cluster with Ceph's own orchestrator for tests behind the same commands, and the plan's hosts in it."""
     plan = planned()
     assert plan.ceph
-    ceph.run("ceph mgr module enable test_orchestrator")
-    ceph.run("until ceph orch set backend test_orchestrator && ceph orch status; do sleep 0.5; done", timeout=120)
+    for command in ("mgr module enable test_orchestrator", "orch set backend test_orchestrator", "orch status"):
+        ceph.run(f"until ceph {command}; do sleep 0.5; done")  # the manager has begun, and knows its modules
     hosts = [
         {"name": name, "addr": plan.hosts[name].address, "labels": [], "devices": []} for name in plan.ceph.locations
     ]
