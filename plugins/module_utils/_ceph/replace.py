@@ -94,14 +94,21 @@ def _against(cluster: Cluster, node: Node, found: Daemon, planned: Osd | None) -
 def _misplaced(cluster: Cluster, node: Node, planned: Osd) -> Iterator[Reason]:
     """Yield what disks of OSDs are in each other's places: their data are whole."""
     names = {one["uuid"]: f"osd.{one['osd']}" for one in cluster.ask("osd dump")["osds"]}
-    there = devices.labels(planned.device) if planned.device else []
-    others = [names[one] for one in there if one in names and one != planned.uuid]
+    others = [names[one] for one in _readable(planned.device) if one in names and one != planned.uuid]
     if others:
         yield Reason(text=f"{planned.device} is its place, and the disk of {others[0]} is there: put each disk back")
     for one in node.osds:
-        if one != planned and one.device and planned.uuid in devices.labels(one.device):
+        if one != planned and planned.uuid in _readable(one.device):
             place = f"{one.device}, the place of {names.get(one.uuid, 'another OSD')}"
             yield Reason(text=f"its disk, with its data, is at {place}: put it back", code=COPY)
+
+
+def _readable(device: str | None) -> list[str]:
+    """Return the ids of OSDs on ``device``; a disk that fails has none that could be saved by its place."""
+    try:
+        return devices.labels(device) if device else []
+    except OSError:
+        return []
 
 
 def holds(osd: Osd, number: int) -> bool:

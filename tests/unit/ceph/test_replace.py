@@ -95,6 +95,9 @@ def test_an_osd_whose_disk_is_in_another_s_place_is_not_destroyed_for_that(tmp_p
     cluster.told.clear()
     replaced(cluster, of=swapped)
     assert [prefix for prefix, _ in cluster.told] == ["osd destroy"], "its neighbour is where it belongs"
+    (tmp_path / "b").unlink()
+    (tmp_path / "b").mkdir()  # stands for one that cannot be read
+    replaced(cluster, of=swapped)
 
 
 @pytest.mark.parametrize(
