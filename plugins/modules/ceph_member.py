@@ -20,8 +20,9 @@ options:
       - With V(retire) its OSDs, its monitor and its place leave the cluster.
       - With V(replace) the OSD O(osd) of this host is destroyed and its number kept.
         M(groundup.cloud.ceph_node) makes it anew.
+      - With V(erase) nothing is changed. A host that the cluster has OSDs or a monitor on is refused.
     type: str
-    choices: [drain, undrain, retire, replace]
+    choices: [drain, undrain, retire, replace, erase]
     required: true
   osd:
     description: Number of the OSD to replace.
@@ -93,7 +94,7 @@ from typing import Any
 from ..module_utils._base.changes import Changes
 from ..module_utils._base.errors import GroundupError
 from ..module_utils._base.module import run_module
-from ..module_utils._ceph import drain, replace, retire
+from ..module_utils._ceph import drain, members, replace, retire
 from ..module_utils._ceph.cluster import connected
 from ..module_utils._ceph.model import ADMIN, entities, node
 
@@ -123,6 +124,8 @@ def work(changes: Changes, given: dict[str, Any]) -> None:
             drain.undrain(cluster, changes, name, timeout=timeout)
         elif given["verb"] == "retire":
             retire.retire(cluster, changes, name, fsid=ceph["fsid"], here=given["here"], force=force)
+        elif given["verb"] == "erase":
+            members.refuse_erasure(cluster, name)
         else:
             replace.give_up(cluster, changes, node({**given, "packages": []}), given["osd"], force=force)
 
@@ -131,7 +134,7 @@ def main() -> None:
     """Read the options, do the verb, report."""
     run_module(
         {
-            "verb": {"type": "str", "choices": ["drain", "undrain", "retire", "replace"], "required": True},
+            "verb": {"type": "str", "choices": ["drain", "undrain", "retire", "replace", "erase"], "required": True},
             "name": {"type": "str", "required": True},
             "osd": {"type": "int"},
             "here": {"type": "bool", "default": False},

@@ -87,6 +87,6 @@ machines:
       description: Why each of C(approve) and C(retry) is not possible now; empty text where it is.
       type: dict
     asks:
-      description: Ironic's node that waits for approval; empty where none does.
+      description: Who waits for approval, Ironic's node and a digest of what is on its disks; empty where none does.
       type: str
 """

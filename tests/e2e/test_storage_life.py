@@ -122,6 +122,9 @@ def test_a_host_that_left_the_site_file_with_data_is_named_with_its_verb(without
         assert f"{LEAVES} left the site file, and the cluster has OSDs or a monitor there" in said
         assert f"storage_drain -e drain_machine={LEAVES}" in said
     assert root(connect(OLD[0]), "cat /etc/ceph/ceph.conf") == before
+    said = play("erase", site=without, code=2, erase_machine=LEAVES)
+    assert f", a monitor on {LEAVES}" in said
+    assert f"storage_retire -e retire_machine={LEAVES}" in said
 
 
 def test_a_host_with_data_does_not_leave(four: Path) -> None:
@@ -189,6 +192,7 @@ def test_an_empty_host_leaves_with_its_monitor_and_another_host_gets_one(
     assert ask("config-key dump groundup/") == {}, "no flag and no record is left"
     again = recap(play("storage", site=without))
     assert set(again.values()) == {0}, again
+    assert "the site has no seed" in play("erase", site=without, code=2, erase_machine=LEAVES), "Ceph lets it go"
 
 
 def test_without_a_quorum_the_card_says_which_monitors_answer(without: Path, connect: Connect, ask: Ask) -> None:

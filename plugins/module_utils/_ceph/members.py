@@ -132,6 +132,20 @@ def refuse_leftover(cluster: Cluster, planned: Collection[str], monitors: Mappin
         )
 
 
+def refuse_erasure(cluster: Cluster, name: str) -> None:
+    """Refuse the erasure of a machine that the cluster has OSDs or a monitor on. Raises GroundupError."""
+    found = member(cluster, name)
+    if there := [*map(str, found.osds), *(["a monitor"] if found.monitor else [])]:
+        raise GroundupError(
+            f"the cluster has {listed(there)} on {name}",
+            where=f"machine {name}, which is not in the site file",
+            why="what they hold would be lost with its disks; nothing was changed",
+            remedy=f"ansible-playbook groundup.cloud.storage_drain -e drain_machine={name}, then "
+            f"groundup.cloud.storage_retire -e retire_machine={name}; or accept that they are lost: "
+            "-e '{\"erase_force\": [disks, osds]}'; then run this again",
+        )
+
+
 def _address(monitor: Mapping[str, Any]) -> str:
     """Return a monitor's address, of "10.0.0.1:6789/0"."""
     return str(monitor["public_addr"]).rpartition(":")[0].strip("[]")

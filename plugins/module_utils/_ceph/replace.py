@@ -80,6 +80,7 @@ def _against(cluster: Cluster, node: Node, found: Daemon, planned: Osd | None) -
     if found.state == "up" and found.weight and (copied := health.recovering(cluster)):
         yield Reason(text=f"it runs, and copies are being made ({copied}): wait until they are; it may be new")
         return
+    yield from _misplaced(cluster, node, planned)
     safe = not drain.undrained(cluster, [found.number])
     if found.state != "up" and (inactive := health.inactive(cluster)):
         yield Reason(text=f"{inactive}: the only copies may be on it")
@@ -88,6 +89,26 @@ def _against(cluster: Cluster, node: Node, found: Daemon, planned: Osd | None) -
         if code:
             yield Reason(text=f"Ceph cannot do without it: {said}")
         yield Reason(text="its disk has the OSD's data, and not all of them have their copies elsewhere", code=COPY)
+
+
+def _misplaced(cluster: Cluster, node: Node, planned: Osd) -> Iterator[Reason]:
+    """Yield what disks of OSDs are in each other's places: their data are whole."""
+    names = {one["uuid"]: f"osd.{one['osd']}" for one in cluster.ask("osd dump")["osds"]}
+    others = [names[one] for one in _readable(planned.device) if one in names and one != planned.uuid]
+    if others:
+        yield Reason(text=f"{planned.device} is its place, and the disk of {others[0]} is there: put each disk back")
+    for one in node.osds:
+        if one != planned and planned.uuid in _readable(one.device):
+            place = f"{one.device}, the place of {names.get(one.uuid, 'another OSD')}"
+            yield Reason(text=f"its disk, with its data, is at {place}: put it back", code=COPY)
+
+
+def _readable(device: str | None) -> list[str]:
+    """Return the ids of OSDs on ``device``; a disk that fails has none that could be saved by its place."""
+    try:
+        return devices.labels(device) if device else []
+    except OSError:
+        return []
 
 
 def holds(osd: Osd, number: int) -> bool:

@@ -116,15 +116,14 @@ class Discovery:
             self._controllers.update(zip((host.name for host in new), pool.map(ask, new), strict=True))
         return self._controllers
 
-    def waiting(self, name: str) -> tuple[str, str]:
-        """Return node and description of the machine that waits to become ``name``. Raises GroundupError."""
+    def waiting(self, name: str) -> Sighting:
+        """Return the machine that waits to become ``name``. Raises GroundupError."""
         for sighting, verdict in self.look().values():
             if verdict.host == name and verdict.state != "quarantined":
-                return sighting.node, str(sighting)
+                return sighting
         node = self.ironic.node(name)
-        if node and node["provision_state"] != "active":
-            told = self.ironic.inventory(name)
-            return str(node["uuid"]), str(read(node, told)) if told else "it was not inspected yet"
+        if node and node["provision_state"] != "active" and (told := self.ironic.inventory(name)):
+            return read(node, told)
         raise GroundupError(
             f"no machine waits to become {name}",
             where=name,
@@ -135,21 +134,23 @@ class Discovery:
     def approve(self, name: str, *, about: str) -> str:
         """Let the machine go on that waits to become ``name``; return which it is. Raises GroundupError.
 
-        ``about``: the node that somebody saw; another one is not approved.
+        ``about``: what somebody saw (`Sighting.shown`); another machine, or other disks, are not approved.
         """
         with self._lock:
-            node, found = self.waiting(name)
-            if about != node:
+            found = self.waiting(name)
+            if about != found.shown:
+                other = about.partition("/")[0] != found.node
+                what = f"another machine waits to become {name} by now" if other else "its disks are others by now"
                 raise GroundupError(
-                    f"another machine waits to become {name} by now: {found}",
+                    f"{what}: {found}{f', {found.used}' if found.used else ''}",
                     where=name,
-                    why="what is approved is the machine that was seen",
+                    why="what is approved is the machine that was seen, with what was on its disks",
                     remedy="see it, then approve it again",
                 )
-            self.ironic.change(node, {"/extra/groundup_approved": name})
-            self.ironic.now(node)  # or its way goes on by a listing without the mark
+            self.ironic.change(found.node, {f"/extra/{key}": value for key, value in found.approval(name).items()})
+            self.ironic.now(found.node)  # or its way goes on by a listing without the mark
             self._looked = float("-inf")  # the verdict on it is another now
-        return found
+        return str(found)
 
     def _wait(self, host: HostPlan) -> Identity:
         deadline = time.monotonic() + self.seconds
@@ -201,9 +202,8 @@ class Discovery:
         """Give the discovered node its machine's name; one that has it stays."""
         # Not by a listing, which may be older than the machine: a second node would be made of it.
         if self.ironic.now(host.name) is None and self.ironic.now(found.node) is not None:
-            approved = {"groundup_approved": host.name}
-            extra = {"site": self.plan.site, "rack": host.rack, DISCOVERED: True, **approved}
-            self.ironic.change(found.node, {"/name": host.name, "/extra": extra})
+            extra = {"/extra/site": self.plan.site, "/extra/rack": host.rack, f"/extra/{DISCOVERED}": True}
+            self.ironic.change(found.node, {"/name": host.name, **extra})
             self.ironic.now(host.name)  # the way of the machine goes on from here
 
     def _tell(self, journal: Journal, name: str, step: Step) -> None:

@@ -180,17 +180,17 @@ def approve(changes: Changes, plan: Plan, name: str, say: Callable[[str], None])
     discovered = Discovery(
         ironic=ironic, plan=plan, home=home_of(plan.site), say=say, seconds=0, password=store.get
     )  # fmt: skip
-    node, found = discovered.waiting(name)
-    if not changes.add(f"approve {name}: {found}"):
+    found = discovered.waiting(name)
+    if not changes.add(f"approve {name}: {found}{f', {found.used}' if found.used else ''}"):
         return
     page, by = page_of(plan), person()
     desk = Desk(page=page, discovered=discovered, home=home_of(plan.site), names=frozenset((name,)), say=say)
-    if refused := desk.act({"machine": name, "verb": "approve", "by": by, "about": node}):
+    if refused := desk.act({"machine": name, "verb": "approve", "by": by, "about": found.shown}):
         raise GroundupError(
             f"{name} is not approved: {refused}", where=name, why="nothing was changed", remedy="see what waits"
         )
     # Left open: a run that is under way begins anew with the machine, or the next one does.
-    if page and (why := page.decide(name, "approve", by, about=node)):
+    if page and (why := page.decide(name, "approve", by, about=found.shown)):
         say(f"the seed's page does not keep who approved {name}: {why}")
 
 

@@ -21,6 +21,7 @@ from ..errors import GroundupError
 from .api import BusyError, Ironic
 from .journal import Journal
 from .provision import as_error, given_up
+from .sighting import read
 from .way import RETRIES, Card, Step
 
 Method = Literal["metadata", "full"]
@@ -185,7 +186,11 @@ def unfinished(journal: Journal) -> bool:
 
 def _forget(ironic: Ironic, leaving: Leaving, journal: Journal, node: Mapping[str, Any] | None) -> None:
     if node and leaving.stays:
-        ironic.change(leaving.name, {f"/extra/{RETRIES}": 0})
+        extra: dict[str, Any] = {RETRIES: 0}
+        if told := ironic.inventory(leaving.name):  # of before its erasure, which was consented to
+            with suppress(ValueError):
+                extra |= read(node, told).approval(leaving.name)
+        ironic.change(leaving.name, {f"/extra/{key}": value for key, value in extra.items()})
     elif node:
         ironic.delete(leaving.name)
     if node or unfinished(journal):

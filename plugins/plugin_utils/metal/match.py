@@ -261,29 +261,29 @@ def _matched(plan: Plan, host: HostPlan, one: Sighting, *, why: str, named: bool
             remedy=f"see its cabling, or write machines.{host.group}.machines.{host.name}.ports.<network>.mac",
         )
         return Verdict(state="quarantined", host=host.name, why=why, card=card)
-    if one.approved == host.name:
-        return Verdict(state="approved", host=host.name, why=why, ports=ports)
     card_ = _unasked(host.name, one)
     if not card_ and not named and host.approve == "ask":
         card_ = Card(
             what=f"it fits {host.name} and waits for approval: {one}",
             why="approve: ask; nothing is written to it until somebody says so",
             remedy=_approve(host.name),
-            asks=one.node,
+            asks=one.shown,
         )
     return Verdict(state="matched" if card_ else "approved", host=host.name, why=why, card=card_, ports=ports)
 
 
 def _unasked(name: str, one: Sighting) -> Card | None:
-    """Return the card of a machine whose disks somebody used, unless it was approved."""
-    if not one.used or one.approved == name:
+    """Return the card of a machine whose disks somebody used, unless it was approved with what is on them."""
+    approved = one.approved_disks if one.approved == name else ()
+    new = [line for line in one.contents if line not in approved]
+    if not new:
         return None
-    return Card(
-        what=f"its disks are in use and it waits for approval: {one.used}",
-        why="they would be written over",
-        remedy=_approve(name),
-        asks=one.node,
-    )
+    what = f"its disks are in use and it waits for approval: {one.used}"
+    if approved:
+        gone = [line for line in approved if line not in one.contents]
+        what = f"its disks are not as they were approved, and it waits for approval again: {'; '.join(new)}"
+        what += f"; approved was: {'; '.join(gone)}" if gone else ""
+    return Card(what=what, why="they would be written over", remedy=_approve(name), asks=one.shown)
 
 
 def _approve(name: str) -> str:

@@ -38,7 +38,7 @@ class Row:
     moving: bool
     card: dict[str, str] | None
     may: dict[str, str]  # what may be decided about it -> why not, empty when it may
-    asks: str  # the node that waits for approval
+    asks: str  # who waits for approval: its node, and a digest of what is on its disks
 
     def elapsed(self, now: float) -> float | None:
         """Return the seconds it is there."""

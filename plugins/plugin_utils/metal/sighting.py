@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -10,6 +12,7 @@ from typing import Any
 
 from ...module_utils._base.text import printable
 
+APPROVED, APPROVED_DISKS = "groundup_approved", "groundup_approved_disks"  # in a node's `extra`
 _GIB = 2**30
 _LARGEST = 2**53
 _UNTOLD: Mapping[str, Any] = {"label": "nobody told what is on it"}
@@ -38,6 +41,7 @@ class Disk:
     name: str
     gib: int
     used: str = ""
+    content: str = ""  # of a used one: which disk, how large, what is on it, and a digest of all that is told of that
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +57,7 @@ class Sighting:
     cores: int
     memory_mib: int
     approved: str = ""  # the machine of the site that somebody approved it for
+    approved_disks: tuple[str, ...] = ()  # contents that were shown then
 
     @property
     def macs(self) -> frozenset[str]:
@@ -63,6 +68,20 @@ class Sighting:
     def used(self) -> str:
         """What is on its disks, empty when nothing is."""
         return "; ".join(f"{disk.name}: {disk.used}" for disk in self.disks if disk.used)
+
+    @property
+    def contents(self) -> tuple[str, ...]:
+        """What would be written over, a line for each used disk."""
+        return tuple(disk.content for disk in self.disks if disk.used)
+
+    @property
+    def shown(self) -> str:
+        """What a person approves: this machine, with what is on its disks."""
+        return f"{self.node}/{hashlib.sha256(chr(10).join(sorted(self.contents)).encode()).hexdigest()[:16]}"
+
+    def approval(self, name: str) -> dict[str, Any]:
+        """Return what Ironic keeps, in a node's `extra`, of its approval as machine ``name``."""
+        return {APPROVED: name, APPROVED_DISKS: list(self.contents)}
 
     def controller_on(self, planes: Iterable[str]) -> bool:
         """Say whether the controller it says it has is on one of ``planes``, or it says none."""
@@ -89,7 +108,7 @@ def read(node: Mapping[str, Any], told: Mapping[str, Any]) -> Sighting:
         vendor = inventory.get("system_vendor") or {}
         serial = printable(" ".join(str(vendor.get("serial_number") or "").split()))[:64]
         boots = (inventory.get("boot") or {}).get("pxe_interface")
-        bmc = str(inventory.get("bmc_address") or "")
+        bmc, extra = str(inventory.get("bmc_address") or ""), node.get("extra") or {}
         return Sighting(
             node=str(node["uuid"]),
             serial="" if serial.lower() in _NO_SERIAL else serial,
@@ -99,7 +118,8 @@ def read(node: Mapping[str, Any], told: Mapping[str, Any]) -> Sighting:
             disks=tuple(_disk(one, partitions) for one in inventory.get("disks") or ()),
             cores=_number((inventory.get("cpu") or {}).get("count")),
             memory_mib=_number((inventory.get("memory") or {}).get("physical_mb")),
-            approved=str((node.get("extra") or {}).get("groundup_approved") or ""),
+            approved=str(extra.get(APPROVED) or ""),
+            approved_disks=tuple(extra.get(APPROVED_DISKS) or ()),
         )
     except (AttributeError, IndexError, KeyError, OverflowError, TypeError, ValueError) as error:
         raise ValueError(f"its inventory is none: {type(error).__name__} {error}") from None
@@ -133,7 +153,11 @@ def _nic(one: Mapping[str, Any]) -> Nic:
 
 def _disk(one: Mapping[str, Any], partitions: Mapping[str, Mapping[str, Any]]) -> Disk:
     name = str(one["name"]).removeprefix("/dev/")
-    return Disk(name=printable(name), gib=_number(one.get("size")) // _GIB, used=_used(partitions.get(name) or _UNTOLD))
+    there, gib = partitions.get(name) or _UNTOLD, _number(one.get("size")) // _GIB
+    used, told = _used(there), json.dumps(there, sort_keys=True).replace(name, "")  # which may be another's next time
+    digest = hashlib.sha256(told.encode()).hexdigest()[:8]
+    which = printable(str(one.get("serial") or "").strip())[:64] or printable(name)
+    return Disk(name=printable(name), gib=gib, used=used, content=f"{which}: {gib} GiB, {used} ({digest})")
 
 
 def _used(disk: Mapping[str, Any]) -> str:

@@ -31,7 +31,7 @@ class Card:
     what: str
     why: str
     remedy: str
-    asks: str = ""  # the node that waits for approval
+    asks: str = ""  # who waits for approval: its node, and a digest of what is on its disks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +93,7 @@ def possible(last: Mapping[str, Any]) -> dict[str, str]:
 
 
 def asked_about(last: Mapping[str, Any]) -> str:
-    """Return the node that waits for approval by the ``last`` line of a journal, empty when none does."""
+    """Return who waits for approval by the ``last`` line of a journal, empty when none does."""
     return str((last.get("card") or {}).get("asks") or "")
 
 

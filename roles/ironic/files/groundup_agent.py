@@ -7,7 +7,7 @@ from typing import Any
 
 from ironic_python_agent import utils  # of the ramdisk's environment
 
-FIELDS = "NAME,TYPE,SIZE,PTTYPE,FSTYPE,LABEL,PARTLABEL"
+FIELDS = "NAME,TYPE,SIZE,PTTYPE,FSTYPE,LABEL,PARTLABEL,UUID,PTUUID"
 
 
 def collect(data: dict[str, Any], failures: Any) -> None:

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 import requests
+from ansible_collections.groundup.cloud.plugins.module_utils._base.wait import wait_until
 from ansible_collections.groundup.cloud.plugins.module_utils._ironic import configuration, page
-from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.api import Ironic
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.decisions import Desk
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.discovery import Discovery
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import Journal, file_of
@@ -21,6 +21,8 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import load_si
 from ansible_collections.groundup.cloud.tests import browser
 from ansible_collections.groundup.cloud.tests.integration.metal.fake import OPERATOR, FakeSeed
 from ansible_collections.groundup.cloud.tests.integration.metal.ironic import PASSWORD, SEED, WANTED
+from ansible_collections.groundup.cloud.tests.integration.metal.stranger import Stranger
+from ansible_collections.groundup.cloud.tests.unit.metal.test_match import USED, told
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="a seed's programs run as root")
 ORIGIN = WANTED["api_url"]
@@ -263,17 +265,24 @@ def test_a_browser_logs_in_and_sees_machines_change_without_a_reload(seed_of_fak
 
 
 def test_a_person_approves_in_a_browser_and_a_run_has_ironic_know_it_and_says_so_on_the_page(
-    seed_of_fakes: FakeSeed, shown: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    seed_of_fakes: FakeSeed, stranger: Stranger, shown: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from playwright.sync_api import expect
 
     monkeypatch.setenv("GROUNDUP_STATE", str(tmp_path))
     plan = make_plan(load_site(COLLECTION / "inventories/lab-metal/site.yml"))
-    inside, node = seed_of_fakes.inside, "7f7c2f0a-6d1b-4c57-9d0a-00000000000f"
-    ironic = inside(lambda: Ironic(api=ORIGIN, media=WANTED["media_url"], password=PASSWORD, ca=seed_of_fakes.ca))
-    made = {"uuid": node, "name": "found-1", "driver": "fake-hardware", "extra": {}}
-    inside(lambda: ironic.create(made, mac="52:54:03:00:00:01"))
-    assert send(seed_of_fakes, overview(waits("found-1", node), machine("worker-1", "serving", ""))) == ""
+    inside, ironic = seed_of_fakes.inside, stranger.ironic
+    assert stranger.tell(told(0x31, groundup_disks=[USED])) == 202
+    discovered = Discovery(
+        ironic=ironic, plan=plan, home=tmp_path / "metal", say=print, seconds=0, password=lambda _name: ""
+    )
+
+    def unheard() -> str:
+        return "" if inside(discovered.look) else "Ironic has no inventory of it yet"
+
+    assert not (left := wait_until(unheard, timeout=120, pause=1)), left
+    one = inside(lambda: discovered.waiting("found-1"))
+    assert send(seed_of_fakes, overview(waits("found-1", one.shown), machine("worker-1", "serving", ""))) == ""
 
     machines, buttons = shown.locator("#machines"), shown.locator("#machines button")
     shown.on("dialog", lambda dialog: dialog.accept())
@@ -287,14 +296,11 @@ def test_a_person_approves_in_a_browser_and_a_run_has_ironic_know_it_and_says_so
     expect(machines).to_contain_text("waits for a run")
     expect(buttons).to_have_count(0)  # once is enough
     page_ = inside(lambda: Page(api=ORIGIN, password=PASSWORD, ca=seed_of_fakes.ca))
-    discovered = Discovery(
-        ironic=ironic, plan=plan, home=tmp_path / "metal", say=print, seconds=0, password=lambda _name: ""
-    )
     desk = Desk(
         page=page_, discovered=discovered, home=tmp_path / "metal", names=frozenset(("found-1",)), say=print
     )  # fmt: skip
     assert inside(desk.turn) == ["found-1"]
-    assert (inside(lambda: ironic.node("found-1")) or {})["extra"] == {"groundup_approved": "found-1"}
+    assert one.approval("found-1").items() <= (inside(lambda: ironic.node(one.node)) or {})["extra"].items()
     assert f"approved by operator from {SEED}" in Journal(file_of(tmp_path / "metal", "found-1")).doing
     expect(machines).to_contain_text("done: a run goes on")
     assert inside(desk.turn) == [], "once"

@@ -72,6 +72,34 @@ def test_an_osd_with_data_needs_consent(tmp_path: Path) -> None:
     assert not (tmp_path / "ceph-0").exists()
 
 
+def test_an_osd_whose_disk_is_in_another_s_place_is_not_destroyed_for_that(tmp_path: Path) -> None:
+    cluster, first, second = Cluster(), on_device(tmp_path / "a"), on_device(tmp_path / "b")
+    lost(cluster)
+    cluster.answers["osd dump"]["osds"] = [{"osd": 0, "uuid": first.uuid}, {"osd": 7, "uuid": second.uuid}]
+    swapped = node(osds=(first, second))
+
+    def disks(**holders: str) -> None:
+        for place, holder in holders.items():
+            (tmp_path / place).write_bytes(f"bluestore block device\n{holder}\n".encode() + bytes(4096))
+
+    disks(a=second.uuid, b=first.uuid)
+    for force in ((), ("copy",)):
+        with pytest.raises(GroundupError, match=r"\S+/a is its place, and the disk of osd\.7 is there: put each"):
+            replaced(cluster, of=swapped, force=force)
+    (tmp_path / "a").write_bytes(bytes(4096))  # an empty one in its place, its own in the neighbour's
+    with pytest.raises(GroundupError, match=r"is at \S+/b, the place of osd\.7: put it back\n(.*\n)*.*force.*copy"):
+        replaced(cluster, of=swapped)
+    assert cluster.told == []
+    replaced(cluster, of=swapped, force=("copy",))
+    disks(b=second.uuid)
+    cluster.told.clear()
+    replaced(cluster, of=swapped)
+    assert [prefix for prefix, _ in cluster.told] == ["osd destroy"], "its neighbour is where it belongs"
+    (tmp_path / "b").unlink()
+    (tmp_path / "b").mkdir()  # stands for one that cannot be read
+    replaced(cluster, of=swapped)
+
+
 @pytest.mark.parametrize(
     ("state", "of", "said"),
     [

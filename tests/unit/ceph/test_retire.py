@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.module_utils._ceph import disk, retire
+from ansible_collections.groundup.cloud.plugins.module_utils._ceph import disk, members, retire
 
 from .host import FOREIGN, FSID
 from .test_members import Cluster, drained, host
@@ -28,6 +28,19 @@ def test_a_host_with_data_does_not_leave_and_the_verb_that_empties_it_is_named()
     with pytest.raises(GroundupError, match=r"data on osd\.1: first ansible-playbook groundup\.cloud\.storage_drain"):
         retired(cluster, here=True, force=("lost",))
     assert cluster.told == []
+
+
+def test_a_machine_that_the_cluster_has_data_on_is_not_erased_and_a_retired_one_may_be() -> None:
+    cluster: Any = Cluster(hosts=4)
+    with pytest.raises(
+        GroundupError, match=r"has osd\.1, a monitor on storage-2\n(.*\n)*.*storage_retire.*erase_force"
+    ):
+        members.refuse_erasure(cluster, "storage-2")
+    drained(cluster, "storage-4")
+    with pytest.raises(GroundupError, match=r"has osd\.3 on storage-4"):
+        members.refuse_erasure(cluster, "storage-4")
+    del cluster.osds[3], cluster.on["storage-4"]
+    members.refuse_erasure(cluster, "storage-4")
 
 
 def test_a_running_host_whose_drain_did_not_end_is_not_given_up_as_lost() -> None:

@@ -110,8 +110,9 @@ def test_an_approval_lets_the_machine_go_on_that_was_seen_and_the_journal_says_w
     found = discovery(seed, plan, tmp_path)
     with pytest.raises(GroundupError, match="waits for approval"):
         found.identified(plan.hosts["found-1"])
-    assert Journal(file_of(tmp_path, "found-1")).last["card"]["asks"] == "node-1"
-    page = Paper(approval(about="node-1"))
+    asks = Journal(file_of(tmp_path, "found-1")).last["card"]["asks"]
+    assert asks == found.waiting("found-1").shown
+    page = Paper(approval(about=asks))
     assert desk(page, found, tmp_path).turn() == ["found-1"]
     assert page.answers == {"0": "done: a run goes on with it"}
     assert f"approved by {BY}: serial S1" in Journal(file_of(tmp_path, "found-1")).doing
@@ -126,6 +127,15 @@ def test_an_approval_of_one_machine_is_none_of_another_that_came_in_its_place(
     page = Paper(approval(about=about))
     assert desk(page, discovery(seed, plan, tmp_path), tmp_path).turn() == []
     assert page.answers["0"].startswith("refused: another machine waits to become found-1 by now: serial S1")
+    assert "groundup_approved" not in str(seed.nodes)
+
+
+def test_an_approval_of_what_was_on_its_disks_is_none_of_what_is_there_by_now(plan: Plan, tmp_path: Path) -> None:
+    seed = Seed({**told(1), "plugin_data": {"groundup_disks": [USED]}})
+    page = Paper(approval(about=discovery(seed, plan, tmp_path).waiting("found-1").shown))
+    seed.told["node-1"] = {**told(1), "plugin_data": {"groundup_disks": [{**USED, "uuid": "1a2b"}]}}
+    assert desk(page, discovery(seed, plan, tmp_path), tmp_path).turn() == []
+    assert page.answers["0"].startswith("refused: its disks are others by now: serial S1")
     assert "groundup_approved" not in str(seed.nodes)
 
 

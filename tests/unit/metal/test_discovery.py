@@ -11,6 +11,8 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import Groun
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.discovery import Discovery, known_macs
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.identity import identity, identity_file
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import Journal, file_of
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.match import judge
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.sighting import read
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import DISCOVERED
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, load_site, make_plan
@@ -119,10 +121,19 @@ def test_used_disks_wait_for_approval_which_names_the_machine_that_was_seen(plan
     assert "approve_machine=found-1" in refused.value.remedy
     assert identity(tmp_path, "found-1") is None
     assert Journal(file_of(tmp_path, "found-1")).lines()[-1]["state"] == "matched"
-    node, said = discovery(seed, plan, tmp_path).waiting("found-1")
-    assert (node, "serial S1" in said) == ("node-1", True)
-    seed.nodes[node]["extra"] = {"groundup_approved": "found-1"}
+    found = discovery(seed, plan, tmp_path).waiting("found-1")
+    assert (found.node, "serial S1" in str(found)) == ("node-1", True)
+    approval = found.approval("found-1")
+    seed.nodes["node-1"]["extra"] = dict(approval)
     assert discovery(seed, plan, tmp_path).identified(plan.hosts["found-1"]).name == "found-1"
+    assert seed.nodes["node-1"]["extra"] == {"site": "lab-metal", "rack": "r1", DISCOVERED: True, **approval}
+
+
+def test_nobody_approved_a_machine_that_needed_no_question(plan: Plan, tmp_path: Path) -> None:
+    seed = Seed(told(1))
+    host = discovery(seed, plan, tmp_path).identified(plan.hosts["found-1"])
+    later = read(seed.nodes["node-1"], told(1, groundup_disks=[USED]))
+    assert "disks are in use" in str(judge(plan, host, later))
 
 
 def test_one_that_never_shows_itself_is_a_card_that_names_who_did(plan: Plan, tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.batch import 
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.install import Options, approve, install
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import Journal, alone, home_of
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.provision import Wanted
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.sighting import read
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import Card, Step
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION, state_dir
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, load_site, make_plan
@@ -23,6 +24,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import open
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish.digests import PublishedDigests, save
 from ansible_collections.groundup.cloud.tests.unit.metal.test_decisions import Paper
 from ansible_collections.groundup.cloud.tests.unit.metal.test_discovery import Seed as Watching
+from ansible_collections.groundup.cloud.tests.unit.metal.test_match import USED, told
 
 KEY, OLD = "ssh-ed25519 NEW", "10.77.0.64,worker-1 ssh-ed25519 OLD"
 OTHER = "10.77.0.8,seed-1 ssh-ed25519 SEED"
@@ -266,7 +268,7 @@ class Told(Watching):
     def __init__(self, **_given: Any) -> None:
         super().__init__(None)
         self.nodes["node-1"] |= {"name": "worker-1", "provision_state": "manageable"}
-        self.told["worker-1"] = None
+        self.told["worker-1"] = told(1, groundup_disks=[USED])
 
 
 @pytest.mark.parametrize("refusal", ["", "502 the page is down"])
@@ -285,9 +287,13 @@ def test_an_approval_is_ironic_s_mark_the_journal_s_line_and_the_page_s_record(
     approve(Changes(check=True), plan, "worker-1", said.append)
     assert (kept, seed.nodes["node-1"]["extra"]) == ([], {})
     approve(Changes(check=False), plan, "worker-1", said.append)
-    assert kept == [("worker-1", "approve", "node-1")]
-    assert seed.nodes["node-1"]["extra"] == {"groundup_approved": "worker-1"}
+    one = read({"uuid": "node-1"}, seed.told["worker-1"] or {})
+    assert kept == [("worker-1", "approve", one.shown)]
+    assert seed.nodes["node-1"]["extra"] == one.approval("worker-1")
     assert "by a playbook" in Journal(home_of(plan.site) / "worker-1.jsonl").doing
     assert any("does not keep who approved worker-1" in line for line in said) == bool(refusal)
+    seed.told["worker-1"] = None
+    with pytest.raises(GroundupError, match="no machine waits to become worker-1"):
+        approve(Changes(check=False), plan, "worker-1", said.append)  # it was not inspected: nobody saw its disks
     with pytest.raises(GroundupError, match="no machine waits to become worker-2"):
         approve(Changes(check=False), plan, "worker-2", said.append)

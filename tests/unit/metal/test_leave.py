@@ -13,7 +13,9 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import Groun
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.api import BusyError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import Journal
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.leave import Leaving, detach, leave
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.sighting import read
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import RETRIES, Card, Step
+from ansible_collections.groundup.cloud.tests.unit.metal.test_match import USED, told
 
 LEAVING = Leaving(name="worker-1", pause=0, timeout=5)
 _AFTER = {"deleted": "available", "manage": "manageable", "clean": "cleaning"}
@@ -25,6 +27,7 @@ class Seed:
     def __init__(self, state: str | None, *, fails: bool = False, **more: Any) -> None:
         self.known: dict[str, Any] | None = {"uuid": "u", "provision_state": state, **more} if state else None
         self.done, self._fails = list[str](), fails
+        self.told: dict[str, Any] | None = None
 
     def node(self, _identity: str) -> dict[str, Any] | None:
         found = dict(self.known) if self.known else None
@@ -43,6 +46,9 @@ class Seed:
         assert why or not on
         self.done.append(f"hold {on}")
         self.known["maintenance"] = on
+
+    def inventory(self, _identity: str) -> dict[str, Any] | None:
+        return self.told
 
     def change(self, _identity: str, fields: dict[str, Any]) -> None:
         self.done.append(f"change {fields}")
@@ -101,6 +107,14 @@ def test_one_that_is_installed_again_stays_known_and_is_counted_anew(tmp_path: P
         "expect",
     ]
     assert not Journal(tmp_path / "journal").installed
+
+
+def test_what_its_inventory_shows_of_before_its_erasure_is_not_asked_about_again(tmp_path: Path) -> None:
+    seed = Seed("active", extra={"groundup_approved": "worker-1"})  # in a time when approvals did not say of what
+    seed.told = told(1, groundup_disks=[USED])
+    go(seed, tmp_path, replace(LEAVING, stays=True))
+    extra = {RETRIES: 0, **read({"uuid": "u"}, seed.told).approval("worker-1")}
+    assert f"change { {f'/extra/{key}': value for key, value in extra.items()} }" in seed.done
 
 
 def test_a_failed_erasure_is_a_card_never_ready_and_begun_again_by_the_next_run(tmp_path: Path) -> None:

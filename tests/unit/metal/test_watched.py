@@ -14,6 +14,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.api import Bu
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.discovery import Discovery
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import load_site, make_plan
+from ansible_collections.groundup.cloud.tests.unit.metal.test_match import told
 
 PAGES: dict[str, Any] = {
     "/v1/nodes?fields": {"nodes": [{"uuid": "a", "name": "m-1"}], "next": "https://seed/v1/nodes?marker=a"},
@@ -119,12 +120,11 @@ def test_an_approval_is_in_the_listing_at_once(monkeypatch: pytest.MonkeyPatch, 
         if method == "PATCH":
             node["extra"] = {"groundup_approved": "m-1"}
         listing = {} if "/v1/machines" in url else {"nodes": [] if "provision_state=" in url else [dict(node)]}
-        body = dict(node) if url.endswith("/v1/nodes/a") else listing
-        status = HTTPStatus.NOT_FOUND if "inventory" in url else HTTPStatus.OK
-        return SimpleNamespace(status_code=status, content=b"{}", text="", json=lambda: body)
+        body = dict(node) if url.endswith("/v1/nodes/a") else told(1) if url.endswith("inventory") else listing
+        return SimpleNamespace(status_code=HTTPStatus.OK, content=b"{}", text="", json=lambda: body)
 
     monkeypatch.setattr(requests.Session, "request", request)
     ironic, plan = watched(), make_plan(load_site(COLLECTION / "inventories/lab-metal/site.yml"))
     found = Discovery(ironic=ironic, plan=plan, home=tmp_path, say=pytest.fail, seconds=0, password=str)
-    found.approve("m-1", about="a")
+    found.approve("m-1", about=found.waiting("m-1").shown)
     assert (ironic.node("m-1") or {})["extra"] == {"groundup_approved": "m-1"}

@@ -43,7 +43,7 @@ class Decisions:
     def take(self, machine: Any, verb: Any, by: Any, *, about: str = "") -> dict[str, Any]:
         """Keep a decision; the same one that is still open is returned as it is. Raises RefusedError.
 
-        ``about`` is the node that it was made about: another one that comes later is not meant.
+        ``about`` is what it was made about, a node and its disks: others that come later are not meant.
         """
         if not isinstance(machine, str) or not MACHINE.fullmatch(machine) or verb not in VERBS:
             raise RefusedError("a name of a machine, and one of " + ", ".join(VERBS))

@@ -48,7 +48,7 @@ class Overview:
             self._changed.notify_all()
 
     def may(self, machine: str, verb: str) -> tuple[str, str]:
-        """Return why ``verb`` is not possible for a machine, as the controller said, empty when it is; and its node."""
+        """Return why ``verb`` is not possible for a machine, as the controller said, empty when it is; and whom."""
         with self._changed:
             found = next((one for one in self._said["machines"] if one["machine"] == machine), None)
         if found is None:
