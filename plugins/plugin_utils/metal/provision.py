@@ -22,6 +22,7 @@ from .way import ATTEMPTS, RETRIES, Card, Step, Verb, attempts, last_heard, next
 # ramdisk_heartbeat_timeout), and an inspecting one is gone on with by its last call alone, which grows old then.
 SILENT = 330.0
 LOST = 180.0  # the same for its first call: that follows its question for a token at once
+MISSED = 180.0  # more, where Ironic was away meanwhile: the next call after one that nobody heard
 _LEAVES = Card(
     what="it is being retired",
     why="its disks may be half erased",
@@ -70,7 +71,7 @@ def provision(
         except BusyError:
             if left.is_set() or time.monotonic() > deadline:
                 raise
-            ramdisk.heard = ""  # by nobody
+            ramdisk.unheard()
             left.wait(pause)
             continue
         if step.verb == "done":
@@ -94,18 +95,28 @@ def provision(
 
 
 class _Ramdisk:
-    """The last sign of a ramdisk that writes the system, and since when there was no other, by this machine's clock."""
+    """The last sign of a ramdisk that writes the system, and for how long Ironic answered without another one."""
 
     heard = ""
-    since = 0.0
+    silent = 0.0  # seconds, by this machine's clock
+    looked: float | None = None  # when Ironic answered; None: it did not the last time
+    missed = False  # a call may have been, since the last sign
+
+    def unheard(self) -> None:
+        """Note that Ironic does not answer, and hears no ramdisk: that is no silence of the machine."""
+        self.looked, self.missed = None, True
 
     def judged(self, node: dict[str, Any], step: Step) -> Step:
         """Return ``step``, or that the installation begins anew: the ramdisk fell silent, and will not go on."""
         heard, called = last_heard(node)
+        now = time.monotonic()
         if heard != self.heard:
-            self.heard, self.since = heard, time.monotonic()
-        silent = time.monotonic() - self.since
-        if not heard or silent < (SILENT if called else LOST) or attempts(node) >= ATTEMPTS:
+            self.heard, self.silent, self.missed = heard, 0.0, False
+        elif self.looked is not None:
+            self.silent += now - self.looked
+        self.looked = now
+        allowed = (SILENT if called else LOST) + MISSED * self.missed
+        if not heard or self.silent < allowed or attempts(node) >= ATTEMPTS:
             return step
         self.heard = ""
         doing = f"attempt {attempts(node) + 1} of {ATTEMPTS}: its ramdisk fell silent"

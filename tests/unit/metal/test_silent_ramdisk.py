@@ -55,3 +55,36 @@ def test_one_that_goes_on_calling_is_left_alone(monkeypatch: pytest.MonkeyPatch)
         monkeypatch.setattr("time.monotonic", lambda now=minute * 100.0: now)
         call = told({**CALLED, "agent_last_heartbeat": f"2026-11-23T13:{minute // 3:02}:00"})
         assert ramdisk.judged(call, waits) is waits, minute
+
+
+WAITS = Step(state="provisioning", verb="wait")
+
+
+def heard_by(signs: dict[float, dict[str, Any]], *, every: float, monkeypatch: pytest.MonkeyPatch) -> float:
+    """Return when an installation is taken back whose last sign is of ``signs``, by the second; 0: within 900 s never.
+
+    Ironic is killed ``every`` so many seconds, and is away for 15.
+    """
+    ramdisk, known = way_of._Ramdisk(), dict[str, Any]()
+    for now in range(5, 900, 5):
+        monkeypatch.setattr("time.monotonic", lambda now=now: float(now))
+        if now % every < 15:
+            ramdisk.unheard()
+            continue
+        known = max((one for one in signs.items() if one[0] <= now), key=lambda one: one[0])[1]
+        if ramdisk.judged(told(known), WAITS) is not WAITS:
+            return now
+    return 0
+
+
+@pytest.mark.parametrize("every", [60, 160])
+def test_a_token_that_was_lost_is_seen_however_often_ironic_is_killed(
+    every: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert way_of.LOST < heard_by({0: ASKED}, every=every, monkeypatch=monkeypatch) <= 600
+
+
+def test_one_whose_call_nobody_heard_has_time_for_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    # It calls every 180 s at most, and Ironic is away at its call in second 450.
+    calls = {0.0: ASKED} | {at: {**CALLED, "agent_last_heartbeat": str(at)} for at in (90.0, 270.0, 630.0, 810.0)}
+    assert heard_by(calls, every=450, monkeypatch=monkeypatch) == 0
