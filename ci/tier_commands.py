@@ -10,6 +10,9 @@ from ansible_collections.groundup.cloud.ci.tier import Tier
 
 CHARTS = "GROUNDUP_OSH_CHARTS"
 PYTEST = ("ci/run", "pytest", "-q", "--durations=5", "--durations-min=5")  # where the time goes
+# More workers than cores, for tests that wait for ssh and daemons. A file is one worker's, which makes its Ceph and
+# renders its charts once; in the order of files: those with few tests are not the quick ones.
+WAITING = ("-n", "4", "--dist", "loadfile", "--no-loadscope-reorder")
 CLUSTER = ("supply", "metal", "host", "seed", "kubernetes")  # layers of a site up to its cluster
 
 CLOUD_SITE = "inventories/cloud/site.yml"

@@ -22,6 +22,7 @@ from ansible_collections.groundup.cloud.ci.tier_commands import (
     REAL_CHARTS_SITE,
     STORAGE_SITE,
     THREE_CONTROL_HOSTS_SITE,
+    WAITING,
     e2e,
     lab_tier,
     needs_charts,
@@ -69,7 +70,7 @@ TIERS = (
     Tier(
         name="integration",
         commands=(
-            (*PYTEST, "-n", "2", "tests/contract", "tests/integration", "-m", "not long", f"--ignore={API_TESTS}"),
+            (*PYTEST, *WAITING, "tests/contract", "tests/integration", "-m", "not long", f"--ignore={API_TESTS}"),
         ),
     ),
     Tier(

@@ -53,13 +53,14 @@ def main() -> int:
         site = Path(scratch) / "site.yml"
         racks = ", ".join(f"r{number}: {{}}" for number in range(1, arguments.hosts // PER_RACK + 1))
         site.write_text(SITE.format(racks=racks, per_rack=PER_RACK))
-        listed = _list(site)[1]
+        cost, listed = _list(site)
         script = _script(Path(scratch), listed)
-        if _list(script)[1] != listed:
+        script_cost, listed_by_script = _list(script)
+        if listed_by_script != listed:
             print("the two inventories do not list the same hosts and variables")
             return 2
-        ours, theirs = [], []
-        for _round in range(arguments.rounds):
+        ours, theirs = [cost], [script_cost]
+        for _round in range(arguments.rounds - 1):
             theirs.append(_list(script)[0])
             ours.append(_list(site)[0])
     ratio = min(ours) / min(theirs)

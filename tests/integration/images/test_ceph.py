@@ -36,6 +36,8 @@ _DAEMONS = {
     "osd_mclock_skip_benchmark": "true",
     "bluestore_block_size": 2 * 1024**3,
     "mon_data_avail_crit": 1,
+    "paxos_propose_interval": 0.05,  # seconds that monitors gather before they change a map; 1 is Ceph's own
+    "bdev_aio_poll_ms": 10,  # of a quarter of a second, which the store waits for each time it is closed
 }
 _START = """
 root=$1; shift
