@@ -112,7 +112,11 @@ def run_tier(tier: Tier) -> Outcome:
     def one(command: tuple[str, ...]) -> Ended:
         if failed.is_set():
             return Ended(notes=(f"not run: {' '.join(command)}",))
-        ended = run(command, prefix=f"{command[-1]}: " if tier.at_once > 1 else "")
+        try:
+            ended = run(command, prefix=f"{command[-1]}: " if tier.at_once > 1 else "")
+        except OSError as error:  # no room, no such program: the report tells it
+            why = f"{' '.join(command)}: {error}"
+            ended = Ended(notes=(why,), failures=(why,))
         if ended.failures:
             failed.set()
         return ended

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from ansible_collections.groundup.cloud.ci.tier import Tier
+from ansible_collections.groundup.cloud.ci.tier import ROOT, Tier
 
 CHARTS = "GROUNDUP_OSH_CHARTS"
-PYTEST = ("ci/run", "pytest", "-q", "--durations=5", "--durations-min=5")  # where the time goes
+# Of this clone's tests. Each pytest begins by emptying it: what a killed one leaves, gigabytes, is not kept for days.
+SCRATCH = Path(tempfile.gettempdir()) / f"groundup-{hashlib.sha256(bytes(ROOT)).hexdigest()[:8]}"
+# It tells where the time goes.
+PYTEST = ("ci/run", "pytest", "-q", "--durations=5", "--durations-min=5", f"--basetemp={SCRATCH}")
 # More workers than cores, for tests that wait for ssh and daemons. A file is one worker's, which makes its Ceph and
 # renders its charts once; in the order of files: those with few tests are not the quick ones.
-WAITING = ("-n", "4", "--dist", "loadfile", "--no-loadscope-reorder")
+WAITING = ("-n", "3", "--dist", "loadfile", "--no-loadscope-reorder")
 CLUSTER = ("supply", "metal", "host", "seed", "kubernetes")  # layers of a site up to its cluster
 
 CLOUD_SITE = "inventories/cloud/site.yml"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shutil
 from pathlib import Path
 
 from ansible_collections.groundup.cloud.ci.tier import ROOT, Outcome, Tier, run_tier
@@ -20,6 +21,7 @@ from ansible_collections.groundup.cloud.ci.tier_commands import (
     OBJECTS_SITE,
     PYTEST,
     REAL_CHARTS_SITE,
+    SCRATCH,
     STORAGE_SITE,
     THREE_CONTROL_HOSTS_SITE,
     WAITING,
@@ -30,7 +32,9 @@ from ansible_collections.groundup.cloud.ci.tier_commands import (
     playbooks,
     unchanged,
 )
+from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import cache_dir
 
+LEAST_GIB, COLD_GIB = 16, 40  # free space; the molecule scenario `existing` makes hosts of 16 GiB
 METAL = tuple(
     f"tests/integration/metal/test_{name}.py"
     for name in ("discovery", "hostile_controllers", "ironic", "seed_backup", "storm", "way_out")
@@ -278,8 +282,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("tier", nargs="*", choices=[[], *(tier.name for tier in TIERS)])
     wanted = parser.parse_args().tier or [tier.name for tier in TIERS if tier.by_default]
+    free = shutil.disk_usage(ROOT).free / 2**30
+    print(f"{free:.0f} GiB are free where the tests run; with an empty cache they take up to {COLD_GIB}", flush=True)
+    if free < LEAST_GIB:
+        print(f"they need {LEAST_GIB} GiB at least: free some, or delete old clones and what is in {cache_dir()}")
+        return 2
     outcomes = [run_tier(tier) for tier in TIERS if tier.name in wanted]
     report(outcomes)
+    shutil.rmtree(SCRATCH, ignore_errors=True)
     counts = {verdict: sum(o.verdict == verdict for o in outcomes) for verdict in ("passed", "FAILED", "skipped")}
     print(f"{counts['passed']} passed, {counts['FAILED']} failed, {counts['skipped']} skipped")
     return 1 if counts["FAILED"] else 0

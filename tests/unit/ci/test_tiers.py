@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.groundup.cloud.ci import tier as runner
-from ansible_collections.groundup.cloud.ci import tier_commands
+from ansible_collections.groundup.cloud.ci import tier_commands, tiers
 from ansible_collections.groundup.cloud.ci.tier import Tier, run_tier
 from ansible_collections.groundup.cloud.ci.tiers import report
 from ansible_collections.groundup.cloud.plugins.plugin_utils.progress import reminder
@@ -41,6 +41,24 @@ def test_after_a_command_that_failed_none_begins_but_the_one_that_puts_the_machi
     assert not last.exists()
     assert always.exists()
     assert "\n3 passed in 0.1s\n" in capfd.readouterr().out
+
+
+def test_a_program_that_cannot_begin_fails_its_tier_and_the_report_is_still_told(tmp_path: Path) -> None:
+    outcome = run_tier(Tier(name="t", commands=((str(tmp_path / "none"),), PASSES)))
+    assert outcome.verdict == "FAILED"
+    assert len(outcome.failures) == 1
+    assert "No such file or directory" in outcome.failures[0]
+    assert outcome.notes[1].startswith("not run: ")
+
+
+def test_no_tier_begins_on_a_disk_without_room(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(tiers, "LEAST_GIB", 2**40)
+    monkeypatch.setattr("sys.argv", ["ci/tiers.py"])
+    monkeypatch.setattr(tiers, "run_tier", lambda tier: pytest.fail(f"{tier.name} began"))
+    assert tiers.main() == 2
+    assert "free some" in capsys.readouterr().out
 
 
 def test_the_end_of_the_report_says_why_a_tier_failed_by_its_tests_or_else_its_last_lines(
