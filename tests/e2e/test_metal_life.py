@@ -1,4 +1,4 @@
-"""Dark machines that wait, are approved, lose their power, are installed anew and erased; a stranger is left alone.
+"""Dark machines wait, are approved, lose run and power, are installed anew and erased; a stranger is left alone.
 
 Needs tests/e2e/metal/life.yml after `ci/lab dark`. Each test goes on where the one before it ended.
 """
@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shlex
+import signal
 import subprocess
 import threading
 from collections.abc import Callable
@@ -19,8 +21,8 @@ import yaml
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import Journal, file_of, home_of
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.types import Plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import open_store
-from ansible_collections.groundup.cloud.tests.e2e.cluster import play
-from ansible_collections.groundup.cloud.tests.e2e.conftest import SITE_FILE
+from ansible_collections.groundup.cloud.tests.e2e.cluster import command, play
+from ansible_collections.groundup.cloud.tests.e2e.conftest import ROOT, SITE_FILE
 from ansible_collections.groundup.cloud.tests.e2e.test_metal import table
 from ansible_collections.groundup.cloud.tests.e2e.waiting import until
 from ansible_collections.groundup.cloud.tests.integration.metal.test_plane import ASK
@@ -73,6 +75,11 @@ def unnamed(machine: RackMachine) -> str:
     return machine.mac.replace(":", "-")
 
 
+def deployments(plan: Plan, name: str) -> int:
+    """Return how often a machine's installation began."""
+    return sum(line["doing"] == "installation begins" for line in journal(plan, name))
+
+
 def asked(plan: Plan, name: str) -> bool:
     """Say whether it waits for approval."""
     return bool((journal(plan, name)[-1]["card"] or {}).get("asks"))
@@ -100,11 +107,25 @@ def test_used_disks_and_a_found_machine_wait_and_a_stranger_is_left_alone(
     assert {name: content(machine) for name, machine in rack.items()} == before, "nothing was written"
 
 
+def test_a_run_is_killed_while_a_system_is_written(plan: Plan, site: Path, tmp_path: Path) -> None:
+    for name in (USED, FOUND):
+        play("approve", site=site, approve_machine=name)
+    with (tmp_path / "killed.log").open("w+") as said:
+        run = subprocess.Popen(
+            command("ironic", site=site), cwd=ROOT, stdout=said, stderr=subprocess.STDOUT, start_new_session=True
+        )
+        try:
+            until(lambda: journal(plan, USED)[-1]["doing"] == WRITES, seconds=PATIENCE)
+        finally:
+            os.killpg(run.pid, signal.SIGKILL)  # nobody can clean up; the tests that follow go on with another run
+            run.wait()
+            said.seek(0)
+            print(said.read()[-12000:])
+
+
 def test_approved_machines_are_installed_even_when_one_loses_its_power_meanwhile(
     plan: Plan, site: Path, rack: dict[str, RackMachine], capfd: pytest.CaptureFixture[str]
 ) -> None:
-    for name in (USED, FOUND):
-        play("approve", site=site, approve_machine=name)
     lost, over = threading.Event(), threading.Event()
 
     def pull() -> None:
@@ -129,6 +150,7 @@ def test_approved_machines_are_installed_even_when_one_loses_its_power_meanwhile
     rows = table(site)
     assert {name: rows[name]["state"] for name in (USED, FOUND)} == {USED: "serving", FOUND: "serving"}
     assert rows[unnamed(rack[STRANGER])]["state"] == "quarantined"
+    assert deployments(plan, FOUND) == 1, "the run after the killed one went on with what that had begun"
 
 
 def test_the_seed_configured_them_and_they_have_the_firmware_of_the_site_s_choice(
