@@ -21,7 +21,6 @@ from ansible_collections.groundup.cloud.ci.tier_commands import (
     OBJECTS_SITE,
     PYTEST,
     REAL_CHARTS_SITE,
-    SCRATCH,
     STORAGE_SITE,
     THREE_CONTROL_HOSTS_SITE,
     WAITING,
@@ -289,7 +288,6 @@ def main() -> int:
         return 2
     outcomes = [run_tier(tier) for tier in TIERS if tier.name in wanted]
     report(outcomes)
-    shutil.rmtree(SCRATCH, ignore_errors=True)
     counts = {verdict: sum(o.verdict == verdict for o in outcomes) for verdict in ("passed", "FAILED", "skipped")}
     print(f"{counts['passed']} passed, {counts['FAILED']} failed, {counts['skipped']} skipped")
     return 1 if counts["FAILED"] else 0
