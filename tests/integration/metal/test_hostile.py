@@ -22,7 +22,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.documents imp
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import load_site, make_plan
 from ansible_collections.groundup.cloud.tests.integration.metal.stranger import API, BOOT, KEY, MEDIA, MEMORY, Stranger
-from ansible_collections.groundup.cloud.tests.unit.metal.test_match import told
+from ansible_collections.groundup.cloud.tests.unit.metal.inventories import told
 
 pytestmark = [
     pytest.mark.skipif(os.geteuid() != 0, reason="a seed's programs run as root"),

@@ -33,7 +33,7 @@ from ansible_collections.groundup.cloud.tests.integration.metal.ironic import (
     loopback,
 )
 from ansible_collections.groundup.cloud.tests.rack.machine import USER
-from ansible_collections.groundup.cloud.tests.unit.metal.test_match import told
+from ansible_collections.groundup.cloud.tests.unit.metal.inventories import told
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="a seed's programs run as root")
 # A bond of one port, which needs no word of a switch, and a VLAN on it.

@@ -22,7 +22,7 @@ from ansible_collections.groundup.cloud.tests.integration.metal import ironic as
 from ansible_collections.groundup.cloud.tests.integration.metal.fake_site import fake_site, metal_of
 from ansible_collections.groundup.cloud.tests.integration.metal.ironic import _enter
 from ansible_collections.groundup.cloud.tests.integration.metal.stranger import From
-from ansible_collections.groundup.cloud.tests.unit.metal.test_match import told
+from ansible_collections.groundup.cloud.tests.unit.metal.inventories import told
 
 pytestmark = [pytest.mark.skipif(os.geteuid() != 0, reason="a seed's programs run as root"), pytest.mark.long]
 MACHINES, TWICE = 300, 30  # so many; so many of them tell it a second time at the same moment

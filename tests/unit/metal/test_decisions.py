@@ -14,8 +14,8 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal impor
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import Card, Step, possible
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, load_site, make_plan
+from ansible_collections.groundup.cloud.tests.unit.metal.inventories import USED, told
 from ansible_collections.groundup.cloud.tests.unit.metal.test_discovery import Seed, discovery
-from ansible_collections.groundup.cloud.tests.unit.metal.test_match import USED, told
 
 PROGRAM = COLLECTION / "roles/ironic/files/machines/machines_decisions.py"
 CARD = Card(what="no power", why="it cannot be booted", remedy="see its cable")

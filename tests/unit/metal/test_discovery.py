@@ -16,7 +16,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.sighting impo
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import DISCOVERED
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, load_site, make_plan
-from ansible_collections.groundup.cloud.tests.unit.metal.test_match import BOOT, OTHER, USED, told
+from ansible_collections.groundup.cloud.tests.unit.metal.inventories import BOOT, OTHER, USED, told
 
 BOOTS = BOOT.format(1).replace(":", "-")
 

@@ -22,9 +22,9 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLEC
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, load_site, make_plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.secrets import open_store
 from ansible_collections.groundup.cloud.plugins.plugin_utils.supply.publish.digests import PublishedDigests, save
+from ansible_collections.groundup.cloud.tests.unit.metal.inventories import USED, told
 from ansible_collections.groundup.cloud.tests.unit.metal.test_decisions import Paper
 from ansible_collections.groundup.cloud.tests.unit.metal.test_discovery import Seed as Watching
-from ansible_collections.groundup.cloud.tests.unit.metal.test_match import USED, told
 
 KEY, OLD = "ssh-ed25519 NEW", "10.77.0.64,worker-1 ssh-ed25519 OLD"
 OTHER = "10.77.0.8,seed-1 ssh-ed25519 SEED"

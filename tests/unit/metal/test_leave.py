@@ -15,7 +15,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal impor
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.leave import Leaving, detach, leave
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.sighting import read
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.way import RETRIES, Card, Step
-from ansible_collections.groundup.cloud.tests.unit.metal.test_match import USED, told
+from ansible_collections.groundup.cloud.tests.unit.metal.inventories import USED, told
 
 LEAVING = Leaving(name="worker-1", pause=0, timeout=5)
 _AFTER = {"deleted": "available", "manage": "manageable", "clean": "cleaning"}

@@ -2,65 +2,14 @@
 
 from __future__ import annotations
 
-import json
-import re
-from pathlib import Path
 from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.match import Controller, Identity, judge, match
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.sighting import Sighting, read
-from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
-from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan, load_site, make_plan
+from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import Plan
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan.platform.metal import to_discover
-
-BOOT, OTHER = "52:54:00:00:00:{:02x}", "52:54:00:00:01:{:02x}"
-
-
-def told(number: int, **more: Any) -> dict[str, Any]:
-    """Return an inventory as Ironic's API gives it: two ports, a disk that nobody used."""
-    nics = [
-        {"name": name, "mac_address": mac.format(number), "has_carrier": True, "speed_mbps": more.pop("speed", None)}
-        for name, mac in (("ens1", BOOT), ("ens2", OTHER))
-    ]
-    disks = [{"name": "/dev/vda", "size": more.pop("gib", 12) * 2**30}]
-    inventory = {
-        "interfaces": nics, "disks": disks, "cpu": {"count": more.pop("cores", 2), "architecture": "x86_64"},
-        "memory": {"physical_mb": more.pop("memory", 2560)}, "boot": {"pxe_interface": BOOT.format(number)},
-        "system_vendor": {"serial_number": more.pop("serial", f"S{number}")}, "bmc_address": more.pop("bmc", None),
-    }  # fmt: skip
-    inventory |= more.pop("inventory", {})
-    return {"inventory": inventory, "plugin_data": {"groundup_disks": [{"name": "vda", "type": "disk"}], **more}}
-
-
-def seen(number: int, *, approved: str = "", **more: Any) -> Sighting:
-    node = {"uuid": f"node-{number}"}
-    extra = read(node, told(number, **more)).approval(approved) if approved else {}
-    return read({**node, "extra": extra}, told(number, **more))
-
-
-USED: dict[str, Any] = {
-    "name": "vda",
-    "type": "disk",
-    "pttype": "gpt",
-    "children": [{"name": "vda1", "fstype": "ntfs", "label": "C"}],
-}
-
-
-@pytest.fixture
-def site(tmp_path: Path) -> Any:
-    """Return what plans a site with two machines that nobody knows; what is given is written of their group."""
-
-    def plan(written: str = "approve: automatic", *, machines: str = "") -> Plan:
-        text = (COLLECTION / "inventories/lab-metal/site.yml").read_text()
-        group = text[text.index("  found:") :]
-        changed = group.replace("count: 1", "count: 2", 1).replace("approve: automatic", written, 1)
-        changed = changed.replace("hosts:\n", f"{machines}hosts:\n", 1)
-        (tmp_path / "site.yml").write_text(text.replace(group, changed))
-        return make_plan(load_site(tmp_path / "site.yml"))
-
-    return plan
-
+from ansible_collections.groundup.cloud.tests.unit.metal.inventories import BOOT, OTHER, USED, seen, told
 
 OF = {f"found-{n}": Controller(macs=frozenset((BOOT.format(n),))) for n in (1, 2)}
 
@@ -146,51 +95,6 @@ def test_used_disks_are_written_over_with_approval_alone_however_the_machine_was
     assert "vda: gpt with 1 partitions, ntfs C" in card.what
     assert "approve_machine=found-1" in card.remedy
     assert verdicts(plan, seen(1, approved="found-1", **used)) == {"node-1": ("approved", "found-1")}
-
-
-@pytest.mark.parametrize(
-    ("now", "asked"),
-    [
-        ([USED], ""),
-        ([{**USED, "children": []}], r"not as they were approved.*again: .*gpt with 0.*approved was: .*ntfs"),
-        ([{**USED, "children": [{**USED["children"][0], "uuid": "another"}]}], "not as they were approved"),
-        ([{"name": "vda", "type": "disk"}], ""),
-        ([], "nobody told what is on it"),
-    ],
-    ids=["the same", "another system", "another of the same kind", "emptied", "untold"],
-)
-def test_an_approval_is_of_what_was_on_the_disks_and_not_of_what_is_there_later(
-    site: Any, now: list[Any], asked: str
-) -> None:
-    plan, used = site(), told(1, groundup_disks=[USED])
-    extra = read({"uuid": "n"}, used).approval("found-1")
-    assert json.loads(json.dumps(extra)) == extra, "Ironic keeps it"
-    later = read({"uuid": "n", "extra": extra}, told(1, groundup_disks=now))
-    verdict = match(plan, [plan.hosts["found-1"]], [later], {})["n"]
-    for card in (verdict.card, judge(plan, plan.hosts["found-1"], later)):
-        assert bool(card) == bool(asked)
-        assert re.search(asked, card.what if card else ""), card
-    assert verdict.state == ("matched" if asked else "approved")
-
-
-def test_a_disk_is_known_by_its_serial_number_whatever_its_name_is_at_the_next_boot(site: Any) -> None:
-    def named(first: str, second: str) -> dict[str, Any]:
-        disks = [
-            {"name": f"/dev/{name}", "size": 12 * 2**30, "serial": f"D{n}"} for n, name in enumerate((first, second))
-        ]
-        content = {**USED, "name": first, "children": [{**USED["children"][0], "name": f"{first}1"}]}
-        return told(1, inventory={"disks": disks}, groundup_disks=[content, {"name": second, "type": "disk"}])
-
-    extra = read({"uuid": "n"}, named("vda", "vdb")).approval("found-1")
-    plan = site()
-    assert not judge(plan, plan.hosts["found-1"], read({"uuid": "n", "extra": extra}, named("vdb", "vda")))
-
-
-def test_an_approval_of_before_without_what_it_was_of_is_asked_for_again(site: Any) -> None:
-    plan, extra = site(), {"groundup_approved": "found-1"}
-    card = judge(plan, plan.hosts["found-1"], read({"uuid": "n", "extra": extra}, told(1, groundup_disks=[USED])))
-    assert card
-    assert card.what.startswith("its disks are in use and it waits for approval: vda: gpt")
 
 
 @pytest.mark.parametrize("same", ["serial", "mac"])

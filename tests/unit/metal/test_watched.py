@@ -14,7 +14,7 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.api import Bu
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.discovery import Discovery
 from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import COLLECTION
 from ansible_collections.groundup.cloud.plugins.plugin_utils.plan import load_site, make_plan
-from ansible_collections.groundup.cloud.tests.unit.metal.test_match import told
+from ansible_collections.groundup.cloud.tests.unit.metal.inventories import told
 
 PAGES: dict[str, Any] = {
     "/v1/nodes?fields": {"nodes": [{"uuid": "a", "name": "m-1"}], "next": "https://seed/v1/nodes?marker=a"},
