@@ -119,6 +119,9 @@ def refuse_leftover(cluster: Cluster, planned: Collection[str], monitors: Mappin
     moved = [name for name, address in watching.items() if monitors.get(name) != address]
     if moved:
         first = moved[0]
+        stop = f"on {first} systemctl disable --now ceph-mon@{first}"
+        remove = f"on another monitor's host ceph mon rm {first}"
+        steps = (stop, remove) if len(watching) > 2 else (remove, stop)  # of two, one is no quorum
         raise GroundupError(
             "the site file has monitors elsewhere than the cluster: "
             + listed([f"{name} at {watching[name]}, planned {monitors.get(name, 'none there')}" for name in moved]),
@@ -126,9 +129,8 @@ def refuse_leftover(cluster: Cluster, planned: Collection[str], monitors: Mappin
             why="a monitor stays where it is until it is removed: one more makes an even quorum, and clients have its "
             "address written down",
             remedy=f"write networks and addresses as they were, and storage.monitors: [{', '.join(watching)}]; or, one "
-            f"after the other, on another monitor's host: ceph mon ok-to-rm {first} && ceph mon rm {first}; on "
-            f"{first}: systemctl disable --now ceph-mon@{first}; rm -r /var/lib/ceph/mon/ceph-{first} "
-            "/etc/ceph/ceph.client.admin.keyring; then run this again",
+            f"after the other, when ceph mon ok-to-rm {first} says that it is safe: {'; '.join(steps)}; on {first} "
+            f"rm -r /var/lib/ceph/mon/ceph-{first} /etc/ceph/ceph.client.admin.keyring; then run this again",
         )
 
 

@@ -26,13 +26,17 @@ def retire(cluster: Cluster, changes: Changes, name: str, *, fsid: str, here: bo
     """
     found = members.member(cluster, name)
     members.refuse("retire", name, _against(cluster, found, here=here), force)
+    # Ceph's "Removing a Monitor" stops it first; the others may have no quorum while it still counts (of two, one).
+    needed = found.monitor and bool(cluster.attempt("mon ok-to-stop", ids=[name])[0])
+    if needed:
+        _unwatch(cluster, changes, found)
     if here:
         if not changes.check and cluster.ask("mgr stat")["active_name"] == name:
             cluster.send("mgr fail", who=name)  # the other takes over at once, not when this one is missed
         units.off(changes, _units(fsid))
     if found.osds and not changes.check:
         health.wait(lambda: _up(cluster, name), f"OSDs of {name} do not stop", timeout=DOWN)
-    _remove(cluster, changes, found)
+    _remove(cluster, changes, found, unwatched=needed)
     if here:
         _forget(changes, fsid)
 
@@ -63,12 +67,17 @@ def _up(cluster: Cluster, name: str) -> str:
     return listed([one for one in members.member(cluster, name).osds if one.state == "up"])
 
 
-def _remove(cluster: Cluster, changes: Changes, found: Member) -> None:
+def _unwatch(cluster: Cluster, changes: Changes, found: Member) -> None:
+    if found.monitor and changes.add(f"remove monitor {found.name} from the quorum"):
+        cluster.send("mon rm", name=found.name)
+
+
+def _remove(cluster: Cluster, changes: Changes, found: Member, *, unwatched: bool) -> None:
     for one in found.osds:
         if changes.add(f"remove {one} from the cluster"):
             cluster.manage("osd purge", id=one.number, force=True, yes_i_really_mean_it=True)
-    if found.monitor and changes.add(f"remove monitor {found.name} from the quorum"):
-        cluster.send("mon rm", name=found.name)
+    if not unwatched:
+        _unwatch(cluster, changes, found)
     if found.bucket and changes.add(f"remove the place of {found.name} from the CRUSH map"):
         cluster.send("osd crush rm", name=found.name)
     manager = f"mgr.{found.name}"

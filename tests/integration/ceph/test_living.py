@@ -87,8 +87,17 @@ def test_a_living_cluster_keeps_disks_racks_monitors_and_names(ceph: Loopback, k
 
     said = refused(ceph, keys, planned(racks=True, domain="rack", monitors=1))
     assert "m2 at 127.0.0.2, planned none there, m3" in said
-    removes = said[said.index("ceph mon ok-to-rm") : said.index("; on m2")]
-    for name in MONITOR_HOSTS[1:]:
-        ceph.run(removes.replace("m2", name))
+    ceph.run(said[said.index("ceph mon ok-to-rm") : said.index(" says that it is safe")])
+    stop, remove = said.index("ceph-mon@m2"), said.index("ceph mon rm m2")
+    assert stop < remove, "stopped first, as Ceph's manual has it"
+    ceph.run("ceph mon ok-to-stop m2")  # what `retire` asks
+    ceph.run('kill -KILL $(pgrep -f "^ceph-mon -i m2")')
+    ceph.run(said[remove : remove + len("ceph mon rm m2")])
+
+    said = refused(ceph, keys, planned(racks=True, domain="rack", monitors=1))
+    stop, remove = said.index("ceph-mon@m3"), said.index("ceph mon rm m3")
+    assert remove < stop, "m1 is no quorum while both count"
+    ceph.run("! ceph mon ok-to-stop m3")
+    ceph.run(said[remove : remove + len("ceph mon rm m3")])
     assert converge(ceph, keys, planned(racks=True, domain="rack", monitors=1)).get("error", "") == ""
     assert ceph.run("rados --pool volumes get kept -").strip() == "data"

@@ -119,3 +119,31 @@ def test_a_dead_host_s_copies_are_given_up_by_consent_unless_they_may_be_the_onl
     else:
         with pytest.raises(GroundupError, match="the only copies may be here"):
             retired(cluster, force=("lost",))
+
+
+@pytest.mark.parametrize(("needed", "first"), [(False, "stop"), (True, "remove")])
+def test_a_monitor_is_stopped_before_it_is_removed_but_where_that_ends_the_quorum(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, needed: bool, first: str
+) -> None:
+    class Watched(Cluster):
+        def attempt(self, prefix: str, **arguments: Any) -> tuple[int, Any, str]:
+            if prefix != "mon ok-to-stop":
+                return super().attempt(prefix, **arguments)
+            assert arguments == {"ids": ["storage-2"]}
+            return 16 * needed, None, ""
+
+    for module, name, value in (
+        (retire, "LIB", tmp_path),
+        (retire, "CONF", tmp_path / "c"),
+        (disk, "CONF", tmp_path / "c"),
+    ):
+        monkeypatch.setattr(module, name, value)
+    (tmp_path / "mon/ceph-storage-2").mkdir(parents=True)
+    (tmp_path / "mon/ceph-storage-2" / disk.FSID).write_text(FSID)
+    cluster = Watched()
+    drained(cluster)
+    cluster.osds[1]["status"] = "down"
+    said = retired(cluster, here=True, fsid=FSID)
+    steps = ["stop and disable ceph-mon@storage-2.service", "remove monitor storage-2 from the quorum"]
+    assert sorted(steps, key=said.index)[0].startswith(first)
+    assert said.count(steps[1]) == 1
