@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
-import shutil
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections import deque
@@ -23,8 +20,6 @@ from ansible_collections.groundup.cloud.plugins.plugin_utils.paths import cache_
 from ansible_collections.groundup.cloud.plugins.plugin_utils.progress import clock, reminder
 
 ROOT = Path(__file__).resolve().parent.parent
-# Of this clone's tests. Each tier empties it: what a killed pytest leaves, gigabytes, is not kept for days.
-SCRATCH = Path(tempfile.gettempdir()) / f"groundup-{hashlib.sha256(bytes(ROOT)).hexdigest()[:8]}"
 SUMMARY = re.compile(r"^(=+ )?(\d+ (passed|failed|errors?|skipped)|no tests ran).* in [\d.]+s")
 SKIPPED_TEST = re.compile(r"^SKIPPED \[\d+\] .*")
 FAILED_TEST = re.compile(r"^(FAILED|ERROR) \S*tests/.*")
@@ -130,7 +125,6 @@ def run_tier(tier: Tier) -> Outcome:
         all_ended = list(pool.map(one, tier.commands))
     if tier.always:
         all_ended.append(run(tier.always))
-    shutil.rmtree(SCRATCH, ignore_errors=True)
     failures = tuple(line for ended in all_ended for line in ended.failures)
     return Outcome(
         name=tier.name,

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from ansible_collections.groundup.cloud.ci.tier import SCRATCH, Tier
+from ansible_collections.groundup.cloud.ci.tier import ROOT, Tier
 
 CHARTS = "GROUNDUP_OSH_CHARTS"
+# Of this clone's tests. Each tier empties it: what a killed pytest leaves, gigabytes, is not kept for days.
+SCRATCH = Path(tempfile.gettempdir()) / f"groundup-{hashlib.sha256(bytes(ROOT)).hexdigest()[:8]}"
 # It tells where the time goes.
 PYTEST = ("ci/run", "pytest", "-q", "--durations=5", "--durations-min=5", f"--basetemp={SCRATCH}")
 # More workers than cores, for tests that wait for ssh and daemons. A file is one worker's, which makes its Ceph and

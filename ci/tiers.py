@@ -21,6 +21,7 @@ from ansible_collections.groundup.cloud.ci.tier_commands import (
     OBJECTS_SITE,
     PYTEST,
     REAL_CHARTS_SITE,
+    SCRATCH,
     STORAGE_SITE,
     THREE_CONTROL_HOSTS_SITE,
     WAITING,
@@ -280,13 +281,16 @@ def main() -> int:
     """Run the named tiers, or all."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("tier", nargs="*", choices=[[], *(tier.name for tier in TIERS)])
-    wanted = parser.parse_args().tier or [tier.name for tier in TIERS if tier.by_default]
+    wanted = parser.parse_args().tier
     free = shutil.disk_usage(ROOT).free / 2**30
     print(f"{free:.0f} GiB are free where the tests run; with an empty cache they take up to {COLD_GIB}", flush=True)
     if free < LEAST_GIB:
         print(f"they need {LEAST_GIB} GiB at least: free some, or delete old clones and what is in {cache_dir()}")
         return 2
-    outcomes = [run_tier(tier) for tier in TIERS if tier.name in wanted]
+    outcomes = []
+    for tier in (one for one in TIERS if (one.name in wanted if wanted else one.by_default)):
+        outcomes.append(run_tier(tier))
+        shutil.rmtree(SCRATCH, ignore_errors=True)
     report(outcomes)
     counts = {verdict: sum(o.verdict == verdict for o in outcomes) for verdict in ("passed", "FAILED", "skipped")}
     print(f"{counts['passed']} passed, {counts['FAILED']} failed, {counts['skipped']} skipped")
