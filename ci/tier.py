@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 import threading
@@ -101,8 +102,8 @@ def _times() -> dict[str, float]:
         return {}
 
 
-def run_tier(tier: Tier) -> Outcome:
-    """Run a tier's commands; after one has failed none begins."""
+def run_tier(tier: Tier, *, scratch: Path | None = None) -> Outcome:
+    """Run a tier's commands; after one has failed none begins. What they left in ``scratch`` is removed."""
     started = time.monotonic()
     if reason := tier.needs():
         return Outcome(name=tier.name, verdict="skipped", seconds=0.0, notes=(reason,))
@@ -125,6 +126,8 @@ def run_tier(tier: Tier) -> Outcome:
         all_ended = list(pool.map(one, tier.commands))
     if tier.always:
         all_ended.append(run(tier.always))
+    if scratch:
+        shutil.rmtree(scratch, ignore_errors=True)
     failures = tuple(line for ended in all_ended for line in ended.failures)
     return Outcome(
         name=tier.name,

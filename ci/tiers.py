@@ -287,10 +287,8 @@ def main() -> int:
     if free < LEAST_GIB:
         print(f"they need {LEAST_GIB} GiB at least: free some, or delete old clones and what is in {cache_dir()}")
         return 2
-    outcomes = []
-    for tier in (one for one in TIERS if (one.name in wanted if wanted else one.by_default)):
-        outcomes.append(run_tier(tier))
-        shutil.rmtree(SCRATCH, ignore_errors=True)
+    chosen = (tier for tier in TIERS if (tier.name in wanted if wanted else tier.by_default))
+    outcomes = [run_tier(tier, scratch=SCRATCH) for tier in chosen]
     report(outcomes)
     counts = {verdict: sum(o.verdict == verdict for o in outcomes) for verdict in ("passed", "FAILED", "skipped")}
     print(f"{counts['passed']} passed, {counts['FAILED']} failed, {counts['skipped']} skipped")
