@@ -103,7 +103,7 @@ def _times() -> dict[str, float]:
 
 
 def run_tier(tier: Tier, *, scratch: Path | None = None) -> Outcome:
-    """Run a tier's commands; after one has failed none begins. What they left in ``scratch`` is removed."""
+    """Run a tier's commands; after one has failed none begins. What passed tests left in ``scratch`` goes."""
     started = time.monotonic()
     if reason := tier.needs():
         return Outcome(name=tier.name, verdict="skipped", seconds=0.0, notes=(reason,))
@@ -126,9 +126,9 @@ def run_tier(tier: Tier, *, scratch: Path | None = None) -> Outcome:
         all_ended = list(pool.map(one, tier.commands))
     if tier.always:
         all_ended.append(run(tier.always))
-    if scratch:
-        shutil.rmtree(scratch, ignore_errors=True)
     failures = tuple(line for ended in all_ended for line in ended.failures)
+    if scratch and not failures:
+        shutil.rmtree(scratch, ignore_errors=True)
     return Outcome(
         name=tier.name,
         verdict="FAILED" if failures else "passed",
