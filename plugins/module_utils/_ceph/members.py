@@ -101,6 +101,14 @@ def records(cluster: Cluster, prefix: str) -> dict[str, Any]:
     return {name.removeprefix(prefix): value for name, value in (cluster.ask("config-key dump", key=prefix)).items()}
 
 
+def needed(cluster: Cluster, name: str) -> bool:
+    """Say whether monitor ``name`` is removed before it is stopped.
+
+    Ceph's "Removing a Monitor" stops it first; but the others may have no quorum while it still counts (of two, one).
+    """
+    return bool(cluster.attempt("mon ok-to-stop", ids=[name])[0])
+
+
 def refuse_leftover(cluster: Cluster, planned: Collection[str], monitors: Mapping[str, str]) -> None:
     """Refuse to go on while hosts that are not ``planned`` hold data, or watch where no ``monitors`` are planned.
 
@@ -119,9 +127,9 @@ def refuse_leftover(cluster: Cluster, planned: Collection[str], monitors: Mappin
     moved = [name for name, address in watching.items() if monitors.get(name) != address]
     if moved:
         first = moved[0]
-        stop = f"on {first} systemctl disable --now ceph-mon@{first}"
-        remove = f"on another monitor's host ceph mon rm {first}"
-        steps = (stop, remove) if len(watching) > 2 else (remove, stop)  # of two, one is no quorum
+        stop = f"on {first}: systemctl disable --now ceph-mon@{first}"
+        remove = f"on another monitor's host: ceph mon rm {first}"
+        steps = (remove, stop) if needed(cluster, first) else (stop, remove)
         raise GroundupError(
             "the site file has monitors elsewhere than the cluster: "
             + listed([f"{name} at {watching[name]}, planned {monitors.get(name, 'none there')}" for name in moved]),
@@ -129,7 +137,7 @@ def refuse_leftover(cluster: Cluster, planned: Collection[str], monitors: Mappin
             why="a monitor stays where it is until it is removed: one more makes an even quorum, and clients have its "
             "address written down",
             remedy=f"write networks and addresses as they were, and storage.monitors: [{', '.join(watching)}]; or, one "
-            f"after the other, when ceph mon ok-to-rm {first} says that it is safe: {'; '.join(steps)}; on {first} "
+            f"after the other, once ceph mon ok-to-rm {first} says that it is safe, {'; '.join(steps)}; on {first}: "
             f"rm -r /var/lib/ceph/mon/ceph-{first} /etc/ceph/ceph.client.admin.keyring; then run this again",
         )
 

@@ -26,8 +26,7 @@ def retire(cluster: Cluster, changes: Changes, name: str, *, fsid: str, here: bo
     """
     found = members.member(cluster, name)
     members.refuse("retire", name, _against(cluster, found, here=here), force)
-    # Ceph's "Removing a Monitor" stops it first; the others may have no quorum while it still counts (of two, one).
-    needed = found.monitor and bool(cluster.attempt("mon ok-to-stop", ids=[name])[0])
+    needed = found.monitor and members.needed(cluster, name)
     if needed:
         _unwatch(cluster, changes, found)
     if here:
