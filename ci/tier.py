@@ -60,7 +60,8 @@ class Ended:
 
 def run(command: tuple[str, ...], *, prefix: str = "") -> Ended:
     """Run one command, passing its output through."""
-    shown, started = " ".join(command), time.monotonic()
+    shown = " ".join(word for word in command if not word.startswith("--basetemp="))  # each clone's is another
+    started = time.monotonic()
     what = shown if len(shown) <= 80 else f"{shown[:24]} ... {shown[-50:]}"  # a reminder is one line
     if before := _times().get(shown):
         what += f" ({clock(before)} last time)"
@@ -110,14 +111,17 @@ def run_tier(tier: Tier, *, scratch: Path | None = None) -> Outcome:
     print(f"\n=== tier {tier.name} ===", flush=True)
     failed = threading.Event()
 
+    def attempted(command: tuple[str, ...], *, prefix: str = "") -> Ended:
+        try:
+            return run(command, prefix=prefix)
+        except OSError as error:  # no room, no such program: the report tells it
+            why = f"{' '.join(command)}: {error}"
+            return Ended(notes=(why,), failures=(why,))
+
     def one(command: tuple[str, ...]) -> Ended:
         if failed.is_set():
             return Ended(notes=(f"not run: {' '.join(command)}",))
-        try:
-            ended = run(command, prefix=f"{command[-1]}: " if tier.at_once > 1 else "")
-        except OSError as error:  # no room, no such program: the report tells it
-            why = f"{' '.join(command)}: {error}"
-            ended = Ended(notes=(why,), failures=(why,))
+        ended = attempted(command, prefix=f"{command[-1]}: " if tier.at_once > 1 else "")
         if ended.failures:
             failed.set()
         return ended
@@ -125,7 +129,7 @@ def run_tier(tier: Tier, *, scratch: Path | None = None) -> Outcome:
     with ThreadPoolExecutor(max_workers=tier.at_once) as pool:
         all_ended = list(pool.map(one, tier.commands))
     if tier.always:
-        all_ended.append(run(tier.always))
+        all_ended.append(attempted(tier.always))
     failures = tuple(line for ended in all_ended for line in ended.failures)
     if scratch and not failures:
         shutil.rmtree(scratch, ignore_errors=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 from ansible_collections.groundup.cloud.ci.tier import ROOT, Tier
 
 CHARTS = "GROUNDUP_OSH_CHARTS"
-# Of this clone's tests. Each tier empties it: what a killed pytest leaves, gigabytes, is not kept for days.
+# Of this clone's tests, one run at a time: emptied by each pytest that begins, as a killed one leaves gigabytes.
 SCRATCH = Path(tempfile.gettempdir()) / f"groundup-{hashlib.sha256(bytes(ROOT)).hexdigest()[:8]}"
 # It tells where the time goes.
 PYTEST = ("ci/run", "pytest", "-q", "--durations=5", "--durations-min=5", f"--basetemp={SCRATCH}")

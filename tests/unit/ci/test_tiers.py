@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from functools import partial
 from pathlib import Path
@@ -44,11 +45,23 @@ def test_after_a_command_that_failed_none_begins_but_the_one_that_puts_the_machi
 
 
 def test_a_program_that_cannot_begin_fails_its_tier_and_the_report_is_still_told(tmp_path: Path) -> None:
-    outcome = run_tier(Tier(name="t", commands=((str(tmp_path / "none"),), PASSES)))
+    none = (str(tmp_path / "none"),)
+    outcome = run_tier(Tier(name="t", commands=(none, PASSES), always=none))
     assert outcome.verdict == "FAILED"
-    assert len(outcome.failures) == 1
-    assert "No such file or directory" in outcome.failures[0]
+    assert ["No such file or directory" in line for line in outcome.failures] == [True, True]
     assert outcome.notes[1].startswith("not run: ")
+
+
+def test_the_time_of_a_command_is_known_in_another_clone(cache: Path) -> None:
+    run_tier(Tier(name="t", commands=(("echo", "--basetemp=/of/this/clone", "tests"),)))
+    assert list(json.loads((cache / "tiers.json").read_text())) == ["echo tests"]
+
+
+@pytest.mark.parametrize("passes", [True, False])
+def test_what_tests_left_is_kept_where_one_failed(tmp_path: Path, passes: bool) -> None:
+    (tmp_path / "scratch").mkdir()
+    run_tier(Tier(name="t", commands=(PASSES if passes else FAILS,)), scratch=tmp_path / "scratch")
+    assert (tmp_path / "scratch").exists() is not passes
 
 
 def test_no_tier_begins_on_a_disk_without_room(
