@@ -33,7 +33,7 @@ supply: bootstrap ## build every artifact that the cache lacks
 	@ci/lab supply
 
 unit: bootstrap ## the tests for the inner loop: no root, no built artifact, under a minute
-	@ci/run pytest -q -n 2 tests/unit
+	@ci/run pytest -q -n 3 tests/unit
 
 test: bootstrap ## every test tier that fits this machine
 	@env -u SITE ci/run python ci/tiers.py

@@ -61,7 +61,7 @@ SCENARIOS = sorted(
 
 TIERS = (
     Tier(name="lint", commands=(("ci/lint",),)),
-    Tier(name="unit", commands=((*PYTEST, "-n", "2", "tests/unit"),)),
+    Tier(name="unit", commands=((*PYTEST, "-n", "3", "tests/unit"),)),
     Tier(name="docs", commands=(("ci/docs",),)),
     Tier(
         name="supply",
@@ -89,7 +89,7 @@ TIERS = (
         needs=needs_root,
     ),
     # More than there are cores: they mostly wait for their API servers.
-    Tier(name="api", commands=((*PYTEST, "-n", "3", API_TESTS),), needs=needs_root),
+    Tier(name="api", commands=((*PYTEST, "-n", "4", API_TESTS),), needs=needs_root),
     Tier(
         name="lab",
         commands=(

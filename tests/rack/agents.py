@@ -153,6 +153,7 @@ def serve(agents: Agents, port: int) -> None:
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True  # head and body are two writes: the second waited 40 ms for an acknowledgement
 
         def do_GET(self) -> None:
             self._answer({"commands": agents.said(self._node())})

@@ -66,6 +66,7 @@ def serve(kind: Kind, *, port: int, pem: Path, vendor: str = "") -> Controller:
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True  # head and body are two writes: the second waited 40 ms for an acknowledgement
 
         def do_GET(self) -> None:
             if kind == "hangs":

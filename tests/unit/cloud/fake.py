@@ -117,6 +117,7 @@ def server(cloud: FakeCloud, pair: Pair, directory: Path) -> http.server.Threadi
 class _Handler(http.server.BaseHTTPRequestHandler):
     fake: FakeCloud
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # head and body are two writes: the second waited 40 ms for an acknowledgement
 
     def log_message(self, *_: Any) -> None:
         pass
