@@ -43,7 +43,7 @@ METAL = tuple(
 NOT_IN_THE_LAB = {
     "lab_clean", "lab_gone", "interruption", "prediction", "existing", "host_network", "conformance", "kernel",
     "metal", "metal_join", "metal_life", "cloud", "network_kept", "cloud_life", "cloud_faults", "real_cloud",
-    "dashboard", "storage", "storage_life", "volumes", "disks", "stacks",
+    "dashboard", "storage", "storage_life", "volumes", "disks", "stacks", "balancer",
 }  # fmt: skip
 LAB_TESTS = sorted(
     path.stem.removeprefix("test_")
@@ -213,6 +213,7 @@ TIERS = (
         ("env", f"SITE={OBJECTS_SITE}", "ci/lab", "up"),  # on the same lab
         ("env", f"SITE={OBJECTS_SITE}", *e2e("dashboard", options=("-x",))),  # with its page of containers
         ("env", f"SITE={OBJECTS_SITE}", *e2e("disks", options=("-s", "-k", "backup"))),
+        ("env", f"SITE={OBJECTS_SITE}", *e2e("balancer", options=("-s",))),
         ("ci/lab", "shell", "python", "ci/bench/volumes.py"),
         first=(("ci/bootstrap", "machine"), ("ci/bootstrap", "browser")),  # qemu-img, Chromium
     ),
