@@ -4,9 +4,9 @@ Usage: SITE=inventories/cloud/site.yml ci/lab shell python ci/bench/volumes.py [
 
 Needs what `ci/lab up` left of a site whose hypervisors have disks in Ceph. Guest and `rbd bench` write in turns, one
 write after the other, through librbd with its cache as it is, and flush at the end; of each the median counts. An
-emulated guest has a limit of its own, whatever its disk: it writes to a disk in its host's memory, too, and what counts
-is the slower of that and `rbd bench`; with KVM that is `rbd bench`. For local copies the second hypervisor's Nova is
-told so meanwhile. Exit code: 0 within the bounds, 1 above one, 2 without such a site.
+emulated guest takes its time for a write, whatever its disk. So it writes to a disk in its host's memory, too: where
+that alone takes longer than the bound leaves, the figure is told and not judged. For local copies the second
+hypervisor's Nova is told so meanwhile. Exit code: 0 within the bounds, 1 above one, 2 without such a site.
 """
 
 from __future__ import annotations
@@ -65,6 +65,11 @@ def rate_of_guest(said: str, *, size: int) -> float:
     return size / (ended - began)
 
 
+def reachable(bench: float, limit: float) -> bool:
+    """Return whether a guest that writes to memory at ``limit`` can keep the bound: the times of a write add up."""
+    return 1 / (1 / bench + 1 / limit) >= bench / MOST
+
+
 class Bench(Disks):
     """One guest that writes, then instances that only start."""
 
@@ -106,7 +111,7 @@ class Bench(Disks):
         self.tenant.compute.wait_for_delete(server, wait=int(WAIT))
 
     def _writes(self, server: Any, guest: Guest, host: str) -> list[Figure]:
-        """Return how much faster `rbd bench` on its host writes than the guest, up to the guest's own limit."""
+        """Return how much faster than the guest `rbd bench` on its host writes."""
         limits = self._limits(server, guest, host)
         volume = self._volume(self.seconds, "empty volume", size=1)
         self._attach(self.seconds, server, volume, guest)
@@ -131,10 +136,10 @@ class Bench(Disks):
             bench, inside = (statistics.median(one) / (1 << 20) for one in zip(*pairs, strict=True))
             limit = statistics.median(limits[what]) / (1 << 20)
             print(f"{what} writes: rbd bench {bench:.2f} MiB/s, guest {inside:.2f} MiB/s", flush=True)
-            print(f"{what} writes: the guest to memory {limit:.2f} MiB/s, {limit / bench:.0%} of rbd bench", flush=True)
-            reach = min(bench, limit) / inside
+            print(f"{what} writes: the guest to memory {limit:.2f} MiB/s", flush=True)
+            able = reachable(bench, limit)
             found.append(
-                Figure(what=f"{what} writes: rbd bench, or guest to memory / guest", measured=reach, most=MOST)
+                Figure(what=f"{what} writes: rbd bench / guest", measured=bench / inside, most=MOST, decides=able)
             )
         return found
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.groundup.cloud.ci.bench.volumes import rate_of_bench, rate_of_guest
+from ansible_collections.groundup.cloud.ci.bench.volumes import rate_of_bench, rate_of_guest, reachable
 
 BENCH = """\
 bench  type write io_size 4096 io_threads 1 bytes 4194304 pattern sequential
@@ -21,3 +21,8 @@ def test_rates_are_bytes_a_second() -> None:
 def test_output_without_a_rate_is_an_error_that_shows_it() -> None:
     with pytest.raises(ValueError, match="no rate: rbd: error"):
         rate_of_bench("rbd: error opening image", size=4096)
+
+
+def test_a_guest_is_judged_where_its_own_part_of_a_write_leaves_room_for_the_bound() -> None:
+    assert reachable(100, 400)
+    assert not reachable(100, 399)
