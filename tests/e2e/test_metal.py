@@ -54,6 +54,18 @@ def test_it_lets_its_operator_in_by_the_host_keys_of_its_call(
     assert int(machine.check_output("findmnt -bno SIZE /")) > 8 * 2**30, "its root was grown"
 
 
+def test_its_system_is_on_the_disk_that_the_site_file_names(connect: Callable[[str], Any]) -> None:
+    machine = connect(MACHINE)
+    found = json.loads(machine.check_output("lsblk --json --bytes --nodeps --output NAME,SERIAL,SIZE"))["blockdevices"]
+    disks = {disk["serial"]: disk for disk in found if disk["serial"]}
+    system, decoy = disks[MACHINE], disks[f"{MACHINE}-decoy"]
+    assert decoy["size"] < system["size"], "Ironic's own choice would have been the other"
+    root = machine.check_output("findmnt -no SOURCE /")
+    assert root.startswith(f"/dev/{system['name']}")
+    empty = machine.check_output(f"lsblk --json --output NAME,PTTYPE,FSTYPE /dev/{decoy['name']}")
+    assert json.loads(empty)["blockdevices"] == [{"name": decoy["name"], "pttype": None, "fstype": None}]
+
+
 def test_its_way_began_at_power_off_and_took_one_attempt(
     way: list[dict[str, Any]], capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -55,6 +55,14 @@ class Machine:
             "-drive", f"file={self.disk},format=raw,if=none,id=disk,cache=unsafe,discard=unmap",
             "-device", f"virtio-blk-pci,drive=disk,serial={self.settings['name']}{first['Hdd'] or second}",
         ]  # fmt: skip
+        if self.settings["decoy"]:
+            decoy = self.home / "decoy.raw"
+            if not decoy.exists():
+                subprocess.run(["truncate", "--size", "6G", decoy], check=True)
+            drives += [
+                "-drive", f"file={decoy},format=raw,if=none,id=decoy,cache=unsafe,discard=unmap",
+                "-device", f"virtio-blk-pci,drive=decoy,serial={self.settings['name']}-decoy",
+            ]  # fmt: skip
         if medium:
             drives += [
                 "-drive", f"file={medium},format=raw,if=none,id=cd,media=cdrom,readonly=on",

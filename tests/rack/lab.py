@@ -52,6 +52,7 @@ def machine(plan: Plan, host: HostPlan, *, password: str) -> RackMachine:
         mac=str(port.mac),
         address=str(bmc["address"]),
         password=password,
+        decoy=bool(host.system_disk),
         network=("-netdev", f"tap,id=lan,ifname={tap},script=no,downscript=no", *others),
     )
 

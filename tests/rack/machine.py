@@ -35,6 +35,7 @@ class RackMachine:
     memory: str = "2560M"
     cores: int = 2
     disk: str = "12G"
+    decoy: bool = False  # whether it has a smaller disk, too, that Ironic would choose by itself
     more: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -53,7 +54,8 @@ class RackMachine:
         settings = {
             "home": str(self.home), "name": self.name, "uuid": self.uuid, "serial": self.uuid[:8], "mac": self.mac,
             "address": self.address, "port": self.port, "certificate": self._certificate(), "disk": self.disk,
-            "memory": self.memory, "cores": self.cores, "network": list(self.network), **FIRMWARE,
+            "memory": self.memory, "cores": self.cores, "network": list(self.network),
+            "decoy": self.decoy, **FIRMWARE,
         }  # fmt: skip
         (self.home / "settings.json").write_text(json.dumps(settings))
         emulator = COLLECTION / "tests/rack/emulator.py"

@@ -27,6 +27,7 @@ from .batch import Batch, Failed
 from .decisions import Desk, person
 from .delegated import follow, login_of
 from .discovery import Discovery
+from .disks import root_device
 from .journal import Journal, alone, file_of, home_of
 from .match import judge
 from .page import Page, page_of
@@ -96,6 +97,7 @@ def install(
             node=node,
             mac=str(documents.boot_port(host, plan.networks).mac),
             image=image,
+            root_device=root_device(host.system_disk or {}),
             configdrive=lambda token: documents.configdrive(
                 plan, host, ca=certificate, keys=keys, home=f"{metal.media_url}/v1/phone-home", token=token
             ),

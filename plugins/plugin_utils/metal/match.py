@@ -10,10 +10,10 @@ from ...module_utils._base.text import printable
 from ..plan.layout.wires import plain
 from ..plan.platform.metal import from_network
 from ..plan.types import HostPlan, NetworkPlan, Plan
+from .disks import lacks_system_disk
 from .sighting import Sighting
 from .way import Card, State
 
-SYSTEM_GIB = 4  # the image's
 _SPARE = 0.9  # of memory: firmware keeps some
 
 
@@ -121,8 +121,8 @@ def lacks(plan: Plan, host: HostPlan, one: Sighting, *, size: bool = True) -> li
             found.append(f"{max(speeds):g} of {needs['nic_gbps']} Gbit/s")
         if needs["nvme"] and not any(disk.name.startswith("nvme") for disk in one.disks):
             found.append("no NVMe disk")
-    if not any(disk.gib >= SYSTEM_GIB for disk in one.disks):
-        found.append(f"no disk of {SYSTEM_GIB} GiB")
+    if missing := lacks_system_disk(one.disks, host.system_disk):
+        found.append(missing)
     if len(one.nics) < len(wired):
         found.append(f"{len(one.nics)} of {len(wired)} network ports")
     found += [

@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import GroundupError
@@ -38,6 +38,7 @@ class Wanted:
     node: dict[str, Any]  # of Ironic, with the controller's password
     mac: str
     image: dict[str, str]  # url, sha256
+    root_device: dict[str, Any] = field(default_factory=dict)  # Ironic's hints; none: the smallest that is large enough
     configdrive: Callable[[str], dict[str, Any]]  # from the token of its call
     layers: tuple[str, ...] = ()  # that the seed runs on it after its call
     again: bool = False  # somebody has looked at its failure: its attempts are counted anew
@@ -188,10 +189,12 @@ def _carry_out(ironic: Ironic, wanted: Wanted, verb: Verb, node: dict[str, Any])
             time.sleep(pause_before(node))
             token = secrets.token_urlsafe(32)
             ironic.expect(wanted.name, sha256=hashlib.sha256(token.encode()).hexdigest(), layers=wanted.layers)
-            image = {
+            image: dict[str, Any] = {
                 "image_source": wanted.image["url"], "image_os_hash_algo": "sha256",
                 "image_os_hash_value": wanted.image["sha256"], "image_disk_format": "qcow2",
             }  # fmt: skip
+            if wanted.root_device:
+                image["root_device"] = wanted.root_device
             now = {f"/{field}": wanted.node[field] for field in ("network_data", "driver_info")}
             ironic.change(identity, {"/instance_info": image, f"/extra/{RETRIES}": next_attempt(node), **now})
             ironic.provision(identity, "active", configdrive=wanted.configdrive(token))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -11,11 +10,9 @@ from ipaddress import ip_address, ip_network
 from typing import Any
 
 from ...module_utils._base.text import printable
+from .disks import Disk, number, read_disk
 
 APPROVED, APPROVED_DISKS = "groundup_approved", "groundup_approved_disks"  # in a node's `extra`
-_GIB = 2**30
-_LARGEST = 2**53
-_UNTOLD: Mapping[str, Any] = {"label": "nobody told what is on it"}
 _MAC = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5,19}")
 # What firmwares say instead of a serial number.
 _NO_SERIAL = {
@@ -32,16 +29,6 @@ class Nic:
     mac: str
     carrier: bool
     gbps: float | None  # None: it does not say
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Disk:
-    """One disk; `used` says what is on it."""
-
-    name: str
-    gib: int
-    used: str = ""
-    content: str = ""  # of a used one: which disk, how large, what is on it, and a digest of all that is told of that
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,9 +102,9 @@ def read(node: Mapping[str, Any], told: Mapping[str, Any]) -> Sighting:
             bmc="" if bmc == "0.0.0.0" else bmc,  # noqa: S104  # what a controller without an address has
             boots=_mac(boots) if boots else nics[0].mac,
             nics=nics,
-            disks=tuple(_disk(one, partitions) for one in inventory.get("disks") or ()),
-            cores=_number((inventory.get("cpu") or {}).get("count")),
-            memory_mib=_number((inventory.get("memory") or {}).get("physical_mb")),
+            disks=tuple(read_disk(one, partitions) for one in inventory.get("disks") or ()),
+            cores=number((inventory.get("cpu") or {}).get("count")),
+            memory_mib=number((inventory.get("memory") or {}).get("physical_mb")),
             approved=str(extra.get(APPROVED) or ""),
             approved_disks=tuple(extra.get(APPROVED_DISKS) or ()),
         )
@@ -133,36 +120,11 @@ def _mac(said: object) -> str:
     return found
 
 
-def _number(said: Any) -> int:
-    """Return a number that is safe to compute with, 0 where none is said. Raises ValueError, OverflowError."""
-    found = int(said or 0)
-    if not 0 <= found <= _LARGEST:
-        raise ValueError("a number is negative or too large")
-    return found
-
-
 def _nic(one: Mapping[str, Any]) -> Nic:
     speed = one.get("speed_mbps")
     return Nic(
         name=str(one.get("name")),
         mac=_mac(one["mac_address"]),
         carrier=bool(one.get("has_carrier")),
-        gbps=_number(speed) / 1000 if isinstance(speed, int) and speed > 0 else None,
+        gbps=number(speed) / 1000 if isinstance(speed, int) and speed > 0 else None,
     )
-
-
-def _disk(one: Mapping[str, Any], partitions: Mapping[str, Mapping[str, Any]]) -> Disk:
-    name = str(one["name"]).removeprefix("/dev/")
-    there, gib = partitions.get(name) or _UNTOLD, _number(one.get("size")) // _GIB
-    used, told = _used(there), json.dumps(there, sort_keys=True).replace(name, "")  # which may be another's next time
-    digest = hashlib.sha256(told.encode()).hexdigest()[:8]
-    which = printable(str(one.get("serial") or "").strip())[:64] or printable(name)
-    return Disk(name=printable(name), gib=gib, used=used, content=f"{which}: {gib} GiB, {used} ({digest})")
-
-
-def _used(disk: Mapping[str, Any]) -> str:
-    """Return the partition table and the file systems of a disk, as lsblk shows it."""
-    parts = [disk, *(disk.get("children") or ())]
-    systems = [" ".join(filter(None, (part.get("fstype"), part.get("label")))) for part in parts]
-    words = [f"{disk['pttype']} with {len(parts) - 1} partitions"] if disk.get("pttype") else []
-    return printable(", ".join([*words, *filter(None, systems)]))[:200]

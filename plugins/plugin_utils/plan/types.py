@@ -78,6 +78,7 @@ class HostPlan:
     links: tuple[LinkPlan, ...]  # none: the site leaves its network alone
     bmc: dict[str, Any] | None
     serial: str | None
+    system_disk: dict[str, Any] | None  # what the disk for its system is; None: the smallest one that is large enough
     host_key: str | None  # public key of its sshd, where the site file vouches for it
     node_labels: dict[str, str] = field(default_factory=dict)  # Kubernetes labels; empty: not a Kubernetes node
     node_taints: tuple[str, ...] = ()

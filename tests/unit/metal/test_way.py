@@ -95,6 +95,7 @@ class Seed:
     def __init__(self, *states: dict[str, Any]) -> None:
         self.states, self.done = list(states), list[str]()
         self.called: dict[str, Any] = {}
+        self.changed: list[dict[str, Any]] = []
 
     def node(self, _identity: str) -> dict[str, Any] | None:
         state = self.states.pop(0) if len(self.states) > 1 else self.states[0]
@@ -104,6 +105,7 @@ class Seed:
         self.done.append(f"create {node['name']} {mac}")
 
     def change(self, _identity: str, fields: dict[str, Any]) -> None:
+        self.changed.append(fields)
         self.done += [f"change {path} {value}" for path, value in fields.items() if path.startswith("/extra")]
 
     def hold(self, _identity: str, *, on: bool) -> None:

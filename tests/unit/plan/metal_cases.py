@@ -31,6 +31,31 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
         },
         "networks.provisioning",
     ),
+    ("system-disk-unsaid", "warning", "region", {"hardware/region-osd/system_disk": None}, "hardware.region-osd"),
+    (
+        "system-disk-is-an-osd",
+        "error",
+        "region",
+        {"hardware/region-osd/system_disk": {"path": "/dev/disk/by-path/pci-0000:3b:00.0-nvme-1"}},
+        "hardware.region-osd.osds",
+    ),
+    (
+        "system-disk-is-an-osd",
+        "error",
+        "region",
+        {
+            "hardware/region-osd/system_disk": {"serial": "S4AA"},
+            "hardware/region-osd/osds": [{"device": "/dev/disk/by-id/nvme-MODEL_S4AA"}],
+        },
+        "hardware.region-osd.osds",
+    ),
+    (
+        "system-disk-unused",
+        "warning",
+        "region",
+        {"machines/seed/machines": {"seed-1": {"system_disk": {"min_gb": 100}}}},
+        "machines.seed.machines.seed-1.system_disk",
+    ),
     (
         "pool-without-use",
         "error",

@@ -21,6 +21,7 @@ from . import (
     services,
     storage,
     supply,
+    system_disks,
     unsupported,
     versions,
     wiring,
@@ -28,7 +29,7 @@ from . import (
 
 SUBJECTS = (
     addresses, links, wiring, planes, machines, netboot, availability, access, packages, quorum, domains,
-    storage, ceph, disks, cluster, services, supply, versions, unsupported,
+    storage, ceph, disks, cluster, services, supply, system_disks, versions, unsupported,
 )  # fmt: skip
 _ORDER = {"error": 0, "warning": 1, "info": 2}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from ...layers.provisioners import PROVISIONERS
 from ...layers.purposes import PURPOSES, Purpose
@@ -10,7 +11,7 @@ from ...layers.roles import RACK_LABEL, ROLES
 from ...layers.storage import BACKENDS
 from ...services import RECORDS
 from ..model import Site
-from ..model.machines import Bmc, MachineGroup
+from ..model.machines import Bmc, Hardware, Machine, MachineGroup
 from ..model.networks import Network
 from ..types import HostPlan, NetworkPlan
 from .addresses import nth_of, shares
@@ -83,6 +84,7 @@ def lay_out(site: Site) -> Layout:
                 links=wired.links,
                 bmc=bmc,
                 serial=own.serial if own else None,
+                system_disk=_system_disk(own, layout.hardware.get(kind)),
                 host_key=site.access.host_keys.get(member.name),
                 node_labels={**labels, RACK_LABEL: member.rack} if labels else {},
                 node_taints=taints,
@@ -102,6 +104,12 @@ def lay_out(site: Site) -> Layout:
             layout.findings.append(rack_full(f"machines.{group_name}", group.slots_per_rack, beyond))
         layout.findings += ports.findings(f"machines.{group_name}", roles[0])
     return layout
+
+
+def _system_disk(own: Machine | None, hardware: Hardware | None) -> dict[str, Any] | None:
+    """Return what the disk for the system of a machine is, as the machine itself says, else its hardware."""
+    said = (own and own.system_disk) or (hardware and hardware.system_disk)
+    return said.model_dump(exclude_none=True) if said else None
 
 
 def _networks(site: Site) -> dict[str, Network]:

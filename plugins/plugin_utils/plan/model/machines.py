@@ -93,6 +93,29 @@ class Osd(Model):
         return self
 
 
+class SystemDisk(Model):
+    """The disk that the operating system is written to: all that is written here. Of several, the smallest is taken."""
+
+    serial: Serial | None = Field(None, description="Serial number of the disk.")
+    wwn: Annotated[str, Field(pattern=r"^[0-9a-z][0-9a-z.:-]{7,127}$")] | None = Field(
+        None, description="World wide name of the disk, as lsblk shows it."
+    )
+    model: Annotated[str, Field(max_length=64, pattern=r"^[!-~]+( [!-~]+)*$")] | None = Field(
+        None, description="Model of the disk, as lsblk shows it."
+    )
+    path: Annotated[str, Field(pattern=r"^/dev/disk/by-path/[A-Za-z0-9._:+-]{1,200}$")] | None = Field(
+        None, description="Where it is plugged in: /dev/disk/by-path/..."
+    )
+    rotational: bool | None = Field(None, description="Whether it turns.")
+    min_gb: Annotated[int, Field(ge=4, le=1048576)] | None = Field(None, description="Least size, GiB.")
+
+    @model_validator(mode="after")
+    def _says_something(self) -> SystemDisk:
+        if not self.model_dump(exclude_none=True):
+            raise ValueError("says nothing: write serial, wwn, model, path, rotational or min_gb")
+        return self
+
+
 class Hardware(Model):
     """What a machine must have; inspection compares it with what the machine has."""
 
@@ -105,6 +128,11 @@ class Hardware(Model):
     compute: Compute = Field(default_factory=Compute, description="What it is as a hypervisor.")
     wiring: Wiring | None = Field(
         None, description="How it is cabled. Default: each network has a port of its own, or a VLAN."
+    )
+    system_disk: SystemDisk | None = Field(
+        None,
+        description="ironic: the disk that the operating system is written to. Default: the smallest of 4 GiB at "
+        "least.",
     )
     osds: Annotated[list[Osd], Field(max_length=200)] = Field(
         default_factory=list,
@@ -147,6 +175,9 @@ class Machine(Model):
     serial: Serial | None = Field(None, description="Serial number of the chassis. Default: unknown.")
     bmc: Bmc | None = Field(None, description="Its management controller. Default: its group's.")
     ports: dict[Name, Port] = Field(default_factory=dict, description="Its ports by network, where they differ.")
+    system_disk: SystemDisk | None = Field(
+        None, description="The disk its operating system is written to. Default: as its hardware profile says."
+    )
     wiring: Wiring | None = Field(None, description="How it is cabled. Default: its group's.")
     nics: dict[InterfaceName, Mac] = Field(
         default_factory=dict,

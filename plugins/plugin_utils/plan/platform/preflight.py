@@ -76,7 +76,7 @@ def preflight(
     return PreflightPlan(
         systems=tuple({name: getattr(record, name) for name in _SYSTEM} for record in SYSTEMS.values()),
         hardware={
-            name: {"name": name, **layout.hardware[name].model_dump(exclude={"compute", "osds"})}
+            name: {"name": name, **layout.hardware[name].model_dump(exclude={"compute", "osds", "system_disk"})}
             for name in dict.fromkeys(one.hardware for one in layout.hosts.values())
             if name in layout.hardware
         },
