@@ -34,18 +34,12 @@ class ActionModule(DocumentedAction):
         from ..plugin_utils.cloud import compute_host, drain
 
         name, step = given["name"], given["step"]
-        host = compute_host.look(compute, name)
-        if host.service is None:
-            raise GroundupError(
-                f"Nova has no compute service of {name}",
-                where="openstack compute service list",
-                why="there is nothing to drain, or the name is wrong",
-                remedy="name a hypervisor as Nova does; one that was retired has left already",
-            )
+        host = compute_host.known(compute, name)
         check = bool(self._task.check_mode)
         if step == "enable":
             done, note = drain.enable(compute, host, check=check)
-            return {"changed": bool(done), "changes": done, **({"warnings": [note]} if note else {})}
+            found = {"changed": bool(done), "changes": done, "evacuated": host.evacuated}
+            return found | ({"warnings": [note]} if note else {})
         if step == "verify":
             return _verified(host)
         if step == "check" or check:

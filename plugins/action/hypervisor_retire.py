@@ -48,7 +48,8 @@ class ActionModule(DocumentedAction):
                 _refuse_other_role(name, given["roles"])
                 self._display.display(f"[retire] the cloud knows nothing of {name}")
             address = "" if leaving.address in given["addresses"] else leaving.address
-            return {"changed": bool(lines), "changes": lines, "address": address}
+            evacuated = bool(leaving.host.evacuated)
+            return {"changed": bool(lines), "changes": lines, "address": address, "evacuated": evacuated}
         if step == "close":
             done = compute_host.disable(cloud.compute, leaving.host, verbs.RETIRE)
             empty()  # one that was on its way before that is here now

@@ -16,7 +16,8 @@ description:
     so a drain that was killed goes on when it is run again. A line for each instance; one that cannot move is named
     with Nova's own reason, and fails the step after all others have moved.
   - V(verify) fails unless the service is disabled and nothing is on the host, or on its way from it or to it.
-  - V(enable) enables a service that V(drain) or a retirement disabled, known by its reason. Another's reason stays.
+  - V(enable) enables a service that V(drain), an evacuation or a retirement disabled, known by its reason. Another's
+    reason stays.
 options:
   step:
     description: What to do.
@@ -57,6 +58,10 @@ changes:
   type: list
   elements: str
   returned: success
+evacuated:
+  description: Whether it is an evacuation that disabled it.
+  type: bool
+  returned: success, for step V(enable)
 instances:
   description: Instances that left, each with id, name, way, seconds and result. Empty but for step V(drain).
   type: list

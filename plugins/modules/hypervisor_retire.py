@@ -69,4 +69,8 @@ address:
   description: Its address as Nova knows it. Empty when another machine has it now, or Nova forgot the host.
   type: str
   returned: success, step V(check)
+evacuated:
+  description: Whether Nova takes it for dead by somebody's word, as after an evacuation.
+  type: bool
+  returned: success, step V(check)
 """

@@ -7,7 +7,9 @@ from typing import Any
 
 from .errors import GroundupError
 
-DRAIN, RETIRE = "groundup.cloud.drain", "groundup.cloud.retire"  # what Nova keeps as a service's disabled_reason
+# What Nova keeps as a service's disabled_reason.
+DRAIN, EVACUATE, RETIRE = "groundup.cloud.drain", "groundup.cloud.evacuate", "groundup.cloud.retire"
+DISABLING = (DRAIN, EVACUATE, RETIRE)
 
 
 def dry_run(variables: Mapping[str, Any]) -> bool:

@@ -10,10 +10,10 @@ from openstack.exceptions import raise_from_response
 
 from ...module_utils._base import consent
 from ...module_utils._base.consent import Reason
-from ..verbs import DRAIN, RETIRE
+from ..errors import GroundupError
+from ..verbs import DISABLING
 
 COMPUTE = "nova-compute"
-_OURS = (DRAIN, RETIRE)
 _VERSION = "2.53"  # the first with ids of services
 _ENDED = frozenset(
     ("completed", "confirmed", "reverted", "error", "failed", "cancelled", "done", "completed-evacuation")
@@ -43,6 +43,11 @@ class ComputeHost:
             return None
         return str(self.service["disabled_reason"] or "")
 
+    @property
+    def evacuated(self) -> bool:
+        """Whether Nova takes it for dead by somebody's word: what still runs on it must end before it comes back."""
+        return self.service is not None and bool(self.service["is_forced_down"])
+
 
 def look(compute: Any, name: str) -> ComputeHost:
     """Return what Nova says of host ``name``."""
@@ -62,6 +67,19 @@ def look(compute: Any, name: str) -> ComputeHost:
     )
 
 
+def known(compute: Any, name: str) -> ComputeHost:
+    """Return what Nova says of host ``name``. Raises GroundupError where it has no compute service."""
+    host = look(compute, name)
+    if host.service is None:
+        raise GroundupError(
+            f"Nova has no compute service of {name}",
+            where="openstack compute service list",
+            why="there is nothing to move, or the name is wrong",
+            remedy="name a hypervisor as Nova does; one that was retired has left already",
+        )
+    return host
+
+
 def instances(compute: Any, name: str) -> list[Any]:
     """Return everybody's instances on ``name``. The host is compared here, too: no filter of Nova's is trusted."""
     return [one for one in compute.servers(all_projects=True, compute_host=name) if one["compute_host"] == name]
@@ -79,7 +97,7 @@ def _of(migration: Any, name: str) -> bool:
 
 def ours(reason: str | None) -> bool:
     """Return whether a service that is disabled by ``reason`` was disabled by one of our verbs."""
-    return reason in _OURS
+    return reason in DISABLING
 
 
 def disabling(host: ComputeHost, reason: str) -> list[str]:
@@ -97,7 +115,7 @@ def disable(compute: Any, host: ComputeHost, reason: str) -> list[str]:
     return []
 
 
-def put(compute: Any, service: str, body: Mapping[str, str]) -> None:
+def put(compute: Any, service: str, body: Mapping[str, Any]) -> None:
     """Change a compute service. All of ``body`` is sent: Nova takes no reason without the status that it is of.
 
     openstacksdk's own call leaves out what is so already, the status of a drained host for one.

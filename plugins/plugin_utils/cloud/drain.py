@@ -22,10 +22,10 @@ from ..verbs import DRAIN
 from .compute_host import COMPUTE, UNCONFIRMED, ComputeHost, called, disabling, instances, migrations, ours, put
 from .connection import ERRORS, GATEWAY, said
 
-Way = Literal["live", "cold", "wait"]
-_BUSY = ("BUILD", "MIGRATING", "RESIZE")
+Way = Literal["live", "cold", "wait", "evacuate"]
+_BUSY = ("BUILD", "MIGRATING", "RESIZE", "REBUILD")
 _LIVE = ("ACTIVE", "PAUSED")
-_ACTIONS = ("live-migration", "migrate", "confirmResize")
+_ACTIONS = ("live-migration", "migrate", "confirmResize", "evacuate")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +39,7 @@ class Options:
 
 
 @dataclass(slots=True, kw_only=True)
-class _Move:
+class Move:
     server: Any
     way: Way
     start: float
@@ -58,7 +58,8 @@ def reasons(host: ComputeHost) -> Iterator[Reason]:
     """Yield what stands against a drain: no consent helps."""
     if host.servers and not host.up:
         text = (
-            f"its {COMPUTE} is down, and {len(host.servers)} instance(s) are on it: only a running one hands them over"
+            f"its {COMPUTE} is down, and {len(host.servers)} instance(s) are on it: only a running one hands them "
+            f"over. A dead one: ansible-playbook groundup.cloud.evacuate -e evacuate_machine={host.name}"
         )
         yield Reason(code=None, text=text)
     if host.servers and not host.others:
@@ -89,13 +90,15 @@ def foreseen(host: ComputeHost) -> list[str]:
 class Drain:
     """One drain under way."""
 
+    verb = "drain"
+
     def __init__(self, compute: Any, name: str, options: Options, say: Progress) -> None:
         """Take the cloud's compute API, the host, and what shows a line."""
         self.compute, self.name, self.options, self.say = compute, name, options, say
         self.clock: Callable[[], float] = time.monotonic
         self.done: list[dict[str, Any]] = []
         self.stuck: dict[str, str] = {}  # by id: what Nova says
-        self._moving: dict[str, _Move] = {}
+        self._moving: dict[str, Move] = {}
         self._unended_since: dict[str, float] = {}  # by a migration's id
 
     def run(self) -> None:
@@ -103,7 +106,7 @@ class Drain:
         while True:
             if room := self.options.parallel - len(self._moving):
                 for server in self._waiting()[:room]:
-                    self._begin(_Move(server=server, way=way_of(server), start=self.clock()))
+                    self._begin(Move(server=server, way=self.way_of(server), start=self.clock()))
             unended = self._unended()  # asked before instances: one that has come by now is among them
             if not self._moving and not unended and not self._waiting():
                 return
@@ -111,6 +114,10 @@ class Drain:
                 self._look(move)
             if self._moving or unended:
                 time.sleep(self.options.pause)
+
+    def way_of(self, server: Any) -> Way:
+        """Return how an instance leaves now."""
+        return way_of(server)
 
     def _unended(self) -> list[Any]:
         """Return migrations under way: one may come here yet, and Nova cleans up here after one that has left."""
@@ -144,9 +151,9 @@ class Drain:
                 yield server
                 return
             reason = "its tenant has neither confirmed nor reverted its resize, and its former disk is here"
-            self._stuck(_Move(server=server, way="wait", start=self.clock()), reason)
+            self._stuck(Move(server=server, way="wait", start=self.clock()), reason)
 
-    def _begin(self, move: _Move) -> None:
+    def _begin(self, move: Move) -> None:
         server = move.server
         if server["compute_host"] != self.name:
             move.way = "cold"  # one of an earlier run, to be confirmed
@@ -156,12 +163,14 @@ class Drain:
                 self.compute.live_migrate_server(server["id"], block_migration="auto")
             elif move.way == "cold" and server["compute_host"] == self.name:
                 self.compute.migrate_server(server["id"])
+            elif move.way == "evacuate":
+                self.compute.evacuate_server(server["id"])
         except NotFoundException:
             self._ended(move, "deleted meanwhile")
         except HttpException as error:
             self._failed(move, _refusal(error))
 
-    def _look(self, move: _Move) -> None:
+    def _look(self, move: Move) -> None:
         """Ask how far an instance is, and do what is next with it."""
         try:
             server = self.compute.get_server(move.server["id"])
@@ -174,7 +183,7 @@ class Drain:
             now = f"{server['status']}{' (' + server['task_state'] + ')' if server['task_state'] else ''}"
             self._stuck(move, f"still {now} after {self.options.timeout:g} s; Nova goes on with it")
 
-    def _next(self, move: _Move, server: Any) -> None:
+    def _next(self, move: Move, server: Any) -> None:
         """Do what is next with an instance that is not on its way."""
         away = server["compute_host"] != self.name
         if away and server["status"] == "VERIFY_RESIZE":
@@ -187,40 +196,40 @@ class Drain:
         elif away:
             self._ended(move, f"to {server['compute_host']}")
         elif move.way == "wait":
-            self._begin(_Move(server=server, way=way_of(server), start=move.start))
+            self._begin(Move(server=server, way=self.way_of(server), start=move.start))
         else:
             self._failed(move, why(self.compute, server))
 
-    def _confirm(self, move: _Move) -> None:
+    def _confirm(self, move: Move) -> None:
         move.confirmed = True
         try:
             self.compute.confirm_server_resize(move.server["id"])
         except HttpException as error:
             self._stuck(move, f"its disk is still here: {_refusal(error)}")
 
-    def _failed(self, move: _Move, reason: str) -> None:
+    def _failed(self, move: Move, reason: str) -> None:
         """Try the other way if there is consent to it; else the instance stays."""
         if move.way == "live" and self.options.cold and move.server["status"] in _LIVE:
             self.say(f"[drain] {called(move.server)} does not move live: {reason}")
-            again = _Move(server=move.server, way="cold", start=move.start, refused=[f"live: {reason}"])
+            again = Move(server=move.server, way="cold", start=move.start, refused=[f"live: {reason}"])
             self._begin(again)
             return
         self._stuck(move, "; ".join([*move.refused, f"{move.way}: {reason}"]))
 
-    def _ended(self, move: _Move, where: str) -> None:
+    def _ended(self, move: Move, where: str) -> None:
         self._note(move, where)
         self.done.append({**self._plain(move), "result": where})
 
-    def _stuck(self, move: _Move, reason: str) -> None:
+    def _stuck(self, move: Move, reason: str) -> None:
         self._note(move, f"stays: {reason}")
         self.stuck[str(move.server["id"])] = f"{called(move.server)}: {reason}"
 
-    def _note(self, move: _Move, text: str) -> None:
+    def _note(self, move: Move, text: str) -> None:
         self._moving.pop(str(move.server["id"]), None)
         plain = self._plain(move)
-        self.say(f"[drain] {called(move.server)}  {plain['way']}  {plain['seconds']:.1f} s  {text}")
+        self.say(f"[{self.verb}] {called(move.server)}  {plain['way']}  {plain['seconds']:.1f} s  {text}")
 
-    def _plain(self, move: _Move) -> dict[str, Any]:
+    def _plain(self, move: Move) -> dict[str, Any]:
         seconds = round(self.clock() - move.start, 1)
         return {"id": str(move.server["id"]), "name": str(move.server["name"]), "way": move.way, "seconds": seconds}
 
@@ -264,14 +273,19 @@ def occupants(host: ComputeHost) -> list[str]:
 
 def enable(compute: Any, host: ComputeHost, *, check: bool) -> tuple[list[str], str]:
     """Have a host take instances again that one of our verbs disabled; return what was done, and what was not."""
-    if host.disabled is None:
-        return [], ""
-    if not ours(host.disabled):
+    lines, body, note = list[str](), dict[str, Any](), ""
+    if host.evacuated:
+        lines.append(f"have Nova hear {host.name} again")
+        body["forced_down"] = False
+    if ours(host.disabled):
+        lines.append(f"enable {COMPUTE} of {host.name}, disabled by {host.disabled}")
+        body["status"] = "enabled"
+    elif host.disabled is not None:
         by = f"by another's reason: {host.disabled}" if host.disabled else "without a reason"
-        return [], f"{COMPUTE} of {host.name} was disabled {by}; it stays disabled"
-    if not check and host.service is not None:
-        put(compute, host.service["id"], {"status": "enabled"})
-    return [f"enable {COMPUTE} of {host.name}, disabled by {host.disabled}"], ""
+        note = f"{COMPUTE} of {host.name} was disabled {by}; it stays disabled"
+    if body and not check and host.service is not None:
+        put(compute, host.service["id"], body)
+    return lines, note
 
 
 def _refusal(error: HttpException) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..layers.aside import Aside
-from ..verbs import DRAIN, RETIRE
+from ..verbs import DISABLING
 from .connection import Ask
 
 _LAYER = "hypervisor"
@@ -49,7 +49,7 @@ def look(ask: Ask, *, hypervisors: Collection[str], machines: Collection[str]) -
 
 def _disabled(services: Sequence[Mapping[str, Any]], hypervisors: Collection[str]) -> Iterator[Aside]:
     for one in services:
-        if one["host"] in hypervisors and one.get("disabled_reason") in (DRAIN, RETIRE):
+        if one["host"] in hypervisors and one.get("disabled_reason") in DISABLING:
             yield Aside(
                 host=str(one["host"]),
                 layer=_LAYER,

@@ -29,7 +29,7 @@ class FakeHosts:
     def join(self, host: str, *, reason: str | None = None) -> None:
         """Have a host report; ``reason``: it is disabled."""
         status, name, uuid = "enabled" if reason is None else "disabled", f"{host}.test", f"uuid-{host}"
-        service = {"id": f"service-{host}", "binary": "nova-compute", "host": host}
+        service = {"id": f"service-{host}", "binary": "nova-compute", "host": host, "forced_down": False}
         self.cloud.add("services", {**service, "state": "up", "status": status, "disabled_reason": reason}, "")
         known = {"id": uuid, "hypervisor_hostname": name, "host_ip": "192.0.2.1"}
         self.cloud.add("hypervisors", {**known, "service": {"host": host, "id": service["id"]}}, "")
@@ -62,7 +62,7 @@ class FakeHosts:
                 if not {"status", "forced_down"} & body.keys():
                     return 400, {"badRequest": {"message": "No updates were requested."}}
                 (one,) = (each for each in self.cloud.of("services") if each["id"] == identity)
-                one |= {"disabled_reason": None, **body}
+                one |= {**({"disabled_reason": None} if "status" in body else {}), **body}
                 self.written.append(f"{one['status']} {one['host']}")
                 return 200, {"service": one}
             case (("POST" | "PUT" | "DELETE"), ["os-aggregates", *rest]):

@@ -24,6 +24,7 @@ class Hypervisors(FakeCloud):
     most: int = 0  # on their way at once
     agent_alive: int = 0  # questions after which agents can be deleted
     breaks: set[str] = field(default_factory=set)  # ids of servers that are in ERROR where they went
+    moves: str = "live-migration"  # what Nova calls the action that fails
     cleans: int = 0  # lists of migrations until the source of a live one has cleaned up
 
     def __post_init__(self) -> None:
@@ -104,6 +105,10 @@ class Hypervisors(FakeCloud):
                     one["status"] = "confirmed"
         elif task == "spawning":
             server["status"] = "ACTIVE"
+        elif task == "rebuilding":
+            back = server["id"] not in self.fails
+            status = "SHUTOFF" if server["was"] == "SHUTOFF" else "ACTIVE"
+            server |= {"status": status, HOST: THERE} if back else {"status": "ERROR"}
 
     def part(self, kind: str, identity: str, parts: list[str], body: Entry) -> tuple[int, Any] | None:
         if kind == "servers" and parts[0] == "os-instance-actions":
@@ -119,20 +124,25 @@ class Hypervisors(FakeCloud):
 
     def _act(self, identity: str, body: Entry) -> tuple[int, Any] | None:
         (server,) = (one for one in self.of("servers") if one["id"] == identity)
-        tasks = {"os-migrateLive": "migrating", "migrate": "resize_prep", "confirmResize": "confirming"}
+        tasks = {
+            "os-migrateLive": "migrating", "migrate": "resize_prep", "confirmResize": "confirming",
+            "evacuate": "rebuilding",
+        }  # fmt: skip
         (verb,) = body
         if verb not in tasks:
             return None
-        if verb == "os-migrateLive" and identity in self.refused:
+        if verb == "evacuate" and not self.service(server[HOST])["forced_down"]:
+            return 400, {"badRequest": {"code": 400, "message": "Compute service is still in use."}}
+        if verb in ("os-migrateLive", "evacuate") and identity in self.refused:
             return 409, {"conflictingRequest": {"code": 409, "message": self.refused[identity]}}
-        statuses = {"migrating": "MIGRATING", "resize_prep": "RESIZE"}
+        statuses = {"migrating": "MIGRATING", "resize_prep": "RESIZE", "rebuilding": "REBUILD"}
         server |= {TASK: tasks[verb], "left": self.questions}
         server["status"] = statuses.get(tasks[verb], server["status"])
         return 202, None
 
     def _actions(self, identity: str, parts: list[str]) -> tuple[int, Any]:
         why = self.fails.get(identity, "")
-        action = {"action": "live-migration", "request_id": "req-1", "message": "Error", "instance_uuid": identity}
+        action = {"action": self.moves, "request_id": "req-1", "message": "Error", "instance_uuid": identity}
         if not parts:
             return 200, {"instanceActions": [{"action": "lock", "request_id": "req-2"}, action]}
         traceback = f"Traceback (most recent call last):\n  File x\nnova.exception.NoValidHost: {why}\n"

@@ -206,7 +206,7 @@ def test_undrain_enables_what_a_verb_of_ours_disabled(nova: Hypervisors, step: A
     assert nova.service()["status"] == "disabled"
     assert step("enable")["changed"]
     assert nova.service()["status"] == "enabled"
-    assert step("enable") == {"changed": False, "changes": []}
+    assert step("enable") == {"changed": False, "changes": [], "evacuated": False}
 
 
 def test_anothers_reason_stays(nova: Hypervisors, step: Any) -> None:

@@ -1,0 +1,25 @@
+"""Keep a dead client from writing, by its addresses, until it is let in again: it may not be dead after all."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from .._base.changes import Changes
+from .cluster import Cluster
+
+EXPIRES = 365 * 86400  # seconds. Ceph's own default is an hour: too short for a host that waits for a spare part
+
+
+def fence(cluster: Cluster, changes: Changes, addresses: Collection[str], *, fenced: bool) -> None:
+    """Have OSDs refuse every client at ``addresses``, or take them again. Raises GroundupError."""
+    known = _fenced(cluster)
+    for address in addresses:
+        what = f"forbid clients at {address} to use Ceph" if fenced else f"let clients at {address} use Ceph again"
+        if (address in known) != fenced and changes.add(what):
+            verb = {"blocklistop": "add", "expire": float(EXPIRES)} if fenced else {"blocklistop": "rm"}
+            cluster.send("osd blocklist", range="range", addr=f"{address}/32", **verb)
+
+
+def _fenced(cluster: Cluster) -> set[str]:
+    """Return the addresses that are forbidden as a whole; single clients are Ceph's own business."""
+    return {str(one).split(":")[0].split("/")[0] for one in cluster.ask("osd dump").get("range_blocklist", {})}

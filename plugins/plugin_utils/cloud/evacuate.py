@@ -1,0 +1,106 @@
+"""Bring the instances of a dead hypervisor back on others: Nova rebuilds each there, on disks that outlive it.
+
+Nova is told that the host is dead, so it must not come back by itself: what it still writes is stopped first (fenced).
+Nothing is remembered beside the cloud's own records: an evacuation that was killed is run again, and goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from typing import Any
+
+from ...module_utils._base.consent import Reason
+from ...module_utils._base.text import few
+from ..errors import GroundupError
+from ..verbs import EVACUATE
+from .compute_host import COMPUTE, ComputeHost, called, disable, disabling, instances, migrations, put
+from .drain import Drain, Way
+
+Kept = Callable[[Any], bool]
+
+
+class Evacuation(Drain):
+    """One evacuation under way."""
+
+    verb = "evacuate"
+
+    def way_of(self, server: Any) -> Way:
+        """Return how an instance leaves now."""
+        return way_of(server)
+
+    def _waiting(self) -> list[Any]:
+        known = self._moving.keys() | self.stuck.keys()
+        return [one for one in instances(self.compute, self.name) if one["id"] not in known]
+
+    def _unended(self) -> list[Any]:
+        """Return nothing: what Nova had begun with the dead host never ends; an evacuation is seen by its instance."""
+        return []
+
+
+def way_of(server: Any) -> Way:
+    """Return how an instance leaves now. A task that the dead host had begun never ends, and holds nothing up."""
+    return "wait" if server["status"] == "REBUILD" else "evacuate"
+
+
+def of_volume(server: Any) -> bool:
+    """Say whether an instance runs from a volume."""
+    return not (server["image"] and server["image"]["id"])
+
+
+def reasons(host: ComputeHost, *, kept: Kept, fences: bool) -> Iterator[Reason]:
+    """Yield what stands against an evacuation; ``kept``: whether an instance's disk outlives the host.
+
+    ``fences``: whether the site itself keeps the host from writing to disks that others open.
+    """
+    if host.up:
+        text = f"its {COMPUTE} is up, so its instances run: drain it. Nova notices that a host is dead after about 60 s"
+        yield Reason(text=text)
+    if not host.servers:
+        return
+    if not host.others:
+        yield Reason(text=f"no other hypervisor is up and enabled for its {len(host.servers)} instance(s)")
+    if not fences:
+        text = "nothing here makes sure that it is off: its instances would run twice, and write to the same volumes"
+        yield Reason(code="fenced", text=text)
+    if lost := [called(one) for one in host.servers if not kept(one)]:
+        text = f"{len(lost)} instance(s) have their disk on it, and start from their image"
+        yield Reason(code="disks", text=f"{text}: {few(lost)}")
+
+
+def foreseen(host: ComputeHost) -> list[str]:
+    """Return what an evacuation does, a line each."""
+    if host.evacuated and not host.servers:
+        return []
+    lines = [*disabling(host, EVACUATE), *_death(host)]
+    return lines + [f"{'wait for' if way_of(one) == 'wait' else 'evacuate'} {called(one)}" for one in host.servers]
+
+
+def close(compute: Any, host: ComputeHost) -> list[str]:
+    """Have Nova take ``host`` for dead until it is taken back; return what was done."""
+    done = [*disable(compute, host, EVACUATE), *_death(host)]
+    if host.service is not None and not host.evacuated:
+        put(compute, host.service["id"], {"forced_down": True})
+    return done
+
+
+def refused(name: str, stuck: Collection[str]) -> GroundupError:
+    """Return what an operator is told of instances that did not come back."""
+    lines = "\n    ".join(stuck)
+    return GroundupError(
+        f"{len(stuck)} instance(s) of {name} did not come back:\n    {lines}",
+        where=f"hypervisor {name}, which Nova takes for dead now",
+        why="each is where its line says",
+        remedy="put right what Nova says and run this again; an instance in a state that Nova does not evacuate: "
+        "openstack server set --state error ID",
+    )
+
+
+def remains(compute: Any, host: ComputeHost) -> list[str]:
+    """Return what keeps a host from being evacuated."""
+    left = [f"instances {few(called(one) for one in host.servers)}"] if host.servers else []
+    under_way = [one for one in migrations(compute, host.name) if one["migration_type"] == "evacuation"]
+    return left + ([f"evacuations not ended of {few(one['server_id'] for one in under_way)}"] if under_way else [])
+
+
+def _death(host: ComputeHost) -> list[str]:
+    return [] if host.evacuated else [f"have Nova take {host.name} for dead"]

@@ -1,0 +1,154 @@
+"""An evacuation: a dead host's instances come back elsewhere; what would be lost or run twice needs consent."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from ansible_collections.groundup.cloud.plugins.action import hypervisor_drain, hypervisor_evacuate
+from ansible_collections.groundup.cloud.plugins.module_utils._base.changes import Changes
+from ansible_collections.groundup.cloud.plugins.plugin_utils import verbs
+from ansible_collections.groundup.cloud.plugins.plugin_utils.actions import documented
+from ansible_collections.groundup.cloud.plugins.plugin_utils.cloud import connection, drain
+from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+
+from .hypervisors import HERE, HOST, TASK, THERE, Hypervisors
+from .test_drain import on, writes
+
+SITES = Path(__file__).resolve().parents[3] / "inventories"
+CEPH, LOCAL = SITES / "cloud/site.yml", SITES / "lab/site.yml"
+LATER = SimpleNamespace(monotonic=time.monotonic, sleep=lambda _: None)
+
+
+@pytest.fixture
+def said() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def step(operator: Any, said: list[str], monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Do one step of an action, by default of a site with its instances' disks in its own Ceph."""
+    monkeypatch.setattr(connection, "of_site", lambda _: operator)
+    monkeypatch.setattr(drain, "time", LATER)
+
+    def run(which: str, *, check: bool = False, module: Any = hypervisor_evacuate, **options: Any) -> dict[str, Any]:
+        action = module.ActionModule.__new__(module.ActionModule)
+        action._display = type("Display", (), {"display": staticmethod(said.append)})()
+        action._task = type("Task", (), {"check_mode": check})()
+        action.changes = Changes(check=check)
+        name = module.__name__.rpartition(".")[2]
+        defaults = {key: option.get("default") for key, option in documented(name).items()}
+        given = {**defaults, "site_file": str(CEPH), "name": HERE, "step": which, **options}
+        result: dict[str, Any] = action.work(given)
+        return result
+
+    return run
+
+
+@pytest.fixture
+def dead(nova: Hypervisors) -> Hypervisors:
+    nova.service()["state"] = "down"
+    nova.moves = "evacuate"
+    return nova
+
+
+def test_a_dry_run_names_what_comes_back_and_changes_nothing(dead: Hypervisors, step: Any) -> None:
+    dead.server("web")
+    dead.server("other", host=THERE)
+    found = step("check")
+    assert [line.split(" (")[0] for line in found["changes"]] == [
+        f"disable nova-compute of {HERE}: groundup.cloud.evacuate", f"have Nova take {HERE} for dead", "evacuate web",
+    ]  # fmt: skip
+    assert found["fence"], "the site's own Ceph keeps it from its disks"
+    assert step("evacuate", check=True)["changes"] == found["changes"]
+    assert writes(dead) == []
+
+
+def test_all_come_back_elsewhere_and_an_undrain_takes_the_host_back(dead: Hypervisors, step: Any) -> None:
+    for name, status in {"web": "ACTIVE", "off": "SHUTOFF", "broken": "ERROR"}.items():
+        dead.server(name, status=status)
+    dead.server("stuck", task="powering-off")["left"] = 99
+    done = step("evacuate", parallel=2)
+    assert on(dead, HERE) == set()
+    assert {one["result"] for one in done["instances"]} == {f"to {THERE}"}
+    assert dead.most == 3, "two, beside the task that the dead host has"
+    service = dead.service()
+    assert (service["disabled_reason"], service["forced_down"]) == (verbs.EVACUATE, True)
+    step("verify")
+    before = writes(dead)
+    assert step("evacuate") == {"changed": False, "changes": [], "instances": [], "fence": True}
+    assert writes(dead) == before
+    assert step("enable", module=hypervisor_drain, check=True)["evacuated"]
+    assert step("enable", module=hypervisor_drain)["changed"]
+    service = dead.service()
+    assert (service["status"], service["forced_down"]) == ("enabled", False)
+
+
+def test_what_a_killed_one_began_is_waited_for(dead: Hypervisors, step: Any) -> None:
+    server = dead.server("web")
+    dead.service().update(status="disabled", disabled_reason=verbs.EVACUATE, forced_down=True)
+    server |= {TASK: "rebuilding", "status": "REBUILD", "left": 2}
+    step("evacuate")
+    assert server[HOST] == THERE
+    assert not [one for one in writes(dead) if one.endswith("/action")], "it is not begun a second time"
+
+
+def test_what_does_not_come_back_is_named_after_all_others(dead: Hypervisors, step: Any) -> None:
+    paused, failed, _ = dead.server("paused", status="PAUSED"), dead.server("big"), dead.server("web")
+    dead.refused[paused["id"]] = "Cannot 'evacuate' instance while it is in vm_state paused"
+    dead.fails[failed["id"]] = "No valid host was found"
+    with pytest.raises(GroundupError, match=r"2 instance\(s\) of hypervisor-1 did not come back") as caught:
+        step("evacuate", parallel=1)
+    text = str(caught.value)
+    assert "in vm_state paused" in text
+    assert "NoValidHost: No valid host was found" in text
+    assert "server set --state error" in text
+    assert on(dead, HERE) == {"paused", "big"}
+    with pytest.raises(GroundupError, match="not evacuated: instances"):
+        step("verify")
+
+
+def test_a_host_that_reports_is_drained_and_not_evacuated(nova: Hypervisors, step: Any) -> None:
+    nova.server("web")
+    with pytest.raises(GroundupError, match="its instances run: drain it"):
+        step("evacuate", force=["fenced", "disks"])
+    assert writes(nova) == []
+
+
+def test_nobody_takes_them(dead: Hypervisors, step: Any) -> None:
+    dead.server("web")
+    dead.service(THERE)["status"] = "disabled"
+    with pytest.raises(GroundupError, match="no other hypervisor"):
+        step("check", force=["fenced", "disks"])
+
+
+def test_without_a_ceph_of_the_sites_own_somebody_says_that_it_is_off_and_that_disks_are_lost(
+    dead: Hypervisors, step: Any
+) -> None:
+    dead.server("web")["image"] = {"id": "an-image"}
+    dead.server("on a volume")["image"] = ""
+    with pytest.raises(GroundupError, match="would run twice") as caught:
+        step("check", site_file=str(LOCAL))
+    for said in ("1 instance(s) have their disk on it, and start from their image: web (", "[disks, fenced]"):
+        assert said in str(caught.value)
+    assert not step("check", site_file=str(LOCAL), force=["fenced", "disks"])["fence"]
+
+
+def test_a_machine_that_left_the_site_file_is_kept_from_nothing(dead: Hypervisors, step: Any) -> None:
+    server = dead.server("web", host="gone-1")
+    dead.hosts.join("gone-1")
+    dead.service("gone-1")["state"] = "down"
+    server["image"] = {"id": "an-image"}
+    with pytest.raises(GroundupError, match=r"run twice.*start from their image"):
+        step("check", name="gone-1")
+
+
+def test_names_and_numbers_that_are_none(step: Any) -> None:
+    for options, match in (({"name": ""}, "no machine is named"), ({"name": "x"}, "no compute service of x")):
+        with pytest.raises(GroundupError, match=match):
+            step("check", **options)
+    with pytest.raises(GroundupError, match="evacuate_parallel"):
+        step("check", parallel=0)
