@@ -43,7 +43,7 @@ METAL = tuple(
 NOT_IN_THE_LAB = {
     "lab_clean", "lab_gone", "interruption", "prediction", "existing", "host_network", "conformance", "kernel",
     "metal", "metal_join", "metal_life", "cloud", "network_kept", "cloud_life", "cloud_faults", "real_cloud",
-    "dashboard", "storage", "storage_life", "volumes", "disks", "stacks", "balancer",
+    "dashboard", "storage", "storage_life", "volumes", "disks", "evacuate", "stacks", "balancer",
 }  # fmt: skip
 LAB_TESTS = sorted(
     path.stem.removeprefix("test_")
@@ -207,7 +207,7 @@ TIERS = (
         ("ci/lab", "up"),
         e2e("cloud_life", options=("-s",)),
         e2e("cloud_faults", options=("-s",)),
-        e2e("disks", options=("-s",)),
+        e2e("disks", "evacuate", options=("-s",)),
         e2e("stacks", options=("-s",)),
         e2e("dashboard", options=("-x",)),
         ("env", f"SITE={OBJECTS_SITE}", "ci/lab", "up"),  # on the same lab

@@ -43,10 +43,15 @@ def etcds(api: Api) -> set[str]:
     return {pod["spec"]["nodeName"] for pod in pods if is_ready(pod)}
 
 
-def lose(site: str, host: str, state: Path) -> None:
-    """End a host of the lab as by its power, and remove its disks."""
+def power_off(site: str, host: str) -> None:
+    """End a host of the lab as by its power."""
     runtime = ("runc", "--root", f"/run/groundup/{site}/runc")
     subprocess.run([*runtime, "delete", "--force", f"groundup.{site}.{host}"], check=True)
+
+
+def lose(site: str, host: str, state: Path) -> None:
+    """End a host of the lab as by its power, and remove its disks."""
+    power_off(site, host)
     disk = state / "lab" / host
     subprocess.run(["umount", "--lazy", str(disk / "rootfs")], check=True)
     shutil.rmtree(disk)

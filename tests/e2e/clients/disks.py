@@ -1,7 +1,8 @@
-"""What a tenant does whose disks and backups are in Ceph: moves an instance that writes, restores a lost volume.
+"""What a tenant does whose disks and backups are in Ceph: moves an instance that writes, restores a lost volume, and
+finds its instance on another host when its own has died, which the command LOOK sees to.
 
-Usage: disks.py moved|backup HOST HOST GUEST LOOK... Prints, as JSON: what was written and read, by SHA-256 or block by
-block; seconds; ids; what the command LOOK says of instance or volume before and after.
+Usage: disks.py moved|backup|evacuated HOST HOST GUEST LOOK... Prints, as JSON: what was written and read, by SHA-256 or
+block by block; seconds; ids; what the command LOOK says of instance or volume before and after.
 """
 
 from __future__ import annotations
@@ -30,6 +31,11 @@ cd ~; (n=0; while [ ! -e stop ]; do
 done) < /dev/null > /dev/null 2>&1 &
 sleep 1
 """
+_SOME = """
+cd ~; n=0; while [ $n -lt 20 ]; do
+  head -c 65536 /dev/urandom > block.$n; echo "$(sha256sum < block.$n) block.$n" >> sums; n=$((n + 1))
+done; sync
+"""
 _READ = """
 cd ~; touch stop; sleep 2; sync
 while read -r sum _ name; do
@@ -53,7 +59,10 @@ class Disks(Volumes):
         server = self.create(ground, name=self.name, host=hosts[0])
         guest = self._guest(ground, server)
         self.seconds["instance answers"] = round(time.monotonic() - began, 1)
-        found = self._moved(server, guest, hosts[1]) if what == "moved" else self._backed_up(server, guest)
+        if what == "evacuated":
+            found = self._evacuated(server, guest)
+        else:
+            found = self._moved(server, guest, hosts[1]) if what == "moved" else self._backed_up(server, guest)
         return {"image": ground.image["id"], "seconds": self.seconds, **found}
 
     def _as_raw(self) -> Options:
@@ -99,6 +108,21 @@ class Disks(Volumes):
             assert not said.fault, said
         blocks = said.data.decode().split()
         return {**moved, "after": self._looked("disk", server["id"]), "blocks": blocks, "copied": sorted(copied)}
+
+    def _evacuated(self, server: Any, guest: Guest) -> dict[str, Any]:
+        """Write to the instance's disk, have its host die; return where it is then, and what is on the disk."""
+        assert not guest.ask(_SOME, timeout=WAIT).fault
+        began = time.monotonic()
+        self._looked("evacuated", server["id"])
+        last = wait_until(lambda: guest.ask("true").fault, timeout=WAIT, pause=1.0)
+        assert not last, last
+        self.seconds["it answers again, since its host died"] = round(time.monotonic() - began, 1)
+        said = guest.ask(_READ, timeout=WAIT)
+        assert not said.fault, said
+        return {
+            "host": self.admin.compute.get_server(server["id"])["compute_host"],
+            "blocks": said.data.decode().split(),
+        }
 
     def _backed_up(self, server: Any, guest: Guest) -> dict[str, Any]:
         """Write a volume, take a snapshot, clones and backups of it, delete it; return what a restored one holds."""

@@ -111,6 +111,13 @@ def fenced(ceph: Loopback) -> set[str]:
     return {line.split()[0] for line in ceph.run("ceph osd blocklist ls 2> /dev/null").splitlines() if line}
 
 
+def changes(ceph: Loopback, *, fenced: bool) -> list[str]:
+    """Have the module of playbook `evacuate` fence, or let in again; return what it did."""
+    said = ceph.administered("_ceph.fence.fence", addresses=["127.0.0.1"], fenced=fenced)
+    assert "error" not in said, said["error"]
+    return list(said["changes"])
+
+
 def locker(ceph: Loopback) -> str:
     """Return the address of the client that has the volume's lock."""
     found = json.loads(ceph.run('rbd lock ls --format json "$1/$2"', POOL, DISK))
@@ -149,9 +156,10 @@ def test_a_hypervisor_that_nobody_reaches_is_fenced_by_its_address_and_released_
     # Last: all are at one address here, and the manager is fenced, too.
     with instance(volume) as lost:
         assert lost.write(2, 1) == "written"
-        volume.run("ceph osd blocklist range add 127.0.0.1/32")
+        assert changes(volume, fenced=True) == ["forbid clients at 127.0.0.1 to use Ceph"]
+        assert changes(volume, fenced=True) == []
         until(lambda: lost.write(2, 2) == f"refused {errno.ESHUTDOWN}", seconds=PATIENCE)  # the OSDs heard of it
-    volume.run("ceph osd blocklist range rm 127.0.0.1/32")
+    assert changes(volume, fenced=False) == ["let clients at 127.0.0.1 use Ceph again"]
     with instance(volume) as again:
         until(lambda: again.write(2, 3) == "written", seconds=PATIENCE)
         assert again.has(2, 3)
