@@ -1,5 +1,5 @@
 #!/usr/bin/python
-"""Converges and verifies what a Ceph cluster has as a whole: rules, pools and keys."""
+"""Converge and verify the CRUSH rules, pools and keys of a Ceph cluster."""
 
 from __future__ import annotations
 
@@ -8,30 +8,30 @@ module: ceph_cluster
 short_description: Converge rules, pools and keys of a Ceph cluster, or verify it
 version_added: 0.1.0
 description:
-  - Runs on one monitor's host. Makes rules and pools, imports keys, and waits until the cluster is whole.
-  - Nothing is removed. A key that differs from the secrets store is refused.
-  - Of a Ceph that somebody else runs it makes what is missing, where the site file consents, and alters nothing. It
-    verifies what every key may do; the cluster's health is a warning.
+  - Runs on one monitor's host. Creates rules and pools, imports keys, and waits until the cluster is healthy.
+  - Removes nothing. Refuses a key that differs from the secrets store.
+  - In an external Ceph, creates what is missing if the site file allows it, and changes nothing else. Verifies the
+    rights of every key; bad health of the cluster is a warning.
 options:
   verify:
     description:
-      - Ask for health, quorum, OSDs and placement groups, and write, read and delete with the key of every service in
-        every pool that it reaches. Others must refuse it. Nothing else is changed.
+      - Check health, quorum, OSDs and placement groups. Write, read and delete with the key of every service in every
+        pool it may use; other pools must refuse it. Change nothing else.
     type: bool
     default: false
   osds:
-    description: How many OSDs the storage hosts have together.
+    description: Number of OSDs on all storage hosts together.
     type: int
     required: true
   timeout:
-    description: Seconds for the cluster to become whole.
+    description: Seconds to wait until the cluster is healthy.
     type: int
     default: 300
 attributes:
   check_mode:
-    description: Predicts. Before there is a cluster, all of it.
+    description: Predicts. Without a cluster, everything is new.
   diff_mode:
-    description: Shows what differs of a pool, and the rights of a key.
+    description: Shows the differences of a pool and the rights of a key.
 extends_documentation_fragment:
   - groundup.cloud.attributes
   - groundup.cloud.host.ceph
@@ -50,16 +50,17 @@ EXAMPLES = r"""
 
 RETURN = r"""
 changes:
-  description: What was done, or in check mode would be, a line each.
+  description: Changes made, or predicted in check mode, one line each.
   type: list
   elements: str
   returned: success
 health:
-  description: Ceph's word for its health, with the reasons where it is not HEALTH_OK.
+  description: Ceph's health status, with the reasons if it is not HEALTH_OK.
   type: str
   returned: when verifying
 proven:
-  description: Keys of services that wrote, read and deleted, and were refused.
+  description:
+    - Keys of services that were tested. They write, read and delete in their own pools and are refused elsewhere.
   type: list
   elements: str
   returned: when verifying

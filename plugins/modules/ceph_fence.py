@@ -1,17 +1,17 @@
 #!/usr/bin/python
-"""Keeps a host from using Ceph, or lets it again."""
+"""Block a host's access to Ceph, or allow it again."""
 
 from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: ceph_fence
-short_description: Keep a host from using Ceph, or let it again
+short_description: Block a host's access to Ceph, or allow it again
 version_added: 0.2.0
 description:
-  - Runs on a storage host. Puts addresses of a host into Ceph's blocklist, or takes them out.
-  - A hypervisor whose instances are brought back elsewhere may live, out of reach. What it still writes is refused
-    then, and locks that it holds are free for the next client.
-  - An address stays there for a year at most. Ceph's own default is an hour.
+  - Runs on a storage host. Adds addresses of a host to Ceph's blocklist, or removes them.
+  - A hypervisor that is evacuated may be unreachable but still running. Once blocked, its writes are refused and its
+    locks are free for the next client.
+  - An address stays blocked for a year at most. Ceph's own default is an hour.
 options:
   addresses:
     description: Addresses of the host.
@@ -19,7 +19,7 @@ options:
     elements: str
     required: true
   fenced:
-    description: Whether it is kept from Ceph.
+    description: Whether the host is blocked.
     type: bool
     required: true
 attributes:
@@ -47,7 +47,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 changes:
-  description: What was done, or in check mode would be, a line each.
+  description: Changes made, or predicted in check mode, one line each.
   type: list
   elements: str
   returned: success

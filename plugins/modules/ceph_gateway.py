@@ -1,5 +1,5 @@
 #!/usr/bin/python
-"""Converges and verifies the object gateway on one storage host."""
+"""Converge and verify the object gateway (radosgw) on one storage host."""
 
 from __future__ import annotations
 
@@ -8,26 +8,27 @@ module: ceph_gateway
 short_description: Converge the object gateway of a storage host, or verify it
 version_added: 0.1.0
 description:
-  - Runs radosgw for Swift and S3 with TLS, by an account in Keystone. It starts without Keystone, and asks it when a
-    client comes with a token.
-  - Its pools and its key must be in the cluster, M(groundup.cloud.ceph_cluster) makes them.
+  - Runs radosgw for Swift and S3 with TLS. It starts without Keystone, and uses its Keystone account to check a
+    client's token.
+  - Its pools and its key must exist in the cluster; M(groundup.cloud.ceph_cluster) creates them.
 options:
   address:
-    description: Where it listens.
+    description: Address that radosgw listens on.
     type: str
     required: true
   password:
-    description: Password of its account in Keystone.
+    description: Password of the gateway's Keystone account.
     type: str
     required: true
   restart:
     description:
-      - Have a gateway that runs take up a new configuration. One host at a time, so that others serve meanwhile.
-      - Without it, RV(due) says that it would.
+      - Restart a running gateway to load a new configuration. Use it on one host at a time, so that the others serve
+        meanwhile.
+      - Without it, RV(due) says whether a restart is needed.
     type: bool
     default: false
   verify:
-    description: Only ask whether it answers.
+    description: Only check that the gateway answers.
     type: bool
     default: false
 attributes:
@@ -59,12 +60,12 @@ EXAMPLES = r"""
 
 RETURN = r"""
 changes:
-  description: What was done, or in check mode would be, a line each.
+  description: Changes made, or predicted in check mode, one line each.
   type: list
   elements: str
   returned: success
 due:
-  description: Whether it is to be restarted.
+  description: Whether a restart is needed.
   type: bool
   returned: when converging
 """

@@ -1,5 +1,5 @@
 #!/usr/bin/python
-"""Drains a storage host, has it take data again, takes it out of the cluster, or replaces one of its OSDs."""
+"""Drain, undrain or retire a storage host of Ceph, or replace one of its OSDs."""
 
 from __future__ import annotations
 
@@ -8,19 +8,18 @@ module: ceph_member
 short_description: Drain, undrain or retire a storage host of Ceph, or replace one of its OSDs
 version_added: 0.1.0
 description:
-  - Ceph itself is asked before anything is taken away, C(osd safe-to-destroy), C(osd ok-to-stop) and
-    C(mon ok-to-rm). Without a consent in O(force), nothing leaves that is needed.
-  - Old copies serve until new ones are whole, so a drain leaves no data with fewer copies.
-  - A call that was killed is made again and goes on.
+  - Asks Ceph before it removes anything (C(osd safe-to-destroy), C(osd ok-to-stop) and C(mon ok-to-rm)). Removes
+    nothing that is needed unless O(force) accepts it.
+  - Old copies are kept until the new ones are complete, so a drain never reduces the number of copies.
+  - Run a killed call again to continue it.
 options:
   verb:
     description:
-      - With V(drain) the OSDs of the host give up all they hold. It takes as long as the copies do.
-      - With V(undrain) a host that was drained so takes data again.
-      - With V(retire) its OSDs, its monitor and its place leave the cluster.
-      - With V(replace) the OSD O(osd) of this host is destroyed and its number kept.
-        M(groundup.cloud.ceph_node) makes it anew.
-      - With V(erase) nothing is changed. A host that the cluster has OSDs or a monitor on is refused.
+      - V(drain) moves all data off the host's OSDs. It takes as long as copying does.
+      - V(undrain) lets a drained host take data again.
+      - V(retire) removes its OSDs, its monitor and its CRUSH location from the cluster.
+      - V(replace) destroys the OSD O(osd) of this host and keeps its number. M(groundup.cloud.ceph_node) recreates it.
+      - V(erase) changes nothing. It refuses a host on which the cluster has OSDs or a monitor.
     type: str
     choices: [drain, undrain, retire, replace, erase]
     required: true
@@ -29,21 +28,21 @@ options:
     type: int
   here:
     description: >-
-      Whether this is the host itself. Then V(retire) stops its daemons and removes their data. Otherwise they must
-      not run.
+      Whether the module runs on the host itself. V(retire) then stops its daemons and removes their data; otherwise
+      they must be stopped already.
     type: bool
     default: false
   force:
     description:
-      - Reasons that are accepted.
-      - V(lost), for V(retire), gives up what is only on the host.
-      - V(copy), for V(replace), gives up the copies that the OSD's disk holds.
+      - Risks to accept.
+      - V(lost), for V(retire), loses data that only this host has.
+      - V(copy), for V(replace), loses the copies on the OSD's disk.
     type: list
     elements: str
     choices: [lost, copy]
     default: []
   hardware:
-    description: Hardware profile of the host, which says what its OSDs are on. For V(replace).
+    description: Hardware profile of the host, which names the disks of its OSDs. For V(replace).
     type: str
     default: ''
   ceph:
@@ -51,11 +50,11 @@ options:
     type: dict
     required: true
   keys:
-    description: Keys by name of secret.
+    description: Ceph keys, by name of secret.
     type: dict
     required: true
   timeout:
-    description: Seconds for data to be where they are to be.
+    description: Seconds to wait for data to move.
     type: int
     default: 3600
 attributes:
@@ -83,7 +82,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 changes:
-  description: What was done, or in check mode would be, a line each.
+  description: Changes made, or predicted in check mode, one line each.
   type: list
   elements: str
   returned: success
@@ -100,7 +99,7 @@ from ..module_utils._ceph.model import ADMIN, entities, node
 
 
 def work(changes: Changes, given: dict[str, Any]) -> None:
-    """Do the verb. Raises GroundupError."""
+    """Run the verb. Raises GroundupError."""
     name, ceph, force, timeout = given["name"], given["ceph"], given["force"], given["timeout"]
     if not name:
         raise GroundupError(
@@ -131,7 +130,7 @@ def work(changes: Changes, given: dict[str, Any]) -> None:
 
 
 def main() -> None:
-    """Read the options, do the verb, report."""
+    """Read the options, run the verb, report."""
     run_module(
         {
             "verb": {"type": "str", "choices": ["drain", "undrain", "retire", "replace", "erase"], "required": True},

@@ -1,5 +1,5 @@
 #!/usr/bin/python
-"""Converges Ceph's daemons on one storage host."""
+"""Converge Ceph's daemons on one storage host."""
 
 from __future__ import annotations
 
@@ -8,29 +8,31 @@ module: ceph_node
 short_description: Converge Ceph's monitor, manager and OSDs on a storage host
 version_added: 0.1.0
 description:
-  - Installs Debian's packages of Ceph, writes configuration and keys, and runs the daemons whose data are on the host.
-  - Data are made once. Those of another cluster are refused, and so is a device that holds anything.
+  - Installs Debian's Ceph packages, writes configuration and keys, and runs the daemons that have data on the host.
+  - Creates a daemon's data once. Refuses data of another cluster, and a device that is not empty.
 options:
   step:
     description:
-      - With V(maintain) what is there is converged; what has no data yet is in RV(waits), what needs a restart in
-        RV(due).
-      - With V(monitor) the data of the host's monitor are made.
-      - With V(daemons) its OSDs are made, and everything is started. A quorum must be there.
-      - With V(restart) daemons take up their configuration, each when nobody misses it. One host at a time.
+      - V(maintain) converges existing daemons. RV(waits) lists daemons without data, RV(due) those that need a restart.
+      - V(monitor) creates the data of the host's monitor.
+      - V(daemons) creates the host's OSDs and starts all daemons. It needs a quorum.
+      - V(restart) restarts daemons with a new configuration, each when Ceph can do without it. One host at a time.
     type: str
     choices: [maintain, monitor, daemons, restart]
     default: maintain
   hardware:
-    description: Hardware profile of the host, which says what its OSDs are on.
+    description: Hardware profile of the host, which names the disks of its OSDs.
     type: str
     required: true
   known:
-    description: Whether some storage host has an OSD of the cluster. A monitor without data then joins its quorum.
+    description:
+      - Whether any storage host has an OSD of the cluster. A monitor without data then joins the existing quorum.
     type: bool
     default: false
   silent:
-    description: Storage hosts that did not say whether they have one. Without O(known) nothing is made then.
+    description:
+      - Storage hosts that did not answer whether they have an OSD. If there are any and O(known) is false, nothing is
+        created.
     type: list
     elements: str
     default: []
@@ -60,7 +62,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 changes:
-  description: What was done, or in check mode would be, a line each.
+  description: Changes made, or predicted in check mode, one line each.
   type: list
   elements: str
   returned: success
@@ -69,12 +71,12 @@ known:
   type: bool
   returned: success
 waits:
-  description: What has no data yet, C(monitor) or the name of an OSD.
+  description: Daemons without data, C(monitor) or the name of an OSD.
   type: list
   elements: str
   returned: success
 due:
-  description: Daemons to be restarted.
+  description: Daemons that need a restart.
   type: list
   elements: str
   returned: success

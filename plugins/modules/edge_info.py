@@ -1,5 +1,5 @@
 #!/usr/bin/python
-"""Says how the edge of a site is, seen from one control host."""
+"""Verify the edge of a site from one control host."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ short_description: Verify the virtual IP and the listeners of the edge
 version_added: 0.1.0
 description:
   - Waits until the virtual IP accepts connections on every port, checks its certificate for every name, and reads the
-    state of HAProxy's listeners and servers on this host. Fails on a timeout or an untrusted certificate.
+    state of this host's HAProxy listeners and servers. Fails on a timeout or an untrusted certificate.
 options:
   address:
     description: The virtual IP.
@@ -21,12 +21,12 @@ options:
     elements: int
     default: [6443]
   names:
-    description: Public names. Port 443 must show a trusted certificate for each.
+    description: Public names. Port 443 must present a trusted certificate for each.
     type: list
     elements: str
     default: []
   timeout:
-    description: Seconds to wait for the address, which takes four after the start of keepalived.
+    description: Seconds to wait for the address. It is up four seconds after keepalived starts.
     type: int
     default: 20
 extends_documentation_fragment: groundup.cloud.attributes.info
@@ -50,7 +50,7 @@ listeners:
   returned: success
   sample: {kubernetes: OPEN, public: OPEN}
 servers:
-  description: State of each server behind it, by backend.
+  description: State of each backend server, by backend.
   type: dict
   returned: success
   sample: {kubernetes: {control-1: UP}}
@@ -73,7 +73,7 @@ PATIENCE = 3.0  # seconds for one connection
 
 
 def wait_for_ports(address: str, ports: Sequence[int], *, timeout: float) -> None:
-    """Return when ``address`` takes a connection on every one of ``ports``. Raises GroundupError."""
+    """Wait until ``address`` accepts a connection on every port. Raises GroundupError."""
     if silent := wait_until(lambda: _silent(address, ports), timeout=timeout, pause=0.2):
         port, fault = next(iter(silent.items()))
         raise GroundupError(
@@ -95,7 +95,7 @@ def _silent(address: str, ports: Sequence[int]) -> dict[int, str]:
 
 
 def check_certificate(address: str, port: int, name: str, *, timeout: float) -> None:
-    """Return when ``address`` shows a certificate for ``name`` that this host trusts. Raises GroundupError."""
+    """Check that ``address`` presents a certificate for ``name`` that this host trusts. Raises GroundupError."""
     context = ssl.create_default_context()
     try:
         with (
@@ -113,7 +113,7 @@ def check_certificate(address: str, port: int, name: str, *, timeout: float) -> 
 
 
 def statistics() -> tuple[dict[str, str], dict[str, dict[str, str]]]:
-    """Return the state of each listener and each server, as this host's HAProxy has it. Raises GroundupError."""
+    """Return the state of each listener and server of this host's HAProxy. Raises GroundupError."""
     with socket.socket(socket.AF_UNIX) as connection:
         connection.settimeout(PATIENCE)
         try:
@@ -143,7 +143,7 @@ def parse(text: str) -> tuple[dict[str, str], dict[str, dict[str, str]]]:
 
 
 def look(wanted: dict[str, Any]) -> dict[str, Any]:
-    """Return what the module returns. Raises GroundupError."""
+    """Verify the edge and return the module's result. Raises GroundupError."""
     wait_for_ports(wanted["address"], wanted["ports"], timeout=wanted["timeout"])
     for name in wanted["names"]:
         check_certificate(wanted["address"], HTTPS, name, timeout=max(PATIENCE, wanted["timeout"]))
@@ -157,7 +157,7 @@ def look(wanted: dict[str, Any]) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Read the options, look, report."""
+    """Read the options, verify, report."""
     run_module(
         {
             "address": {"type": "str", "required": True},

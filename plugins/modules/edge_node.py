@@ -1,5 +1,5 @@
 #!/usr/bin/python
-"""Converges the edge of a site on one control host: HAProxy, and keepalived for the virtual IP."""
+"""Converge the edge on one control host: HAProxy, and keepalived for the virtual IP."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ short_description: Converge HAProxy and the virtual IP on a control host
 version_added: 0.1.0
 description:
   - Installs, configures and starts HAProxy and keepalived.
-  - Each program checks a new configuration before it replaces the old one, then reloads, so open connections stay.
+  - Each program checks a new configuration before it replaces the old one. It then reloads and keeps open connections.
 options:
   haproxy_config:
     description: Content of C(haproxy.cfg).
     type: str
     required: true
   address:
-    description: The host's own address on the network of the virtual IP. The interface that has it carries both.
+    description: The host's own address on the network of the virtual IP. The virtual IP goes on the same interface.
     type: str
     required: true
   keepalived_config:
     description:
       - Content of C(keepalived.conf), with C(@PASSWORD@) for the password and C(@INTERFACE@) for the interface of
         O(address).
-      - Empty when the address is the host's own; keepalived is then stopped.
+      - Empty when the virtual IP is the host's own address; keepalived is then stopped.
     type: str
     default: ""
   password:
-    description: Password that the keepalived of all hosts share.
+    description: Password shared by keepalived on all hosts.
     type: str
     required: true
   certificate:
-    description: Certificate of the public names, in PEM. Empty when HAProxy terminates no TLS.
+    description: Certificate of the public names, in PEM. Empty when HAProxy does not terminate TLS.
     type: str
     default: ""
   private_key:
@@ -62,7 +62,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 changes:
-  description: What was done, or in check mode would be, a line each.
+  description: Changes made, or predicted in check mode, one line each.
   type: list
   elements: str
   returned: success
@@ -86,7 +86,7 @@ KEEPALIVED = Path("/etc/keepalived/keepalived.conf")
 ALIVE = Path("/usr/local/lib/groundup/edge-alive")
 SYSCTL = Path("/etc/sysctl.d/90-groundup-edge.conf")
 
-# Keepalived asks this every two seconds; bash can speak to a socket without starting anything else.
+# Keepalived runs this every two seconds; bash opens the socket itself, without another process.
 ALIVE_SCRIPT = """\
 #!/bin/bash
 # Written by groundup.cloud: succeeds while this host's HAProxy answers.
@@ -98,9 +98,9 @@ read -r _ status _ <&3
 
 
 def converge(changes: Changes, wanted: dict[str, Any]) -> dict[str, Any]:
-    """Bring the host to what ``wanted`` says and return the module's result. Raises GroundupError."""
+    """Converge the host to ``wanted`` and return the module's result. Raises GroundupError."""
     packages.installed(changes, wanted["packages"])
-    # HAProxy listens on the virtual IP also while another host holds it.
+    # HAProxy must listen on the virtual IP while another host holds it.
     kernel.parameters(changes, {"net.ipv4.ip_nonlocal_bind": "1"}, file=SYSCTL)
     haproxy = Unit(changes, "haproxy.service", on_change="reload")
     if wanted["certificate"]:
@@ -119,7 +119,7 @@ def converge(changes: Changes, wanted: dict[str, Any]) -> dict[str, Any]:
 
 
 def keepalived_text(wanted: dict[str, Any]) -> str:
-    """Return keepalived's configuration with what the host alone knows, and its secret. Raises GroundupError."""
+    """Return keepalived's configuration with the host's interface and the password filled in. Raises GroundupError."""
     text: str = wanted["keepalived_config"].replace("@INTERFACE@", interface_of(wanted["address"]))
     return text.replace("@PASSWORD@", wanted["password"])
 

@@ -1,18 +1,17 @@
 #!/usr/bin/python
-"""Lets the controller in with the site's key."""
+"""Let the controller log in with the site's ssh key."""
 
 from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: host_access
-short_description: Let the controller in with the site's key
+short_description: Let the controller log in with the site's ssh key
 version_added: 0.1.0
 description:
-  - Makes the site's account with its sudo right, and puts keys into C(/etc/ssh/authorized_keys.d), which sshd then
-    reads beside the files of users. Every login that worked before still works; M(groundup.cloud.host_baseline) closes
-    sshd.
+  - Creates the site's account with sudo rights, and puts keys into C(/etc/ssh/authorized_keys.d), which sshd then reads
+    beside the users' own files. Existing logins keep working until M(groundup.cloud.host_baseline) restricts sshd.
   - Runs over the operator's own login, then closes that connection and verifies the login with the site's key. In check
-    mode, the tasks that follow keep the operator's login.
+    mode, later tasks keep the operator's login.
 options:
   user:
     description: Account the controller logs in as, with sudo.
@@ -38,7 +37,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 changes:
-  description: What was done, or in check mode would be, a line each.
+  description: Changes made, or predicted in check mode, one line each.
   type: list
   elements: str
   returned: success
@@ -61,7 +60,7 @@ def main() -> None:
 
 
 def converge(changes: Changes, *, user: str, authorized_keys: list[str]) -> dict[str, object]:
-    """Place account and keys, and return the module's result. Raises GroundupError."""
+    """Create the account, place its keys and return the module's result. Raises GroundupError."""
     access.account(changes, user)
     access.keys(changes, user, authorized_keys)
     access.opened(changes, user)

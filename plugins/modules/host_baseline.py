@@ -1,21 +1,21 @@
 #!/usr/bin/python
-"""Converges what every host of a site has, whatever its role."""
+"""Converge the baseline of a host: everything that does not depend on its role."""
 
 from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: host_baseline
-short_description: Converge what every host of a site has, whatever its role
+short_description: Converge the baseline that every host of a site has
 version_added: 0.1.0
 description:
   - Converges names, access, kernel parameters and modules, time, trust store, package sources, journal size, disabled
     units and file modes in one pass. Changes only what differs.
   - Then verifies the host like M(groundup.cloud.host_info), except in check mode.
-  - Before any change, refuses a host of another secrets store, and a cluster member with another name or whose API's
-    name is not among O(names).
+  - Before any change, refuses a host that belongs to another secrets store, a cluster member whose name would change,
+    and one whose API name is not among O(names).
 options:
   store:
-    description: Identity of the site's secrets store, which the host stores. Empty skips the check.
+    description: Identity of the site's secrets store, which is recorded on the host. Empty skips the check.
     type: str
     default: ""
   domain:
@@ -23,7 +23,7 @@ options:
     type: str
     required: true
   address:
-    description: Address that the host's own name resolves to.
+    description: Address to which the host's own name resolves.
     type: str
     required: true
   names:
@@ -45,7 +45,7 @@ options:
     elements: str
     default: []
   sysctl:
-    description: Kernel parameters by name. C(*) stands for every interface; an explicit name wins over it.
+    description: Kernel parameters by name. C(*) stands for every interface; an explicit name takes precedence.
     type: dict
     default: {}
   kernel_modules:
@@ -102,7 +102,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 changes:
-  description: What was done, or in check mode would be, a line each.
+  description: Changes made, or predicted in check mode, one line each.
   type: list
   elements: str
   returned: success
@@ -131,19 +131,20 @@ KUBECONFIGS = (Path("/etc/kubernetes/admin.conf"), Path("/etc/kubernetes/kubelet
 
 
 def converge(changes: Changes, wanted: dict[str, Any]) -> None:
-    """Bring the host to what ``wanted`` says. Raises GroundupError."""
+    """Converge the host to ``wanted``. Raises GroundupError."""
     ownership.belongs(changes, site=wanted["site"], store=wanted["store"])
     keeps_its_cluster(wanted["name"], names=wanted["names"])
     naming.own_name(changes, wanted["name"])
     fqdn = f"{wanted['name']}.{wanted['domain']}"
     naming.known_names(changes, name=wanted["name"], fqdn=fqdn, address=wanted["address"], names=wanted["names"])
     naming.resolver(changes, wanted["dns_servers"], domain=wanted["domain"])
-    # After the names: the seed or the mirror may be one of them. Before everything that calls a program of a package.
+    # After the names, because the seed or the mirror may be one of them. Before all steps that need an installed
+    # package.
     unread = sources.packages_from(changes, sources.wanted_source(wanted, ca=wanted["ca_certificate"]))
     trusting = not packages.lacking([trust.PACKAGE])
     if trusting:  # a mirror may be served with the site's certificate
         trust.authority(changes, wanted["ca_certificate"], site=wanted["site"])
-    # In one run of apt, which fetches the lists; without one a mirror that does not serve is found here, too.
+    # One apt run, which fetches the lists. If nothing is installed, fetch them anyway to detect a broken mirror here.
     store = [trust.PACKAGE] if wanted["ca_certificate"] else []
     if not packages.installed(changes, [*wanted["packages"], *store, *clock.lacking()]) and unread:
         sources.fetch_lists(changes)
@@ -173,7 +174,7 @@ def converge(changes: Changes, wanted: dict[str, Any]) -> None:
 
 
 def keeps_its_cluster(name: str, *, names: Mapping[str, str]) -> None:
-    """Refuse another name for a node of a cluster, and for the API it calls. Raises GroundupError."""
+    """Refuse to rename a cluster node or to lose its API's name. Raises GroundupError."""
     was = (files.read(naming.HOSTNAME) or "").strip()
     if was and was != name and KUBECONFIGS[-1].exists():
         raise GroundupError(
@@ -184,7 +185,7 @@ def keeps_its_cluster(name: str, *, names: Mapping[str, str]) -> None:
         )
     for path in KUBECONFIGS:
         server = server_of(text) if (text := files.read(path)) else None
-        # Only a name: an address needs no resolver.
+        # Names only: an address needs no resolver.
         if server and re.search("[a-z]", server[0]) and ":" not in server[0] and server[0] not in names:
             raise GroundupError(
                 f"the host is a node of a cluster whose API is {server[0]}, which the site file does not name",

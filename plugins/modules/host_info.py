@@ -1,5 +1,5 @@
 #!/usr/bin/python
-"""Says whether a host has what every host of a site must have."""
+"""Verify the baseline of a host."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ module: host_info
 short_description: Verify names, resolvers, time, CA and ssh access of a host
 version_added: 0.1.0
 description:
-  - Asks as a program on the host would - the resolver for names, each DNS server, the trust store for the CA, systemd
+  - Tests as a program on the host would - the resolver for names, each DNS server, the trust store for the CA, systemd
     for the clock, sshd for its effective settings.
   - Fails with all faults when a name resolves to another address, no DNS server answers, the CA is untrusted, or sshd
     allows more than it should. Warns when only some DNS servers answer.
@@ -44,7 +44,8 @@ EXAMPLES = r"""
 
 RETURN = r"""
 clock:
-  description: The time service, and whether the clock is synchronised; none when the machine below keeps it.
+  description:
+    - The time service, and whether the clock is synchronised. A container has none; its machine keeps the time.
   type: dict
   returned: success
   sample: {service: chrony.service, synchronised: true, why: chrony.service is active}
@@ -60,7 +61,7 @@ from ..module_utils._host.verification import verify
 
 
 def main() -> None:
-    """Read the options, look, report."""
+    """Read the options, verify, report."""
     run_module(
         {
             "names": {"type": "dict", "default": {}},

@@ -1,5 +1,5 @@
 #!/usr/bin/python
-"""Converges a host's network, and takes a change back that cuts the controller off."""
+"""Converge a host's network, and roll back a change that cuts the controller off."""
 
 from __future__ import annotations
 
@@ -8,36 +8,37 @@ module: host_network
 short_description: Converge bonds, VLANs, bridges, MTUs, addresses and routes of a host
 version_added: 0.1.0
 description:
-  - Converges the files of systemd-networkd for the host's links as planned. Only files that are ours are touched, and
-    networkd takes them up only when one differs.
-  - A change is made after a timer is set that puts the former files back. The action of the same name closes its
-    connection, opens a new one, compares the links with the plan, and only then keeps the change. A change that is not
-    confirmed in time, and one that a restart of the host came between, is taken back.
-  - Before any change, refuses a host of another site, one whose network ifupdown, netplan or NetworkManager runs, and
-    one that lacks a planned port.
+  - Converges the systemd-networkd files of the planned links. Touches only files of this collection, and reloads
+    networkd only when one differs.
+  - Before a change, sets a timer that restores the former files. The action of the same name closes its connection,
+    opens a new one, compares the links with the plan, and only then confirms the change. A change that is not confirmed
+    in time, or that a restart of the host interrupts, is rolled back.
+  - Before any change, refuses a host of another site, a host whose network is managed by ifupdown, netplan or
+    NetworkManager, and a host that lacks a planned port.
 options:
   site:
-    description: Name of the site. A host of another one is refused.
+    description: Name of the site. A host of another site is refused.
     type: str
     required: true
   links:
-    description: The plan's links, those a link stands on before it (C(groundup_host.links)).
+    description: The plan's links, each after the links it depends on (C(groundup_host.links)).
     type: list
     elements: dict
     required: true
   dns_servers:
-    description: Resolvers, for the link with the default route.
+    description: Resolvers for the link with the default route.
     type: list
     elements: str
     default: []
   seconds:
-    description: How long a change waits for its confirmation.
+    description: Seconds a change waits for its confirmation.
     type: int
     default: 60
   step:
     description:
-      - V(apply) makes the change and returns before it is made. V(confirm) compares and keeps it. The action does both.
-      - V(verify) changes nothing, and fails where files or links are not as planned.
+      - V(apply) starts the change and returns before it is complete. V(confirm) compares and keeps it. The action does
+        both.
+      - V(verify) changes nothing, and fails if files or links differ from the plan.
     type: str
     choices: [apply, confirm, verify]
     default: apply
@@ -56,12 +57,12 @@ EXAMPLES = r"""
 
 RETURN = r"""
 changes:
-  description: What was done, or in check mode would be, a line each.
+  description: Changes made, or predicted in check mode, one line each.
   type: list
   elements: str
   returned: success
 pending:
-  description: Whether a change is being made that waits for its confirmation.
+  description: Whether a change waits for its confirmation.
   type: bool
   returned: success
 """
@@ -82,7 +83,7 @@ PATIENCE = 20.0  # seconds: bonds find their partners, bridges begin to forward
 
 
 def apply(changes: Changes, wanted: dict[str, Any]) -> dict[str, Any]:
-    """Begin the change, if there is one, and return the module's result. Raises GroundupError."""
+    """Start the change, if there is one, and return the module's result. Raises GroundupError."""
     ownership.refuse_other(wanted["site"])
     network_links.other_owner()
     if not changes.check and network.under_way(timeout=wanted["seconds"] + 30.0):
@@ -112,7 +113,7 @@ def apply(changes: Changes, wanted: dict[str, Any]) -> dict[str, Any]:
 
 
 def confirm(changes: Changes, wanted: dict[str, Any]) -> dict[str, Any]:
-    """Keep the change if it is made and the links are as planned. Raises GroundupError when it is taken back."""
+    """Confirm the change if it is applied and the links match the plan. Raises GroundupError when it is rolled back."""
     if not network.taken_back():
         if not network.applied():
             return {**changes.result(), "pending": True}
@@ -132,7 +133,7 @@ def confirm(changes: Changes, wanted: dict[str, Any]) -> dict[str, Any]:
 
 
 def verify(changes: Changes, wanted: dict[str, Any]) -> dict[str, Any]:
-    """Return nothing where the network is as planned. Raises GroundupError."""
+    """Verify that files and links match the plan. Raises GroundupError."""
     texts, now = networkd.files(wanted["links"], dns=wanted["dns_servers"]), network.present()
     found = [f"{network.DIRECTORY / name}" for name in sorted({*texts, *now}) if texts.get(name) != now.get(name)]
     found += wait_until(lambda: differences(wanted), timeout=PATIENCE, pause=1.0)
@@ -149,12 +150,12 @@ def verify(changes: Changes, wanted: dict[str, Any]) -> dict[str, Any]:
 
 
 def differences(wanted: dict[str, Any]) -> list[str]:
-    """Return what of the host's links is not as planned."""
+    """Return the differences between the host's links and the plan."""
     return network_links.differences(wanted["links"], Links.read())
 
 
 def main() -> None:
-    """Read the options, do the step, report."""
+    """Read the options, run the step, report."""
     run_module(
         {
             "site": {"type": "str", "required": True},

@@ -1,5 +1,5 @@
 #!/usr/bin/python
-"""Say what keeps a host from its place in the site, before anything is changed."""
+"""Check whether a host can take its place in the site, before any change."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ module: host_preflight
 short_description: Check a host before its first change
 version_added: 0.1.0
 description:
-  - Holds a host to its plan and to what the layers need, and returns every fault with its remedy. It does not fail on
-    a fault.
+  - Compares a host with its plan and the requirements of the layers, and returns every fault with its remedy. Faults do
+    not make it fail.
   - Reads only. Needs Python 3.9 or later on the host, and no other program.
-  - A host that serves already has no fault for what this site runs on it.
+  - On a host that serves already, what this site runs there is not a fault.
 options:
   name:
     description: Name of the host in the site file.
@@ -27,20 +27,20 @@ options:
     elements: dict
     default: []
   unused_networks:
-    description: Networks that no layer of this version uses. What is missing there is a warning.
+    description: Networks that no layer of this version uses. Faults there are warnings.
     type: list
     elements: str
     default: []
   neighbours:
-    description: By network, addresses of the hosts that a packet of full size is sent to.
+    description: By network, addresses of hosts to send a full-size packet to.
     type: dict
     default: {}
   control:
-    description: By network, addresses of control hosts, which such a packet is sent to, too.
+    description: By network, addresses of control hosts to send a full-size packet to as well.
     type: dict
     default: {}
   reaches:
-    description: By address, ports of other hosts to which a connection must get through; sshd's first.
+    description: By address, ports of other hosts that must be reachable, sshd's first.
     type: dict
     default: {}
   hardware:
@@ -48,7 +48,7 @@ options:
     type: dict
     default: {}
   hardware_required:
-    description: Whether a smaller machine is an error.
+    description: Whether a machine smaller than O(hardware) is an error.
     type: bool
     default: false
   space:
@@ -56,11 +56,11 @@ options:
     type: dict
     default: {}
   listens:
-    description: By port (C(6443/tcp)), the programs of this site that listen there.
+    description: By port (C(6443/tcp)), the programs of this site that listen on it.
     type: dict
     default: {}
   kernel_modules:
-    description: Kernel modules that must be there.
+    description: Kernel modules that must be available.
     type: list
     elements: str
     default: []
@@ -70,12 +70,12 @@ options:
     elements: dict
     default: []
   releases:
-    description: Of these, the versions whose packages the site serves. Without it, all.
+    description: Versions of O(systems) whose packages the site serves. Default is all.
     type: list
     elements: str
     default: []
   node:
-    description: Whether the host is a node of the cluster.
+    description: Whether the plan makes the host a node of the cluster.
     type: bool
     default: false
   swap:
@@ -83,23 +83,23 @@ options:
     type: bool
     default: false
   cgroup_v1:
-    description: Whether the kubelet starts with control groups of version 1.
+    description: Whether the kubelet starts with cgroup v1.
     type: bool
     default: false
   eviction:
-    description: Whether the kubelet has its own limits of free disk, in per cent, below which it takes no pods.
+    description: Whether the kubelet uses its default limits of free disk, in per cent, and takes no pods below them.
     type: bool
     default: false
   accept_host_keys:
-    description: Fingerprints of ssh keys of hosts that the operator confirmed, for the controller's login.
+    description: Fingerprints of host keys that the operator confirmed, for the controller's login.
     type: list
     elements: str
     default: []
   store:
-    description: Identity of the site's secrets store, empty before it is made. Without it it is not compared.
+    description: Identity of the site's secrets store, empty before there is one. Omit it to skip the comparison.
     type: str
   controller_time:
-    description: The controller's time in seconds since 1970. Without it clocks are not compared.
+    description: The controller's time in seconds since 1970. Omit it to skip the comparison of clocks.
     type: float
 extends_documentation_fragment:
   - groundup.cloud.attributes.info
@@ -118,7 +118,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 faults:
-  description: What is wrong, errors first.
+  description: Faults, errors first.
   type: list
   elements: dict
   returned: always
@@ -129,8 +129,9 @@ faults:
       where: /dev/sda2
       remedy: "turn it off: swapoff -a, and take it out of /etc/fstab"
 facts:
-  description: What tells machines apart, whether this one serves in the site already, the planned addresses it has, and
-    by network the interface with one.
+  description:
+    - What identifies the machine, whether it serves in the site already, which planned addresses it has, and by network
+      the interface with one.
   type: dict
   returned: always
   sample:
@@ -150,12 +151,12 @@ from ..module_utils._preflight.model import Machine, Wanted
 
 
 def wanted(given: dict[str, Any]) -> Wanted:
-    """Return the options without that of the action plugin."""
+    """Return the options without the one that only the action plugin uses."""
     return Wanted(**{name: value for name, value in given.items() if name != "accept_host_keys"})
 
 
 def main() -> None:
-    """Read the options, look, report."""
+    """Read the options, check, report."""
     run_module(
         {
             "name": {"type": "str", "required": True},

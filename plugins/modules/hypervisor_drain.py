@@ -5,19 +5,19 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: hypervisor_drain
-short_description: Empty a hypervisor, or have it take instances again
+short_description: Drain a hypervisor, or enable it again
 version_added: 0.2.0
 description:
   - Runs on the controller, as the administrator of the site's cloud. The playbooks C(groundup.cloud.drain) and
     C(groundup.cloud.undrain) call it.
-  - V(check) names what moves and how, and fails while something stands against it. Changes nothing.
-  - V(drain) disables the host's compute service, with a reason of its own, then moves each instance away, live where
-    that is possible. An instance that is shut off is migrated and confirmed. One that Nova moves already is waited for,
-    so a drain that was killed goes on when it is run again. A line for each instance; one that cannot move is named
-    with Nova's own reason, and fails the step after all others have moved.
-  - V(verify) fails unless the service is disabled and nothing is on the host, or on its way from it or to it.
-  - V(enable) enables a service that V(drain), an evacuation or a retirement disabled, known by its reason. Another's
-    reason stays.
+  - V(check) lists the instances and how each would move, and fails if something prevents the drain. Changes nothing.
+  - V(drain) disables the host's compute service, with a reason of its own, then moves each instance away, live if
+    possible. A stopped instance is cold migrated and confirmed. A migration that Nova has started already is waited
+    for, so a killed drain continues when it is run again. Prints one line per instance. An instance that cannot move is
+    reported with Nova's reason, and fails the step after all others have moved.
+  - V(verify) fails unless the service is disabled and no instance is on the host or migrating from or to it.
+  - V(enable) enables a service that a drain, an evacuation or a retirement disabled, recognised by its reason. A
+    service disabled for another reason stays disabled.
 options:
   step:
     description: What to do.
@@ -25,13 +25,13 @@ options:
     required: true
     choices: [check, drain, verify, enable]
   force:
-    description: What is accepted. C(cold), an instance that runs and does not move live is stopped while it moves.
+    description: Risks to accept. V(cold) stops a running instance that cannot move live while it moves.
     type: list
     elements: str
     default: []
     choices: [cold]
   parallel:
-    description: Instances that are on their way at once.
+    description: Instances to move at the same time.
     type: int
     default: 2
   timeout:
@@ -54,16 +54,16 @@ EXAMPLES = r"""
 
 RETURN = r"""
 changes:
-  description: What was done, or would be, a line each.
+  description: Changes made or predicted, one line each.
   type: list
   elements: str
   returned: success
 evacuated:
-  description: Whether it is an evacuation that disabled it.
+  description: Whether an evacuation had disabled the host.
   type: bool
   returned: success, for step V(enable)
 instances:
-  description: Instances that left, each with id, name, way, seconds and result. Empty but for step V(drain).
+  description: Instances that left, each with id, name, way, seconds and result. Empty except for step V(drain).
   type: list
   elements: dict
   returned: success, not for step V(enable)

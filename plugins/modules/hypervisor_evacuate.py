@@ -5,18 +5,18 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: hypervisor_evacuate
-short_description: Bring the instances of a dead hypervisor back on others
+short_description: Evacuate the instances of a dead hypervisor to others
 version_added: 0.2.0
 description:
   - Runs on the controller, as the administrator of the site's cloud. The playbook C(groundup.cloud.evacuate) calls it.
-  - V(check) names what comes back, and fails while something stands against it. Changes nothing.
-  - V(evacuate) disables the host's compute service, with a reason of its own, tells Nova that the host is dead, and has
-    Nova rebuild each instance on another hypervisor, on the disk it had where that is in Ceph or a volume. One that
-    was shut off stays so. An evacuation that was killed goes on when it is run again. A line for each instance; one
-    that Nova does not evacuate is named with Nova's own reason, and fails the step after all others.
-  - V(verify) fails while Nova has an instance on the host, or an evacuation that has not ended.
-  - The host must be off, or kept from its instances' disks, before V(evacuate). M(groundup.cloud.ceph_fence) does the
-    second in a Ceph of the site's own.
+  - V(check) lists the instances to evacuate, and fails if something prevents it. Changes nothing.
+  - V(evacuate) disables the host's compute service, with a reason of its own, forces it down in Nova, and has Nova
+    rebuild each instance on another hypervisor. An instance keeps a disk that is in Ceph or a volume. A stopped
+    instance stays stopped. A killed evacuation continues when it is run again. Prints one line per instance. An
+    instance that Nova cannot evacuate is reported with Nova's reason, and fails the step after all others.
+  - V(verify) fails while Nova has an instance on the host or an unfinished evacuation.
+  - Before V(evacuate), the host must be off or unable to write its instances' disks. M(groundup.cloud.ceph_fence)
+    ensures the latter in the site's own Ceph.
 options:
   step:
     description: What to do.
@@ -25,15 +25,15 @@ options:
     choices: [check, evacuate, verify]
   force:
     description:
-      - What is accepted.
-      - V(fenced), the host is off and stays off. For a site that cannot make sure of it by its own Ceph.
-      - V(disks), instances whose disk is on the host start from their image, without what they had written.
+      - Risks to accept.
+      - V(fenced) confirms that the host is off and stays off. For a site that cannot block it in its own Ceph.
+      - V(disks) loses local disks. Instances whose disk is on the host start again from their image.
     type: list
     elements: str
     default: []
     choices: [disks, fenced]
   parallel:
-    description: Instances that are on their way at once.
+    description: Instances to evacuate at the same time.
     type: int
     default: 4
   timeout:
@@ -56,16 +56,16 @@ EXAMPLES = r"""
 
 RETURN = r"""
 changes:
-  description: What was done, or would be, a line each.
+  description: Changes made or predicted, one line each.
   type: list
   elements: str
   returned: success
 fence:
-  description: Whether the site's own Ceph can keep the host from its instances' disks.
+  description: Whether the site's own Ceph can block the host from its instances' disks.
   type: bool
   returned: success
 instances:
-  description: Instances that came back, each with id, name, way, seconds and result. Empty but for step V(evacuate).
+  description: Evacuated instances, each with id, name, way, seconds and result. Empty except for step V(evacuate).
   type: list
   elements: dict
   returned: success

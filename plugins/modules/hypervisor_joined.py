@@ -8,9 +8,9 @@ module: hypervisor_joined
 short_description: Wait until hypervisors have joined the cloud
 version_added: 0.2.0
 description:
-  - Asks Nova, Placement and Neutron at their public names, as the administrator, until every one of O(hosts) has a
-    chassis in OVN whose agents are alive, a compute service that is up, a cell, and a resource provider with inventory.
-  - Nova maps new hosts to their cell by itself, in the interval C(scheduler.discover_hosts_in_cells_interval).
+  - Asks Nova, Placement and Neutron at their public names, as the administrator, until each of O(hosts) has an OVN
+    chassis with live agents, a compute service that is up, a cell, and a resource provider with inventory.
+  - Nova itself maps new hosts to their cell, every C(scheduler.discover_hosts_in_cells_interval).
 options:
   hosts:
     description: Names of the hypervisors.
@@ -40,7 +40,7 @@ joined:
   elements: str
   returned: always
 aside:
-  description: Hosts that have not, each with host, layer, reason and remedy.
+  description: Hosts that have not joined, each with host, layer, reason and remedy.
   type: list
   elements: dict
   returned: always

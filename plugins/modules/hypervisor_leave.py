@@ -1,21 +1,21 @@
 #!/usr/bin/python
-"""Stop what serves the cloud on a hypervisor that leaves, so that it does not come back by itself."""
+"""Stop the cloud's services on a hypervisor that leaves, so that it does not rejoin by itself."""
 
 from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: hypervisor_leave
-short_description: Stop what serves the cloud on a hypervisor that leaves
+short_description: Stop the cloud's services on a hypervisor that leaves
 version_added: 0.2.0
 description:
-  - Runs on the host. Refuses, before it changes anything, a host of another site and one whose libvirt has domains.
-  - Stops and disables nova-compute, Neutron's OVN agent and ovn-controller, has Open vSwitch forget where OVN's
-    southbound database is, and notes that the host was retired. Packages, configuration, certificates, libvirt and
-    Open vSwitch stay. M(groundup.cloud.hypervisor_node) brings all of it back.
-  - When libvirt does not answer, warns that its domains are not known.
+  - Runs on the host. Before any change, refuses a host of another site and a host whose libvirt has domains.
+  - Stops and disables nova-compute, Neutron's OVN agent and ovn-controller, removes the address of OVN's southbound
+    database from Open vSwitch, and records that the host was retired. Keeps packages, configuration, certificates,
+    libvirt and Open vSwitch. M(groundup.cloud.hypervisor_node) reverts all of it.
+  - Warns when libvirt does not answer, because its domains are unknown then.
 options:
   force:
-    description: What is accepted. C(domains), libvirt has domains; they stay as they are, and running ones run on.
+    description: Risks to accept. V(domains) leaves libvirt's domains as they are; running ones keep running.
     type: list
     elements: str
     default: []
@@ -36,7 +36,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 changes:
-  description: What was done, or in check mode would be, a line each.
+  description: Changes made, or predicted in check mode, one line each.
   type: list
   elements: str
   returned: success

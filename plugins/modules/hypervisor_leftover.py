@@ -5,14 +5,14 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: hypervisor_leftover
-short_description: Find hypervisors that serve the cloud and are not in the site file
+short_description: Find hypervisors in the cloud that are not in the site file
 version_added: 0.2.0
 description:
-  - Asks Nova for its compute services and Neutron for its OVN agents. A compute service of a machine that is no
-    hypervisor of the site file, and agents of a machine that is not in it at all, are named with the verbs that take
-    it out of the cloud. Of the site file's own, those that a drain or a retirement disabled are a warning. Nothing is
-    changed.
-  - In a dry run of a site whose cloud does not answer, finds nothing.
+  - Asks Nova for its compute services and Neutron for its OVN agents. Reports a compute service on a machine that is
+    not a hypervisor in the site file, and agents on a machine that is not in the site file, with the verbs that take
+    the machine out of the cloud. Warns of hypervisors in the site file that a drain or a retirement disabled. Changes
+    nothing.
+  - In a dry run, finds nothing if the cloud does not answer.
 options:
   hypervisors:
     description: Hypervisors of the site file.
@@ -39,7 +39,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 leftover:
-  description: Hypervisors of the cloud that are not in the site file, each with host, layer, reason and remedy.
+  description: Hypervisors that are not in the site file, each with host, layer, reason and remedy.
   type: list
   elements: dict
   returned: success

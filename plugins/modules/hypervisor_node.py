@@ -5,21 +5,22 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: hypervisor_node
-short_description: Converge what runs on a hypervisor
+short_description: Converge the services of a hypervisor
 version_added: 0.2.0
 description:
-  - Names the chassis, installs packages, sets Open vSwitch's database and bridges, gives ovn-controller, libvirt and
-    QEMU the host's certificate and libvirt the keys of volumes and disks in Ceph, places the Python environment of
-    OpenStack's services, their configuration and an sshd for Nova's own copies of disks, and starts them. Changes only
-    what differs.
-  - First refuses a machine that lacks what its hardware profile says, and to look for disks of instances elsewhere than
-    they are. Warns of one that was retired, which joins again.
-  - Then verifies that ovn-controller reaches the southbound database, libvirt answers, both services run, and a packet
-    of full size reaches the next hypervisor, except in check mode. Warns of a certificate that ends within a month.
-  - Whether the cloud knows the host is asked by M(groundup.cloud.hypervisor_joined).
+  - Names the chassis, installs packages and sets Open vSwitch's database and bridges. Gives ovn-controller, libvirt and
+    QEMU the host's certificate, and libvirt the Ceph keys of volumes and disks. Places the Python environment and
+    configuration of OpenStack's services and an sshd with which Nova copies disks, and starts them. Changes only what
+    differs.
+  - First refuses a machine that does not match its hardware profile, and a change of where instances' disks are. Warns
+    when a retired machine joins again.
+  - Then, except in check mode, verifies that ovn-controller reaches the southbound database, libvirt answers, both
+    services run, and a full-size packet reaches the next hypervisor. Warns of a certificate that expires within a
+    month.
+  - M(groundup.cloud.hypervisor_joined) verifies that the cloud knows the host.
   - The action of the same name adds O(chassis), O(underlay), O(peers), O(compute_id), O(volume_key), O(disks),
-    O(environments) and O(configuration), from the plan, the record of what the seed serves, and the Secrets of
-    releases nova and neutron.
+    O(environments) and O(configuration), from the plan, the record of digests, and the Secrets of the releases nova and
+    neutron.
 options:
   name:
     description: Name of the host, of its chassis and of its compute.
@@ -30,11 +31,11 @@ options:
     type: str
     required: true
   compute:
-    description: What the hardware profile says of a hypervisor.
+    description: The hypervisor settings of the hardware profile.
     type: dict
     required: true
   ssh_key:
-    description: Key by which Nova copies disks from one hypervisor to another, in PEM.
+    description: ssh key, in PEM, with which Nova copies disks from one hypervisor to another.
     type: str
     required: true
   release:
@@ -42,15 +43,15 @@ options:
     type: str
     required: true
   files_url:
-    description: URL of the site's file server, which has the Python environments.
+    description: URL of the site's file server, which serves the Python environments.
     type: str
     required: true
   files_ca:
-    description: CA that signed its certificate, in PEM. Default is the host's trust store.
+    description: CA of the file server's certificate, in PEM. Default is the host's trust store.
     type: str
   environments:
     description:
-      - File with the Python environment, by Debian release, with C(path) below O(files_url) and C(sha256).
+      - File of the Python environment by Debian release, each with C(path) below O(files_url) and C(sha256).
       - The action fills it in.
     type: dict
     default: {}
@@ -60,46 +61,46 @@ options:
     default: {}
   underlay:
     description:
-      - C(source) and C(neighbour), addresses that tunnels end at here and on the hypervisor C(name), and the C(mtu)
-        between them. Without it nothing is sent.
+      - For the full-size packet, tunnel addresses C(source) of this host and C(neighbour) of the hypervisor C(name),
+        and the C(mtu) between them. Empty sends nothing.
     type: dict
     default: {}
   peers:
     description:
-      - For Nova's ssh its C(address) and C(port) here, all hypervisors as C(hosts) (name to address), and the
+      - For Nova's sshd, its C(address) and C(port) on this host, all hypervisors as C(hosts) (name to address), and the
         C(public_key) of O(ssh_key).
     type: dict
     default: {}
   volume_key:
     description:
-      - Key of Ceph by which QEMU opens volumes, as C(client) and C(uuid) of libvirt's secret. Default is a site without
+      - Ceph key with which QEMU opens volumes, as C(client) and C(uuid) of libvirt's secret. Empty for a site without
         Ceph.
     type: dict
     default: {}
   volume_secret:
-    description: Its value.
+    description: Value of O(volume_key).
     type: str
     default: ""
   disks:
     description:
-      - For disks of instances in Ceph the C(client), the C(uuid) of libvirt's secret with its key, and text of
-        Ceph's C(conf). Default is a host whose files they are.
+      - For instances' disks in Ceph, the C(client), the C(uuid) of libvirt's secret with its key, and the text of
+        Ceph's C(conf). Empty when disks are files on the host.
     type: dict
     default: {}
   disk_secret:
-    description: Value of the key.
+    description: Value of the key of O(disks).
     type: str
     default: ""
   compute_id:
-    description: Id of the compute, written once.
+    description: Id of the compute node, written once.
     type: str
     default: ""
   configuration:
-    description: Text of the files that the services run by, C(nova) and C(agent), of each C(cluster) and C(host).
+    description: Configuration files of the services C(nova) and C(agent), as text, each for C(cluster) and C(host).
     type: dict
     default: {}
   verify:
-    description: Whether to verify alone, and change nothing.
+    description: Only verify; change nothing.
     type: bool
     default: false
 attributes:
@@ -130,7 +131,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 changes:
-  description: What was done, or in check mode would be, a line each.
+  description: Changes made, or predicted in check mode, one line each.
   type: list
   elements: str
   returned: success

@@ -5,15 +5,15 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: hypervisor_places
-short_description: Make host aggregates, availability zones and traits of the site's hypervisors
+short_description: Create host aggregates, availability zones and traits of the site's hypervisors
 version_added: 0.2.0
 description:
-  - Makes an aggregate of Nova for each rack, room and label of the site's hypervisors, one for each availability zone,
-    and puts the hosts into them that have joined. Gives their resource providers a trait for each.
+  - Creates a Nova aggregate for each rack, room, label and availability zone of the site's hypervisors, and adds the
+    hosts that have joined. Sets a trait for each on their resource providers.
   - Changes only aggregates whose metadata C(groundup_site) is the site's name, and traits that begin with
-    C(CUSTOM_GROUNDUP_). Refuses an aggregate of somebody else that has such a name.
-  - Leaves hosts in their aggregates that are in the site file no longer.
-  - In a dry run takes all O(hosts) for joined; before there is a cloud, foresees all of it.
+    C(CUSTOM_GROUNDUP_). Refuses a foreign aggregate with the same name.
+  - Hosts that are no longer in the site file stay in their aggregates.
+  - In a dry run, assumes that all O(hosts) have joined; without a cloud, everything is new.
 options:
   hosts:
     description: Names of the hypervisors of this run.
@@ -21,7 +21,7 @@ options:
     elements: str
     required: true
   verb:
-    description: V(verify) changes nothing, and fails where something is not as the plan says.
+    description: V(verify) changes nothing, and fails if something differs from the plan.
     type: str
     choices: [apply, verify]
     default: apply
@@ -39,7 +39,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 changes:
-  description: What was changed, a line each.
+  description: Changes, one line each.
   type: list
   elements: str
   returned: when it was no verification

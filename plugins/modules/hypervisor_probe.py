@@ -5,17 +5,17 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: hypervisor_probe
-short_description: Boot an instance on each new hypervisor, and open those to tenants where it answers
+short_description: Boot an instance on each new hypervisor, and enable the hypervisor if the instance answers
 version_added: 0.2.0
 description:
-  - New are those of O(hosts) whose compute service Nova has made disabled, and those whose last probe failed. Where
-    nobody is new nothing is made.
-  - Makes a project with what an instance needs, as M(groundup.cloud.tenant_smoke) does, and an instance with a floating
-    IP on each new host. A host whose instance answers ssh is enabled. Any other stays disabled with the fault as its
-    reason, and is in RV(aside).
-  - Deletes all of it, also after a failure, SIGTERM or Ctrl-C, and what a killed run of this controller left.
-  - A dry run boots nothing and says who would be probed.
-  - Never enables a host that was disabled by anybody else; names it in RV(kept) and in a warning.
+  - New are those of O(hosts) whose compute service Nova created disabled, and those whose last probe failed. Does
+    nothing without new hosts.
+  - Creates a project with all an instance needs, as M(groundup.cloud.tenant_smoke) does, and an instance with a
+    floating IP on each new host. Enables a host whose instance answers ssh. Any other host stays disabled with the
+    fault as its reason, and is in RV(aside).
+  - Deletes all of it, also after a failure, SIGTERM or Ctrl-C, and leftovers of a killed run of this controller.
+  - A dry run boots nothing and lists the hosts to probe.
+  - Never enables a host that was disabled for another reason; reports it in RV(kept) and in a warning.
 options:
   hosts:
     description: Names of hypervisors that have joined.
@@ -23,12 +23,12 @@ options:
     elements: str
     required: true
   verb:
-    description: V(verify) changes nothing, and fails where a host is still to be proven.
+    description: V(verify) changes nothing, and fails if a host still needs its probe.
     type: str
     choices: [apply, verify]
     default: apply
   parallel:
-    description: How many hosts to probe at once. The project's quota of instances is the limit.
+    description: Hosts to probe at once. Also the project's quota of instances.
     type: int
     default: 8
 extends_documentation_fragment:
@@ -46,12 +46,12 @@ EXAMPLES = r"""
 
 RETURN = r"""
 enabled:
-  description: Hosts that were opened to tenants.
+  description: Hosts that were enabled.
   type: list
   elements: str
   returned: success
 kept:
-  description: Hosts that somebody disabled, with the reason.
+  description: Hosts that were disabled for another reason, with that reason.
   type: dict
   returned: success
 aside:
@@ -60,12 +60,12 @@ aside:
   elements: dict
   returned: success
 changes:
-  description: What was changed, or who would be probed, a line each.
+  description: Changes, or hosts to probe in check mode, one line each.
   type: list
   elements: str
   returned: when somebody is new
 steps:
-  description: Each step with name, seconds, detail and whether it went well.
+  description: Each step with name, seconds, detail and whether it succeeded.
   type: list
   elements: dict
   returned: when it was no dry run

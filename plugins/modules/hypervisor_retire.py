@@ -5,16 +5,16 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: hypervisor_retire
-short_description: Take an empty hypervisor out of the cloud, step by step
+short_description: Remove an empty hypervisor from the cloud, step by step
 version_added: 0.2.0
 description:
   - Runs on the controller, as the administrator of the site's cloud. The playbook C(groundup.cloud.retire) calls it for
     each step and M(groundup.cloud.hypervisor_leave) between them.
-  - V(check) names what leaves the cloud with the host, and fails unless it is empty. Nova has no instance and no
-    migration of it, Placement no allocation. Changes nothing. Every other step but V(verify) asks the same first.
-  - V(close) disables its compute service, with a reason of its own, and asks again.
-  - V(remove) takes it out of its aggregates and deletes its compute service, its resource provider and its agents; with
-    its controller agent Neutron deletes the chassis of OVN. V(verify) fails while the cloud has any of it.
+  - V(check) lists what is removed with the host, and fails unless the host is empty, with no instance or migration in
+    Nova and no allocation in Placement. Changes nothing. V(close) and V(remove) repeat this check first.
+  - V(close) disables its compute service, with a reason of its own, and checks again.
+  - V(remove) removes it from its aggregates and deletes its compute service, its resource provider and its agents. With
+    the controller agent, Neutron deletes the OVN chassis. V(verify) fails while the cloud has any of it.
 options:
   step:
     description: What to do.
@@ -23,7 +23,7 @@ options:
     choices: [check, close, remove, verify]
   force:
     description:
-      - What is accepted. C(allocations), Placement's allocations of what Nova does not know go. C(domains) is for
+      - Risks to accept. V(allocations) deletes Placement's allocations that Nova does not know. V(domains) is for
         M(groundup.cloud.hypervisor_leave).
     type: list
     elements: str
@@ -31,17 +31,17 @@ options:
     choices: [allocations, domains]
   roles:
     description:
-      - Roles of the machine in the site file, none when it has left it. V(check) refuses one without C(hypervisor) that
-        the cloud does not know.
+      - Roles of the machine in the site file; empty when it is no longer there. V(check) refuses a machine that has no
+        role C(hypervisor) and is unknown to the cloud.
     type: list
     elements: str
     default: []
   stopped:
-    description: Whether its services were stopped. Else V(remove) waits until Nova says that nova-compute is down.
+    description: Whether its services were stopped. If not, V(remove) waits until Nova reports nova-compute as down.
     type: bool
     default: false
   timeout:
-    description: Seconds to wait for Nova, and for Neutron to let its agents go.
+    description: Seconds to wait for Nova, and for Neutron to delete the agents.
     type: int
     default: 180
 extends_documentation_fragment:
@@ -61,16 +61,16 @@ EXAMPLES = r"""
 
 RETURN = r"""
 changes:
-  description: What leaves or has left, a line each.
+  description: What leaves or has left, one line each.
   type: list
   elements: str
   returned: success
 address:
-  description: Its address as Nova knows it. Empty when another machine has it now, or Nova forgot the host.
+  description: Its address in Nova. Empty when another machine has this address now, or Nova does not know the host.
   type: str
   returned: success, step V(check)
 evacuated:
-  description: Whether Nova takes it for dead by somebody's word, as after an evacuation.
+  description: Whether it is forced down in Nova, as after an evacuation.
   type: bool
   returned: success, step V(check)
 """

@@ -1,5 +1,5 @@
 #!/usr/bin/python
-"""Converge Ironic on a seed: the service that installs machines from power-off."""
+"""Converge Ironic on a seed. Ironic installs machines from power-off."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ module: ironic_node
 short_description: Converge Ironic on a seed
 version_added: 0.1.0
 description:
-  - Places the Python environment of Ironic from the site's file server, its configuration, an SQLite database with
-    write-ahead logging, the systemd units of Ironic and of the service that hears installed machines call home, and
-    the web server's part that speaks TLS before both and serves boot media.
-  - Places the page of machines, a service with an account of its own, behind the same web server.
-  - Ends when Ironic and the page answer.
+  - Places Ironic's Python environment from the site's file server, its configuration, an SQLite database with
+    write-ahead logging, the systemd units of Ironic and of the call-home service for installed machines, and the web
+    server configuration that terminates TLS for both and serves boot media.
+  - Places the machines page, a service with its own account, behind the same web server.
+  - Waits until Ironic and the page answer.
 options:
   release:
     description: Version of Ironic.
     type: str
     required: true
   environment_url:
-    description: URL of the Python environment, with its digest beside it.
+    description: URL of the Python environment; its digest is beside it.
     type: str
     required: true
   ca_certificate:
-    description: Certificate of the site's CA, in PEM. Deploy ramdisks get it, too.
+    description: Certificate of the site's CA, in PEM. Deploy ramdisks get it as well.
     type: str
     required: true
   ramdisk:
@@ -43,15 +43,15 @@ options:
     type: int
     required: true
   api_inside:
-    description: Port of the API itself, on the loopback.
+    description: Port of the API on the loopback, without TLS.
     type: int
     required: true
   media_port:
-    description: Port of boot media and of the call home, with TLS.
+    description: Port of boot media and of the call-home service, with TLS.
     type: int
     required: true
   contact_inside:
-    description: Port of the service that hears the call home, on the loopback.
+    description: Port of the call-home service, on the loopback.
     type: int
     required: true
   password:
@@ -59,47 +59,47 @@ options:
     type: str
     required: true
   mkisofs:
-    description: Program that writes boot media as Ironic asks C(mkisofs) to.
+    description: Program that replaces C(mkisofs) when Ironic writes boot media.
     type: str
     required: true
   bounds:
-    description: What Python loads when Ironic starts; it bounds answers of management controllers.
+    description: Python code loaded when Ironic starts, which limits the size of management controllers' answers.
     type: str
     required: true
   contact:
-    description: Program that hears installed machines call home.
+    description: Program of the call-home service.
     type: str
     required: true
   agent:
-    description: Collector of Ironic's agent, in Python, that deploy ramdisks get.
+    description: Inspection collector in Python for Ironic's agent in deploy ramdisks.
     type: str
     required: true
   boot_url:
-    description: URL at which machines that boot from the network fetch, in the clear. Empty where none does.
+    description: URL, without TLS, from which machines boot over the network. Empty if none does.
     type: str
     default: ""
   discovery:
-    description: Whether a machine that Ironic does not know is enrolled when its ramdisk calls.
+    description: Whether to enrol an unknown machine when its ramdisk calls Ironic.
     type: bool
     default: false
   machines_inside:
-    description: Port of the page of machines, on the loopback.
+    description: Port of the machines page, on the loopback.
     type: int
     required: true
   machines_password:
-    description: Password of the user C(operator) of the page of machines.
+    description: Password of the user C(operator) of the machines page.
     type: str
     required: true
   machines_files:
-    description: Program and assets of the page of machines, by file name.
+    description: Program and assets of the machines page, by file name.
     type: dict
     required: true
   runner:
-    description: Whether the seed has a runner (M(groundup.cloud.runner_node)). Without, one that is there is removed.
+    description: Whether the seed has a runner (M(groundup.cloud.runner_node)). V(false) removes an existing one.
     type: bool
     default: false
   verify:
-    description: Changes nothing, asks whether Ironic and the page of machines answer.
+    description: Change nothing; check that Ironic and the machines page answer.
     type: bool
     default: false
 extends_documentation_fragment: groundup.cloud.attributes
@@ -112,12 +112,12 @@ EXAMPLES = r"""
 
 RETURN = r"""
 changes:
-  description: What was done, or in check mode would be, a line each.
+  description: Changes made, or predicted in check mode, one line each.
   type: list
   elements: str
   returned: success
 environment:
-  description: Directory of the Python environment that Ironic runs from.
+  description: Directory of Ironic's Python environment.
   type: str
   returned: success
 """

@@ -1,18 +1,18 @@
 #!/usr/bin/python
-"""What a control host of a Kubernetes cluster hands out."""
+"""Fetch the admin kubeconfig and create join credentials on a control host."""
 
 from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: kubeadm_access
-short_description: Keep the admin kubeconfig on the controller, and invite hosts to join
+short_description: Store the admin kubeconfig on the controller, and create join credentials
 version_added: 0.1.0
 description:
   - Runs on a control host that is a member. Stores the admin kubeconfig, with the cluster's endpoint, in the site's
     state directory on the controller (mode 0600). It is not part of the result.
-  - When hosts wait to join, makes a bootstrap token for 20 minutes and waits until it is signed in C(cluster-info). For
-    control hosts it also uploads the certificates, encrypted with a new key.
-  - Use C(no_log) on the task. The invitation is a secret.
+  - When hosts wait to join, creates a bootstrap token for 20 minutes and waits until C(cluster-info) is signed with it.
+    For control hosts it also uploads the certificates, encrypted with a new key.
+  - Use C(no_log) on the task. RV(join) is a secret.
 options:
   server:
     description: URL of the API in the kubeconfig.
@@ -32,18 +32,18 @@ options:
     default: false
   cluster:
     description:
-      - The plan's C(kubernetes). With it the host refuses the changes that M(groundup.cloud.kubeadm_node) refuses on
-        every member, even when no other member is in the run.
+      - The plan's C(kubernetes). If given, refuses the changes that M(groundup.cloud.kubeadm_node) refuses on every
+        member, even when no other member is in the run.
     type: dict
   expected_ca:
     description:
-      - SHA-256 of the CA certificate of the site's cluster. With it a host without an admin kubeconfig is a failure, in
-        check mode too.
+      - SHA-256 of the CA certificate of the site's cluster. If given, a host without an admin kubeconfig is a failure,
+        also in check mode.
       - The action plugin takes it from the site's state directory, and refuses a kubeconfig of another cluster.
     type: str
 attributes:
   check_mode:
-    description: Makes no token. Says whether the kubeconfig would change.
+    description: Creates no token. Predicts whether the kubeconfig changes.
   diff_mode:
     description: The kubeconfig is a secret and is not shown.
     support: none
@@ -67,7 +67,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 join:
-  description: The option O(groundup.cloud.kubeadm_node#module:join), or null when nobody waits or in check mode.
+  description: The option O(groundup.cloud.kubeadm_node#module:join). Null when no host waits, and in check mode.
   type: dict
   returned: success
 kubeconfig:
@@ -88,10 +88,10 @@ from ..module_utils._kubeadm.spec import ClusterSettings
 
 
 def hand_out(changes: Changes, given: dict[str, Any]) -> dict[str, Any]:
-    """Return the kubeconfig and, when somebody waits, an invitation. Raises GroundupError, OptionError, OSError."""
+    """Return the kubeconfig and, when hosts wait, join credentials. Raises GroundupError, OptionError, OSError."""
     host, waiting = NodeHost(name=given["name"]), given["workers"] or given["control"]
     if given["cluster"]:
-        # A run on new hosts alone asks no other member, and yet brings the whole cluster its objects.
+        # A run on new hosts alone checks no other member, yet applies objects to the whole cluster.
         refuse_cluster(ClusterSettings.from_plan(given["site"], given["cluster"]), host.name, host)
     text = admin_kubeconfig(host, server=given["server"], may_miss=changes.check, expected_ca=given["expected_ca"])
     join = None
@@ -101,7 +101,7 @@ def hand_out(changes: Changes, given: dict[str, Any]) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Run the module; its action plugin takes the kubeconfig out of the result."""
+    """Run the module; its action plugin removes the kubeconfig from the result."""
     run_module(
         {
             "name": {"type": "str", "required": True},

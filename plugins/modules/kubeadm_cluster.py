@@ -8,9 +8,9 @@ module: kubeadm_cluster
 short_description: Decide whether a site has a Kubernetes cluster
 version_added: 0.1.0
 description:
-  - Compares what every control host said (M(groundup.cloud.kubeadm_membership)) with what the controller knows.
-  - Fails when control hosts belong to different clusters, when they belong to another one than the controller knows,
-    and, where none belongs to a cluster, when one did not answer or has something of Kubernetes on it.
+  - Compares the answers of all control hosts (M(groundup.cloud.kubeadm_membership)) with the controller's record.
+  - Fails when control hosts belong to different clusters, or to another cluster than the controller's record. If none
+    belongs to a cluster, fails when one did not answer or has leftovers of Kubernetes.
 options:
   hosts:
     description: The C(results) of a loop of M(groundup.cloud.kubeadm_membership) over all control hosts.
@@ -36,7 +36,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 ca:
-  description: SHA-256 of the CA certificate of the site's cluster. Null when there is none, and one may be initialised.
+  description: SHA-256 of the CA certificate of the site's cluster. Null when there is none and one may be initialised.
   type: str
   returned: success
 """

@@ -164,7 +164,7 @@ membership:
   type: str
   returned: success
 changes:
-  description: What was done, in order, or in check mode what would be.
+  description: Changes made, in order, or predicted in check mode.
   type: list
   elements: str
   returned: success

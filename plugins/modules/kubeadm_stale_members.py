@@ -51,7 +51,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 changes:
-  description: What was removed, in order, or in check mode what would be.
+  description: What was removed, in order, or would be in check mode.
   type: list
   elements: str
   returned: success

@@ -190,7 +190,7 @@ machine:
       type: list
       elements: str
 changes:
-  description: What was done, or in check mode would be, a line each.
+  description: Changes made, or predicted in check mode, one line each.
   type: list
   elements: str
   returned: always

@@ -63,7 +63,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 changes:
-  description: What leaves or has left, a line each.
+  description: What leaves or has left, one line each.
   type: list
   elements: str
   returned: success

@@ -77,7 +77,7 @@ sync:
   elements: str
   returned: success, steps V(check) and V(restore)
 changes:
-  description: What was done, or in check mode would be, a line each.
+  description: Changes made, or predicted in check mode, one line each.
   type: list
   elements: str
   returned: success, unless verifying

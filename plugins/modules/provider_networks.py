@@ -31,7 +31,7 @@ networks:
   elements: str
   returned: success
 changes:
-  description: What was changed, a line each.
+  description: Changes, one line each.
   type: list
   elements: str
   returned: always

@@ -66,7 +66,7 @@ held:
   elements: str
   returned: when one was restored
 changes:
-  description: What was done, or in check mode would be, a line each.
+  description: Changes made, or predicted in check mode, one line each.
   type: list
   elements: str
   returned: success, unless verifying

@@ -20,7 +20,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 changes:
-  description: What was done, or in check mode would be, a line each.
+  description: Changes made, or predicted in check mode, one line each.
   type: list
   elements: str
   returned: always
