@@ -28,7 +28,7 @@ options:
     choices: [apply, verify]
     default: apply
   parallel:
-    description: Hosts to probe at once. Also the project's quota of instances.
+    description: Hosts to probe at once, at most the project's quota of instances.
     type: int
     default: 8
 extends_documentation_fragment:

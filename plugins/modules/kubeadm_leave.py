@@ -1,17 +1,17 @@
 #!/usr/bin/python
-"""Takes a host out of etcd, from a control host that stays, or a node's services and files off the host itself."""
+"""Remove a host's etcd member, from a control host that stays, or reset a node on the host itself."""
 
 from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: kubeadm_leave
-short_description: Take a host out of etcd, or a node's services and files off the host
+short_description: Remove a host's etcd member, or reset a node
 version_added: 0.1.0
 description:
-  - With O(member), on a control host that stays, removes that host's member from etcd. Refuses, and changes nothing,
-    unless the members that stay keep their quorum.
-  - Without it, on the host that leaves, stops keepalived, HAProxy and the kubelet, resets the node with kubeadm and
-    removes what the layers wrote for it, local volumes too. Packages, images, users and names stay. Refuses a node of
+  - With O(member), on a control host that stays, removes that host's etcd member. Refuses, and changes nothing, unless
+    the remaining members keep their quorum.
+  - Without O(member), on the host that leaves, stops keepalived, HAProxy and the kubelet, resets the node with kubeadm
+    and removes the files of the layers and local volumes. Keeps packages, images, users and names. Refuses a node of
     another cluster.
 options:
   name:
@@ -29,7 +29,7 @@ options:
     description: SHA-256 of the cluster's CA certificate. The action fills it in from O(site).
     type: str
   site:
-    description: Name of the site, whose cluster the controller knows.
+    description: Name of the site, whose state directory records the cluster.
     type: str
 attributes:
   check_mode:
@@ -68,7 +68,7 @@ from ..module_utils._kubeadm.leave import leave_etcd, reset
 
 
 def leave(host: NodeHost, given: dict[str, Any], changes: Changes) -> dict[str, Any]:
-    """Do what the options say and return the module's result. Raises GroundupError, OSError."""
+    """Remove the etcd member or reset the node, and return the module's result. Raises GroundupError, OSError."""
     if not given["member"]:
         if not given["expected_ca"]:
             raise GroundupError(

@@ -1,17 +1,17 @@
 #!/usr/bin/python
-"""Which cluster a control host belongs to."""
+"""Report which cluster a control host belongs to."""
 
 from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: kubeadm_membership
-short_description: Say which cluster a control host belongs to
+short_description: Report which cluster a control host belongs to
 version_added: 0.1.0
 description:
-  - Reads what kubeadm and etcd left on the host, the members its etcd knows, and the days of its certificates. Changes
-    nothing.
-  - Fails on a host of another cluster, and on leftovers that no run of this site made, as
-    M(groundup.cloud.kubeadm_node) does.
+  - Reads the files of kubeadm and etcd on the host, its etcd's member list, and the remaining days of its certificates.
+    Changes nothing.
+  - Like M(groundup.cloud.kubeadm_node), fails on a host of another cluster, and on leftovers that no run of this site
+    made.
 options:
   address:
     description: Address of the host.
@@ -38,7 +38,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 membership:
-  description: What the host is, C(blank), C(partial) or C(member).
+  description: State of the host, C(blank), C(partial) or C(member).
   type: str
   returned: success
 ca:
@@ -46,16 +46,16 @@ ca:
   type: str
   returned: success
 etcd_data:
-  description: Whether the host has data of etcd.
+  description: Whether the host has etcd data.
   type: bool
   returned: success
 etcd:
-  description: Names of the members its etcd knows, empty when that does not answer.
+  description: Names of the members in its etcd, empty when etcd does not answer.
   type: list
   elements: str
   returned: success
 certificates:
-  description: Days each certificate of the host has left, by file name.
+  description: Days left of each certificate of the host, by file name.
   type: dict
   returned: success
 """
@@ -74,7 +74,7 @@ from ..module_utils._kubeadm.state import classify, observe
 
 
 def membership(host: NodeHost, node: Node) -> dict[str, Any]:
-    """Return what the host is to ``node``'s cluster. Raises GroundupError, OSError."""
+    """Return the host's membership in ``node``'s cluster. Raises GroundupError, OSError."""
     found = observe(host.paths)
     membership_ = classify(found, node, expected_ca=None)
     try:
@@ -92,7 +92,7 @@ def membership(host: NodeHost, node: Node) -> dict[str, Any]:
 
 
 def work(_: Changes, given: dict[str, Any]) -> dict[str, Any]:
-    """Return what the host is to the cluster of the options. Raises GroundupError, OptionError, OSError."""
+    """Return the host's membership in the cluster of the options. Raises GroundupError, OptionError, OSError."""
     node = Node(
         name=given["name"],
         control=True,

@@ -1,5 +1,5 @@
 #!/usr/bin/python
-"""A host as a Kubernetes node, converged whole."""
+"""Converge a host as a Kubernetes node."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ version_added: 0.1.0
 description:
   - One call installs the node's programs by digest from the site's file server, configures containerd and the kubelet,
     and initialises the cluster on the first host, joins it on the others, or converges a member.
-  - Reads the host's state from kubeadm's own files, so the next run finishes a killed one. Resets and repeats an init
-    or join that a run of this site began and that did not finish, and refuses other leftovers.
+  - Reads the host's state from kubeadm's own files, so the next run finishes a killed one. Resets and repeats an
+    unfinished init or join of this site, and refuses other leftovers.
   - Refuses a host of another cluster, and never resets it.
-  - Leaves a prepared host without O(join) with C(joins) true. M(groundup.cloud.kubeadm_access) makes the invitation.
-  - Interrupts a control host's API only with O(rolling_restart). Refuses an upgrade of Kubernetes, and another key for
-    Secrets at rest than the one they were written with.
+  - Without O(join), prepares the host and returns RV(joins) true. M(groundup.cloud.kubeadm_access) creates the join
+    credentials.
+  - Interrupts a control host's API only with O(rolling_restart). Refuses an upgrade of Kubernetes, and a change of the
+    key for Secrets at rest.
 options:
   role:
     description: Role of the node.
@@ -28,8 +29,8 @@ options:
     default: false
   surveyed:
     description:
-      - Whether every control host of the site was asked and none belongs to a cluster, as
-        M(groundup.cloud.kubeadm_cluster) found. Without it nothing is initialised.
+      - Whether M(groundup.cloud.kubeadm_cluster) asked every control host of the site and none belongs to a cluster.
+        V(false) initialises nothing.
     type: bool
     default: false
   address:
@@ -55,7 +56,7 @@ options:
     default: true
   ca_certificate:
     description:
-      - Certificate of the CA, in PEM, that the registry and the file server have theirs from. Trusted for them alone.
+      - CA, in PEM, of the certificates of registry and file server. Trusted for these two only.
       - Default is the host's trust store.
     type: str
   sandbox_image:
@@ -70,7 +71,7 @@ options:
   later_images:
     description:
       - Images that pods will run, in the order they are needed. A host that becomes a member pulls them in the
-        background. The kubelet pulls what is missing when a pod needs it.
+        background. The kubelet pulls missing ones when a pod needs them.
     type: list
     elements: str
     default: []
@@ -98,7 +99,7 @@ options:
         type: bool
         default: false
   encryption_key:
-    description: Key for encryption of Secrets at rest, 32 bytes in base64. For control hosts.
+    description: Key that encrypts Secrets at rest, 32 bytes in base64. For control hosts.
     type: str
   control_images:
     description:
@@ -109,10 +110,10 @@ options:
   rolling_restart:
     description:
       - Whether to make changes that interrupt etcd and the API of a control host; use it on one host at a time. Renews
-        control plane certificates when one ends within 30 days. Restarts static pods with another image than in
-        O(control_images), with other flags than the site's, or older than a file they read only at their start, such
-        as certificates and the audit policy.
-      - Waits until etcd and the API are healthy without this host. Without this option RV(due) lists what is pending.
+        control plane certificates when one ends within 30 days. Restarts static pods whose image differs from
+        O(control_images), whose flags differ from the site's, or that are older than a file they read only at their
+        start, such as certificates and the audit policy.
+      - First waits until etcd and the API are healthy without this host. V(false) lists pending changes in RV(due).
     type: bool
     default: false
   expected_ca:
@@ -121,7 +122,7 @@ options:
       - The action plugin takes it from the record of the cluster or the kubeconfig in the site's state directory.
     type: str
   join:
-    description: The invitation. With it a prepared host joins, and nothing else is checked.
+    description: Join credentials. A prepared host joins with them, and nothing else is checked.
     type: dict
     suboptions:
       token:
@@ -133,7 +134,7 @@ options:
         type: str
         required: true
       certificate_key:
-        description: Key of the certificates in the cluster. For control hosts.
+        description: Key that decrypts the uploaded certificates. For control hosts.
         type: str
 attributes:
   diff_mode:
@@ -160,7 +161,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 membership:
-  description: What the host is now, C(blank), C(partial) or C(member).
+  description: State of the host now, C(blank), C(partial) or C(member).
   type: str
   returned: success
 changes:
@@ -169,13 +170,13 @@ changes:
   elements: str
   returned: success
 joins:
-  description: Whether the host is prepared and waits for an invitation.
+  description: Whether the host is prepared and waits for join credentials.
   type: bool
   returned: success
 due:
   description:
-    - Certificates that end within 30 days, and static pods that have to start again, when O(rolling_restart) is false.
-      In check mode also those that would have to.
+    - Certificates that expire within 30 days, and static pods that need a restart, when O(rolling_restart) is false. In
+      check mode also those that would need it.
   type: list
   elements: str
   returned: success
@@ -184,7 +185,7 @@ ca:
   type: str
   returned: success
 certificates:
-  description: Days each certificate of the host has left, by file name.
+  description: Days left of each certificate of the host, by file name.
   type: dict
   returned: success
 """

@@ -1,5 +1,5 @@
 #!/usr/bin/python
-"""Removes what a Kubernetes cluster remembers of hosts that are empty now."""
+"""Remove etcd members and Nodes of hosts that are empty now."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ description:
   - Runs on a control host that is a member, before other hosts join. An empty host whose name is still an etcd member
     or a Node is a replacement. Removes that member, then the Node, so that the host can join as a new one.
   - Refuses, and changes nothing, when the old member still answers, when a Node of that name is another machine that
-    answers, when the remaining members have no quorum, or when etcd's quorum needs the vote of one of O(half_made),
-    such as that of the only control host.
+    answers, when the remaining members have no quorum, or when etcd's quorum needs a member on one of O(half_made),
+    such as the only control host.
   - Does nothing on a host without an admin kubeconfig.
 options:
   api:
@@ -98,7 +98,7 @@ def main() -> None:
 
 
 def remove(changes: Changes, given: dict[str, Any]) -> None:
-    """Remove what empty hosts left behind. Raises GroundupError, OptionError."""
+    """Remove stale members and Nodes of empty hosts. Raises GroundupError, OptionError."""
     host, server = NodeHost(name=given["name"]), given["api"]
     if not (host.paths.kubernetes / "admin.conf").exists():
         return

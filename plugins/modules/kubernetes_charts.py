@@ -10,7 +10,7 @@ version_added: 0.1.0
 description:
   - Installs or upgrades Helm releases from the controller, one after another, with the admin kubeconfig of the site.
     Leaves unchanged releases alone.
-  - Heals releases of a killed run first. Does not wait for pods.
+  - Repairs releases of a killed run first. Does not wait for pods.
   - For the pod network. Applications are releases of the rollout engine, see M(groundup.cloud.rollout).
 options:
   version:
@@ -38,7 +38,7 @@ options:
 attributes:
   check_mode:
     description:
-      - Asks the API server for a dry run. Before there is a cluster, everything is new.
+      - Asks the API server for a dry run. Without a cluster, everything is new.
       - Builds nothing. Without the charts or Helm in the cache it reports a change with unknown differences.
   diff_mode:
     description: Shows each object and field that differs.

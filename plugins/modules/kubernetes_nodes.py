@@ -9,9 +9,9 @@ short_description: Label and taint nodes as the plan says, and wait until they a
 version_added: 0.1.0
 description:
   - One call for any number of nodes, from the controller with the admin kubeconfig of the site.
-  - Removes labels and taints that it set and the plan no longer has. Keeps those of others.
-  - A worker that is not Ready in time is a warning and in RV(aside); a control host fails. So is a Node of the cluster
-    that is no host of the site, in RV(leftover).
+  - Removes its own labels and taints that the plan no longer has. Keeps all others.
+  - A worker that is not Ready in time is a warning and in RV(aside); a control host is a failure. A Node of the cluster
+    that is not a host of the site is a warning and in RV(leftover).
 options:
   hosts:
     description: Nodes of the plan, each a C(groundup_host).
@@ -19,7 +19,7 @@ options:
     elements: dict
     required: true
   known:
-    description: Names of all nodes of the site, where O(hosts) are only some of them.
+    description: Names of all nodes of the site, if O(hosts) are only some of them.
     type: list
     elements: str
     default: []
@@ -55,7 +55,7 @@ aside:
   elements: dict
   returned: success, but in check mode
 leftover:
-  description: Nodes of the cluster that are no hosts of the site.
+  description: Nodes of the cluster that are not hosts of the site.
   type: list
   elements: dict
   returned: success, but in check mode

@@ -9,8 +9,8 @@ short_description: Apply a few Kubernetes objects, server-side
 version_added: 0.1.0
 description:
   - Applies objects from the controller with the admin kubeconfig of the site, as field manager C(groundup), namespaces
-    and permissions first. Unchanged objects are no change.
-  - For what the cluster itself needs. Applications are releases of the rollout engine.
+    and permissions first. Reports no change for unchanged objects.
+  - For objects the cluster itself needs. Applications are releases of the rollout engine.
 options:
   objects:
     description: Complete objects.
@@ -19,9 +19,9 @@ options:
     required: true
 attributes:
   check_mode:
-    description: Asks the API server for a dry run. Before there is a cluster, everything is new.
+    description: Asks the API server for a dry run. Without a cluster, everything is new.
   diff_mode:
-    description: Shows each object without fields that the cluster writes.
+    description: Shows each object without the fields the cluster sets.
 extends_documentation_fragment:
   - groundup.cloud.attributes
   - groundup.cloud.site

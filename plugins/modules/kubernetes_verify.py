@@ -8,19 +8,19 @@ module: kubernetes_verify
 short_description: Verify that a cluster serves
 version_added: 0.1.0
 description:
-  - Asks from the controller, with the admin kubeconfig of the site. The API must be ready at the virtual IP, every node
+  - Runs on the controller, with the admin kubeconfig of the site. The API must be ready at the virtual IP, every node
     Ready, the storage class present, and a pod must reach a Service by name on another node (with a single node, on
     that node).
   - The probe is a Service that points at a CoreDNS pod, and a pod on another node that calls it. Both are removed.
-  - Warns of certificates that end within O(certificate_days), each with who renews it, and fails when one ends within
-    7 days. Looked at are what the API server and the edge serve, the site's CA, and O(certificates).
+  - Warns of certificates that expire within O(certificate_days), each with what renews it, and fails when one expires
+    within 7 days. Checks the certificates of the API server and the edge, the site's CA, and O(certificates).
 options:
   server:
-    description: URL the API must answer at.
+    description: URL at which the API must answer.
     type: str
     required: true
   nodes:
-    description: Names that must be nodes and Ready.
+    description: Names of nodes that must be Ready.
     type: list
     elements: str
     required: true
@@ -30,7 +30,7 @@ options:
     elements: str
     default: []
   known:
-    description: Names of all nodes of the site, where O(nodes) are only some of them.
+    description: Names of all nodes of the site, if O(nodes) are only some of them.
     type: list
     elements: str
     default: []
@@ -39,7 +39,7 @@ options:
     type: str
     default: cluster.local
   image:
-    description: An image on the nodes, with bash.
+    description: An image with bash that the nodes have.
     type: str
     required: true
   storage_class:
@@ -47,7 +47,7 @@ options:
     type: str
     required: true
   timeout:
-    description: Timeout of each question in seconds. After an outage of the API the cluster's DNS needs most of it.
+    description: Timeout of each check in seconds. After an outage of the API the cluster's DNS needs most of it.
     type: int
     default: 120
   certificates:
@@ -55,15 +55,15 @@ options:
     type: dict
     default: {}
   certificate_days:
-    description: Fewer days left than this are a warning.
+    description: Warn when fewer days than this are left.
     type: int
     default: 30
   edge:
-    description: Address at port 443 of which the public names are served. Without it there is none.
+    description: Address that serves the public names on port 443. Omit it for a site without an edge.
     type: str
 attributes:
   check_mode:
-    description: Verifies nothing, because the probe makes a pod.
+    description: Verifies nothing, because the probe creates a pod.
     support: none
   diff_mode:
     description: Nothing is changed.
@@ -85,7 +85,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 report:
-  description: Number of nodes, the probe's way, days of the API server's certificate, warnings.
+  description: Number of nodes, path of the probe, days left of the API server's certificate, and warnings.
   type: dict
   returned: success
 aside:
@@ -94,7 +94,7 @@ aside:
   elements: dict
   returned: success
 leftover:
-  description: Nodes of the cluster that are no hosts of the site.
+  description: Nodes of the cluster that are not hosts of the site.
   type: list
   elements: dict
   returned: success

@@ -4,9 +4,9 @@ module: lab_check
 short_description: Check whether this machine meets a lab's requirements
 version_added: 0.1.0
 description:
-  - Checks for root, programs, control groups, memory, disk, and networks that overlap none of this machine's. Lists all
-    that is missing, with field and remedy.
-  - Resources of running hosts are not counted again.
+  - Checks root, programs, control groups, memory, disk, and that no network overlaps one of this machine's. Lists every
+    missing requirement with field and remedy.
+  - Counts resources of running hosts only once.
   - Runs on the controller, reads only.
 extends_documentation_fragment:
   - groundup.cloud.attributes.info

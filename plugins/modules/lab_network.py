@@ -9,7 +9,7 @@ module: lab_network
 short_description: Create the networks of a lab as bridges of this machine
 version_added: 0.1.0
 description:
-  - Creates a bridge for each network of a lab. The bridge has the network's gateway address, by which the controller
+  - Creates a bridge for each network of a lab. The bridge has the network's gateway address, so that the controller
     reaches the hosts.
   - Bridge names derive from the site, in at most 15 characters; the alias names the network.
   - Adds no routing and no NAT. Hosts reach only this machine and each other.

@@ -5,28 +5,28 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: machine
-short_description: Bring one machine of an Ironic to a state
+short_description: Bring one machine in Ironic to a state
 version_added: 0.2.0
 description:
-  - Makes, describes, provisions, switches and forgets one machine of the Ironic on a site's seed, or of any cloud, by
+  - Creates, updates, provisions, powers and deletes one machine in the Ironic of a site's seed or of any cloud, with
     openstacksdk. Runs on the controller and waits for each step.
-  - What is not written is left as it is. Of mappings the keys that are written are set, others stay.
-  - Machines of a site file are installed by M(groundup.cloud.machine_install), which takes all from the plan.
+  - Leaves omitted options unchanged. In mappings, sets the given keys and keeps the others.
+  - M(groundup.cloud.machine_install) installs the machines of a site file from the plan.
 options:
   name:
-    description: Name of the machine, or its UUID when it is there.
+    description: Name of the machine, or the UUID of an existing one.
     type: str
     required: true
   state:
     description:
-      - V(present) makes and describes it. V(manageable), V(available) and V(provisioned) bring it to that state of
-        Ironic, through those before it; V(provisioned) is Ironic's C(active).
-      - V(absent) forgets it.
+      - V(present) creates or updates it. V(manageable), V(available) and V(provisioned) bring it to that state of
+        Ironic, through the states before it; V(provisioned) is Ironic's C(active).
+      - V(absent) deletes it from Ironic.
     type: str
     choices: [present, absent, manageable, available, provisioned]
     default: present
   power:
-    description: Whether it is to be switched on, after O(state) is reached. Without it, power stays as it is.
+    description: Power state to set after O(state) is reached. Default is no change.
     type: str
     choices: ["on", "off"]
   driver:
@@ -34,8 +34,8 @@ options:
     type: str
   driver_info:
     description:
-      - What the driver is told, such as address, user and password. Ironic never shows a password, so that another
-        one is not noticed for a machine that has one; forget the machine, and make it again.
+      - Parameters of the driver, such as address, user and password. Ironic never shows a password, so a changed one is
+        not detected; delete the machine and create it again.
     type: dict
   interfaces:
     description: Interfaces of the driver by kind, such as V(boot) and V(deploy).
@@ -44,18 +44,18 @@ options:
     description: Properties of the hardware.
     type: dict
   extra:
-    description: What others keep with it.
+    description: Extra data that other programs keep in Ironic.
     type: dict
   resource_class:
-    description: What Nova schedules it by.
+    description: Resource class by which Nova schedules it.
     type: str
   ports:
-    description: MAC addresses of its ports. Missing ones are made; others stay.
+    description: MAC addresses of its ports. Missing ports are created; others stay.
     type: list
     elements: str
     default: []
   image:
-    description: What O(state=provisioned) writes to its disk.
+    description: Image that O(state=provisioned) writes to its disk.
     type: dict
     suboptions:
       url:
@@ -63,11 +63,11 @@ options:
         type: str
         required: true
       sha256:
-        description: Its digest.
+        description: SHA-256 of the image.
         type: str
         required: true
       format:
-        description: Its format.
+        description: Format of the image.
         type: str
         choices: [qcow2, raw]
         default: qcow2
@@ -76,17 +76,17 @@ options:
     type: dict
   force:
     description:
-      - With O(state=available) or O(state=manageable), takes the system of a provisioned machine away.
-      - With O(state=absent), forgets a machine whatever is on it or done with it, and leaves it as it is.
+      - With O(state=available) or O(state=manageable), undeploys a provisioned machine.
+      - With O(state=absent), deletes the machine from Ironic in any state, and leaves the machine itself unchanged.
     type: bool
     default: false
   timeout:
-    description: Seconds that one step may take.
+    description: Timeout of one step in seconds.
     type: int
     default: 3600
 attributes:
   check_mode:
-    description: Predicts every step, also those of a machine that is still to be made.
+    description: Predicts every step, also for a machine that does not exist yet.
   diff_mode:
     description: Shows fields and states; secrets are masked.
 extends_documentation_fragment:
@@ -126,7 +126,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 machine:
-  description: The machine as Ironic has it; empty when it is absent, or in check mode still to be made.
+  description: The machine in Ironic; empty when it is absent, or in check mode when it does not exist yet.
   type: dict
   returned: success
   contains:
@@ -137,53 +137,53 @@ machine:
       description: Its name.
       type: str
     provision_state:
-      description: Ironic's state.
+      description: Provision state.
       type: str
     target_provision_state:
-      description: The state it is on its way to.
+      description: Provision state it is moving to.
       type: str
     power_state:
-      description: Whether it is switched on, as V(power on) or V(power off).
+      description: Power state, V(power on) or V(power off).
       type: str
     is_maintenance:
-      description: Whether Ironic leaves it alone.
+      description: Whether it is in maintenance.
       type: bool
     maintenance_reason:
-      description: Why.
+      description: Reason of the maintenance.
       type: str
     last_error:
-      description: The last fault.
+      description: Last error.
       type: str
     driver:
       description: Driver of its management controller.
       type: str
     driver_info:
-      description: What the driver is told; secrets are masked.
+      description: Parameters of the driver; secrets are masked.
       type: dict
     properties:
       description: Properties of the hardware.
       type: dict
     extra:
-      description: What others keep with it.
+      description: Extra data that other programs keep in Ironic.
       type: dict
     resource_class:
-      description: What Nova schedules it by.
+      description: Resource class by which Nova schedules it.
       type: str
     boot_interface:
-      description: How it boots.
+      description: Boot interface.
       type: str
     deploy_interface:
-      description: How its system is written.
+      description: Deploy interface.
       type: str
     network_interface:
-      description: How its networks are switched.
+      description: Network interface.
       type: str
     traits:
       description: Its traits.
       type: list
       elements: str
     instance_info:
-      description: What is, or is to be, written to it.
+      description: Instance information, such as the image to write.
       type: dict
     ports:
       description: MAC addresses of its ports.

@@ -1,24 +1,23 @@
 #!/usr/bin/python
-"""Approve a discovered machine, or used disks: the controller's action does it."""
+"""Documentation of the action plugin of the same name."""
 
 from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: machine_approve
-short_description: Approve a machine that waits for it
+short_description: Approve a machine that waits for approval
 version_added: 0.1.0
 description:
-  - Lets one machine go on that waits for approval - one that was discovered and fits, or one with something on its
-    disks.
-  - Runs on the controller. The approval is kept by the seed's Ironic, for the machine that was seen.
+  - Approves one waiting machine - a discovered machine that matches the plan, or one with data on its disks.
+  - Runs on the controller. Stores the approval in the seed's Ironic, for exactly the machine that was inspected.
 options:
   name:
-    description: Name of the machine, as the site file has it.
+    description: Name of the machine in the site file.
     type: str
     required: true
 attributes:
   check_mode:
-    description: Says which machine it is, and approves nothing.
+    description: Names the machine, and approves nothing.
   diff_mode:
     description: There is none.
     support: none

@@ -10,10 +10,10 @@ version_added: 0.1.0
 description:
   - Runs on the controller. The playbooks C(groundup.cloud.erase) and C(groundup.cloud.reprovision) call it for each
     step.
-  - V(check) names what is done, and fails while the machine serves as a node, hypervisor or storage host, or O(force)
+  - V(check) lists the steps, and fails while the machine serves as a node, hypervisor or storage host, or O(force)
     lacks a reason.
-  - V(erase) ends its installation, has its disks erased by its ramdisk, and has the seed's Ironic forget it unless
-    O(stays). Killed, it is run again and goes on. V(verify) asks Ironic.
+  - V(erase) undeploys the machine, has its ramdisk erase its disks, and deletes it from the seed's Ironic unless
+    O(stays). A killed run continues when it is run again. V(verify) checks the result in Ironic.
   - A record of each erasure is written below C(metal/erasures) in the site's state directory.
 options:
   step:
@@ -23,26 +23,26 @@ options:
     choices: [check, erase, verify]
   method:
     description:
-      - V(metadata) erases partition tables and signatures, in seconds. V(full) erases every sector, by the disk's own
-        command where it has one.
+      - V(metadata) erases partition tables and signatures, in seconds. V(full) erases every sector, with the disk's own
+        erase command if it has one.
     type: str
     default: metadata
     choices: [metadata, full]
   stays:
-    description: Whether Ironic goes on knowing it, because it is installed again.
+    description: Whether it stays in Ironic, because it is reinstalled.
     type: bool
     default: false
   force:
     description:
-      - What is accepted. V(disks), everything on its disks is lost. V(dead), its management controller does not
-        answer - it is forgotten, and its disks are not erased. V(osds), it is a storage host of the site file, whose
-        OSDs and monitor are lost with its disks.
+      - Risks to accept. V(disks) loses everything on its disks. V(dead) deletes a machine whose management controller
+        does not answer from Ironic, without erasing its disks. V(osds) loses the OSDs and monitor of a storage host of
+        the site file with its disks.
     type: list
     elements: str
     default: []
     choices: [disks, dead, osds]
   timeout:
-    description: Seconds it may stay at one step of its way.
+    description: Seconds it may stay in one state.
     type: int
     default: 3600
 attributes:
@@ -65,12 +65,12 @@ EXAMPLES = r"""
 
 RETURN = r"""
 changes:
-  description: What is done or was done, a line each.
+  description: Steps planned or done, one line each.
   type: list
   elements: str
   returned: success
 record:
-  description: File of the erasure's record. Empty when there is none.
+  description: Path of the erasure's record. Empty when there is none.
   type: str
   returned: success, step V(erase)
 """

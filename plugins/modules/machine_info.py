@@ -5,10 +5,10 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: machine_info
-short_description: Read facts of machines of an Ironic
+short_description: Read facts of machines in Ironic
 version_added: 0.2.0
 description:
-  - Reads what the Ironic on a site's seed, or of any cloud, knows of one machine or all, by openstacksdk. Runs on the
+  - Reads one machine or all machines from the Ironic of a site's seed or of any cloud, with openstacksdk. Runs on the
     controller.
 options:
   name:

@@ -1,5 +1,5 @@
 #!/usr/bin/python
-"""Install machines from power-off by the seed's Ironic."""
+"""Install machines from power-off with the seed's Ironic."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ module: machine_install
 short_description: Install machines from power-off
 version_added: 0.1.0
 description:
-  - Enrols each machine of O(hosts) in the seed's Ironic, or finds it among those that were discovered. Boots it by
-    virtual media or from the network, compares what its ramdisk tells of it with the plan, has its operating system
-    written with the plan's network and the site's key, and waits until it has called home. Then its ssh host key is
-    known.
-  - Runs on the controller. A machine that is installed and has called is left as it is. A run that was killed goes on
-    where it was. Each change of a machine's state is a line of C(metal/<host>.jsonl) in the site's state directory.
-  - Three machines are refused - one that is switched on without a ramdisk of the seed's, one that the journal says was
-    installed while Ironic does not know it, and one with something on its disks that nobody has approved.
+  - Enrols each machine of O(hosts) in the seed's Ironic, or finds it among discovered machines. Boots it by virtual
+    media or from the network, compares the ramdisk's inspection with the plan, writes the operating system with the
+    plan's network and the site's key, and waits until the machine has called home with its ssh host key.
+  - Runs on the controller. Leaves an installed machine that has called home unchanged. A killed run continues when it
+    is run again. Each change of a machine's state is a line of C(metal/<host>.jsonl) in the site's state directory.
+  - Refuses three kinds of machines - powered on but not running the seed's ramdisk, installed according to the journal
+    but unknown to Ironic, and with unapproved data on its disks.
 options:
   hosts:
     description: Names of the machines.
@@ -24,46 +23,46 @@ options:
     required: true
   layers:
     description:
-      - Layers to configure each machine with, by ansible-runner and for it alone, as soon as it has called home.
-      - The output is kept below C(metal/runs/<host>) in the site's state directory. Default is to leave it to the
-        layers that follow.
+      - Layers to run on each machine, with ansible-runner and for this machine only, as soon as it has called home.
+      - The output is kept below C(metal/runs/<host>) in the site's state directory. Empty leaves configuration to the
+        following layers.
     type: list
     elements: str
     default: []
   at_once:
     description:
-      - Machines that are on their way at the same time, those of other runs included. Others wait - racks take turns,
-        and machines of groups of which none may be unavailable are first.
+      - Machines to install at the same time, including those of other runs. Others wait - racks take turns, and
+        machines of groups that allow no unavailable machine are first.
     type: int
     default: 20
   per_rack:
-    description: The same of one rack. Default is no limit of its own.
+    description: Machines of one rack to install at the same time. Default is no limit per rack.
     type: int
   again:
     description:
-      - Machines that failed, whose fault somebody has mended - their attempts are counted anew, and they leave
-        maintenance.
+      - Failed machines that were repaired - their attempts are counted from zero, and they leave maintenance.
     type: list
     elements: str
     default: []
   timeout:
-    description: Seconds a machine may stay at one step of its way.
+    description: Seconds a machine may stay in one state.
     type: int
     default: 3600
   discovery:
-    description: Seconds that machines which nobody knows may take to boot from the network and tell what they are.
+    description: Seconds unknown machines may take to boot from the network and be inspected.
     type: int
     default: 600
   wait_all:
     description:
-      - Whether machines are waited for without whom enough of their group serve (C(machines.<group>.enough) of the site
-        file). Without it, they are left where they are on their way and returned in RV(aside) as C(pending), once every
-        group meets its criteria. A group that met them before the run is waited for.
+      - Whether to wait for all machines, even if enough of their group serve without them (C(machines.<group>.enough)
+        of the site file). If false, the run ends once every group meets its criteria, and returns the unfinished
+        machines in RV(aside) as C(pending). Machines of a group that met its criteria before the run are always waited
+        for.
     type: bool
     default: false
 attributes:
   check_mode:
-    description: Asks Ironic where the machines are, when it is there.
+    description: Reads the machines' states from Ironic, if it runs.
   diff_mode:
     description: Shows the states.
 extends_documentation_fragment:
@@ -87,8 +86,8 @@ changes:
   returned: success
 aside:
   description:
-    - Machines that failed, each with C(host), C(layer), C(reason) and C(remedy). The others are not concerned.
-    - Also those that were not waited for, which are C(pending).
+    - Machines that failed, each with C(host), C(layer), C(reason) and C(remedy). They do not affect the others.
+    - Also machines that were not waited for, marked C(pending).
   type: list
   elements: dict
   returned: success

@@ -5,26 +5,25 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: machine_overview
-short_description: Show where the machines of a site are
+short_description: Show the states of a site's machines
 version_added: 0.2.0
 description:
-  - Prints a table of all machines of a site - rack, state, what is done with it, for how long, and how long that took
-    on machines of this site before. A failed one has its failure card below it.
-  - Runs on the controller and reads the journals in the site's state directory. No host is asked.
-  - A machine that the seed does not install has a row without a state. One that only has a journal, because it left
-    the site file or was never in it, has a row without a rack.
+  - Prints a table of all machines of a site - rack, state, current activity, its elapsed time, and its usual time on
+    machines of this site. A failed machine has its failure card below it.
+  - Runs on the controller and reads the journals in the site's state directory. Contacts no host.
+  - A machine that the seed does not install has no state. A machine that has a journal but is not in the site file has
+    no rack.
 options:
   output:
     description:
-      - What is printed. With V(json) a document with C(site), C(time) in seconds of the epoch, and C(machines) as in
+      - Format of the output. V(json) is a document with C(site), C(time) in seconds of the epoch, and C(machines) as in
         RV(machines). Its first line is C({), its last C(}).
     type: str
     choices: [table, json]
     default: table
   follow:
     description:
-      - Goes on until no machine moves. On a terminal the table is drawn again in place, elsewhere each change is a
-        line.
+      - Continue until no machine is moving. A terminal shows the table in place, other output one line per change.
     type: bool
     default: false
   timeout:
@@ -51,42 +50,43 @@ machines:
   returned: success
   contains:
     machine:
-      description: Its name.
+      description: Name of the machine.
       type: str
     rack:
-      description: Its rack; empty, as group and provisioner, where the site file does not have the machine.
+      description: Its rack. Rack, group and provisioner are empty if the machine is not in the site file.
       type: str
     group:
       description: Its group of machines in the site file.
       type: str
     provisioner:
-      description: Who makes it a host, as in the site file.
+      description: Its provisioner in the site file.
       type: str
     state:
-      description: The state of its way; null for a machine that the seed does not install.
+      description: State of its installation; null for a machine that the seed does not install.
       type: str
     doing:
-      description: What is done with it.
+      description: Current activity.
       type: str
     since:
-      description: When that began, in seconds of the epoch; null for a machine without a journal.
+      description: Start of the activity, in seconds of the epoch; null for a machine without a journal.
       type: float
     elapsed:
-      description: Seconds since then.
+      description: Seconds since C(since).
       type: float
     expected:
-      description: Seconds that it took on machines of this site, in the middle; null where none has done it yet.
+      description: Median seconds of the activity on machines of this site; null if none has completed it yet.
       type: float
     moving:
-      description: Whether it goes on by itself, as far as its journal says.
+      description: Whether it continues by itself, according to its journal.
       type: bool
     card:
-      description: Why it does not go on (C(what), C(why), C(remedy)); null for all but a failed one.
+      description: Why a failed machine does not continue (C(what), C(why), C(remedy)); null for all others.
       type: dict
     may:
-      description: Why each of C(approve) and C(retry) is not possible now; empty text where it is.
+      description: Why each of C(approve) and C(retry) is not possible now; empty text if it is possible.
       type: dict
     asks:
-      description: Who waits for approval, Ironic's node and a digest of what is on its disks; empty where none does.
+      description:
+        - If the machine waits for approval, Ironic's node and a digest of the data on its disks; otherwise empty.
       type: str
 """

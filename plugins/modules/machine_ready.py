@@ -38,7 +38,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 msg:
-  description: Why the machine could not be reached.
+  description: Why the machine is unreachable.
   type: str
   returned: when it is put into O(unreachable_group)
 """

@@ -5,17 +5,16 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: machine_removal
-short_description: Take a machine out of the cluster, step by step
+short_description: Remove a machine from the cluster, step by step
 version_added: 0.1.0
 description:
   - Runs on the controller, with the admin kubeconfig of the site. The playbook C(groundup.cloud.remove) calls it for
     each step and M(groundup.cloud.kubeadm_leave) between them.
-  - V(check) names what leaves with the machine, pods and volumes on its disk, and fails while something stands against
-    it that O(force) does not accept. Changes nothing.
-  - V(drain) takes no new pods on the node and evicts those it has. PodDisruptionBudgets are respected; a pod that
-    blocks is named.
-  - V(delete) deletes the Node, and claims and volumes on its disk. V(verify) waits until the cluster has nothing left
-    of it.
+  - V(check) lists the pods and the volumes on the machine's disk that are removed with it, and fails if there is a risk
+    that O(force) does not accept. Changes nothing.
+  - V(drain) cordons the node and evicts its pods. It respects PodDisruptionBudgets, and names a pod that blocks.
+  - V(delete) deletes the Node, and claims and volumes on its disk. V(verify) waits until all of it is gone from the
+    cluster.
 options:
   step:
     description: What to do.
@@ -24,15 +23,15 @@ options:
     choices: [check, drain, delete, verify]
   force:
     description:
-      - What is accepted. C(local-volumes), data on its disk are lost. C(bare-pods), pods that no controller makes
-        again. C(last-node), no other node takes its pods. C(control-count), an even or too small number of control
-        hosts stays.
+      - Risks to accept. V(local-volumes) loses data on its disk. V(bare-pods) deletes pods that no controller
+        recreates. V(last-node) leaves no other node for its pods. V(control-count) leaves an even or too small number
+        of control hosts.
     type: list
     elements: str
     default: []
     choices: [local-volumes, bare-pods, last-node, control-count]
   roles:
-    description: Roles of the machine in the site file, none when it has left it.
+    description: Roles of the machine in the site file; empty when it is no longer there.
     type: list
     elements: str
     default: []
@@ -42,7 +41,7 @@ options:
     elements: str
     default: []
   timeout:
-    description: Seconds its pods have to leave it.
+    description: Seconds to wait for its pods to terminate.
     type: int
     default: 600
 extends_documentation_fragment:
@@ -68,15 +67,16 @@ changes:
   elements: str
   returned: success
 control:
-  description: Whether etcd may have a member of it. It is a control host, or neither cluster nor site file know it.
+  description:
+    - Whether etcd may have a member on it, because it is a control host or unknown to both cluster and site file.
   type: bool
   returned: success, step V(check)
 address:
-  description: Its address as the cluster knows it. Empty when another machine has it now.
+  description: Its address in the cluster. Empty when another machine has this address now.
   type: str
   returned: success, step V(check)
 contact:
-  description: A control host of the site that stays, a Ready one first.
+  description: A control host that stays, preferably a Ready one.
   type: str
   returned: success, step V(check)
 """

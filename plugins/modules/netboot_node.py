@@ -1,22 +1,22 @@
 #!/usr/bin/python
-"""Converge boots from the network on a seed: DHCP, TFTP, iPXE and what it fetches."""
+"""Converge network boot on a seed: DHCP, TFTP, iPXE and its files."""
 
 from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: netboot_node
-short_description: Converge what serves the network provisioning on a seed
+short_description: Converge network boot on a seed
 version_added: 0.1.0
 description:
-  - Places dnsmasq and iPXE, their configuration, a systemd unit, iPXE's scripts and the web server's part that gives
-    kernel and deploy ramdisk in the clear, all for one network. Machines of the site get their planned address there,
-    others one of a pool, or no answer.
-  - Serves names (dnsmasq) and the time (chronyd) at the seed's address on that network, to nobody else. The seed's own
-    clock is not touched.
-  - Without O(network), stops both services and removes the web server's part.
+  - Places dnsmasq and iPXE, their configuration, a systemd unit, iPXE's scripts and the web server configuration that
+    serves kernel and deploy ramdisk without TLS, all for one network. Machines of the site get their planned address
+    there, others an address of a pool, or no answer.
+  - Serves DNS (dnsmasq) and NTP (chronyd) at the seed's address on that network only. Does not touch the seed's own
+    clock.
+  - Without O(network), stops both services and removes the web server configuration.
 options:
   network:
-    description: What the plan says of the network. None stops the service.
+    description: The plan of the network. Without it the services are stopped.
     type: dict
   files_root:
     description: Root of the seed's file tree.
@@ -31,7 +31,7 @@ options:
     type: str
     required: true
   addresses:
-    description: Machines with a planned address on the network.
+    description: Planned addresses of machines on the network.
     type: list
     elements: dict
     default: []
@@ -49,25 +49,25 @@ options:
         type: str
         required: true
   domain:
-    description: Domain of the site, which nobody else is asked about.
+    description: Domain of the site. Its names are never forwarded to other resolvers.
     type: str
     required: true
   names:
-    description: Names of the site that are answered, with their addresses.
+    description: Names of the site to serve, with their addresses.
     type: dict
     default: {}
   dns_servers:
-    description: Resolvers that are asked for other names. Without any, other names are refused.
+    description: Resolvers for other names. If empty, other names are refused.
     type: list
     elements: str
     default: []
   ntp_servers:
-    description: Servers that the time is corrected by. Without any, it is the seed's own.
+    description: Upstream time servers. If empty, serves the seed's own time.
     type: list
     elements: str
     default: []
   verify:
-    description: Changes nothing, asks for a name and for the time.
+    description: Change nothing; query a name and the time.
     type: bool
     default: false
 extends_documentation_fragment: groundup.cloud.attributes

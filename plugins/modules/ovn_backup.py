@@ -1,5 +1,5 @@
 #!/usr/bin/python
-"""Saves OVN's northbound database, and restores it."""
+"""Save OVN's northbound database, and restore it."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ module: ovn_backup
 short_description: Save and restore OVN's northbound database
 version_added: 0.2.0
 description:
-  - Runs on every control host; the one whose member leads does the work, the others say that they do not lead.
+  - Runs on every control host. The raft leader's host does the work; the others report that they do not lead.
   - The action of the same name keeps backups in the site's state directory on the controller, with mode 0600, digest,
     cluster and time, and removes old ones.
-  - The southbound database needs no backup. northd makes it from the northbound one.
+  - The southbound database needs no backup, because northd rebuilds it from the northbound one.
 options:
   step:
     description:
-      - V(take) saves the database. V(verify) reads the newest backup again and fails when it is damaged or too old; it
-        asks no host.
-      - V(check) fails while something stands against restoring O(source). V(restore) takes another backup, removing
-        none, and puts O(source) in the place of what the database has, in one transaction.
+      - V(take) saves the database. V(verify) reads the newest backup and fails when it is damaged or too old; it
+        contacts no host.
+      - V(check) fails if something prevents restoring O(source). V(restore) takes another backup, removes none, and
+        replaces the database's content by O(source) in one transaction.
     type: str
     required: true
     choices: [take, verify, check, restore]
   force:
     description:
-      - What is accepted. V(overwrite), what was made since the backup is taken away. V(new-cluster), the backup is of a
+      - Risks to accept. V(overwrite) deletes everything created since the backup. V(new-cluster) restores a backup of a
         former cluster of this site, whose data are lost.
     type: list
     elements: str
@@ -52,7 +52,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 leader:
-  description: Whether this host's member leads.
+  description: Whether this host's member is the leader.
   type: bool
   returned: success, unless verifying
 cluster:
@@ -64,15 +64,15 @@ schema:
   type: str
   returned: when it leads
 counts:
-  description: How many rows the database has, or had before, by table.
+  description: Number of rows of the database (before a restore), by table.
   type: dict
   returned: when it leads
 backup:
-  description: What is known of the backup, with its C(name), C(file) and C(sha256).
+  description: Metadata of the backup, with its C(name), C(file) and C(sha256).
   type: dict
   returned: when there is one
 sync:
-  description: Commands that compare OVN with Neutron's own database, and then make OVN what that says.
+  description: Commands that compare OVN with Neutron's own database, and then correct OVN.
   type: list
   elements: str
   returned: success, steps V(check) and V(restore)
@@ -92,7 +92,7 @@ from ..module_utils._ovn import backup
 
 
 def work(changes: Changes, given: dict[str, Any]) -> dict[str, Any]:
-    """Do the step. Raises GroundupError, OSError."""
+    """Run the step. Raises GroundupError, OSError."""
     if given["step"] == "take":
         return backup.take(changes, given["clusters"])
     if given["step"] == "restore":
@@ -101,7 +101,7 @@ def work(changes: Changes, given: dict[str, Any]) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Read the options, do the step, report."""
+    """Read the options, run the step, report."""
     run_module(
         {
             "site": {"type": "str", "required": True},

@@ -1,5 +1,5 @@
 #!/usr/bin/python
-"""Converges OVN's databases and northd on one control host."""
+"""Converge OVN's databases and northd on one control host."""
 
 from __future__ import annotations
 
@@ -8,28 +8,29 @@ module: ovn_central
 short_description: Converge OVN's databases and northd on a control host
 version_added: 0.1.0
 description:
-  - Installs and configures Debian's packages of OVN, and maintains the host's members of the northbound and the
-    southbound database, each a raft cluster over TLS. One control host is a cluster, too.
-  - Data on disk are never made anew. Without data nothing starts until O(step=form).
-  - The controller notes the ids of the clusters. A cluster is never made where it knows one.
+  - Installs and configures Debian's OVN packages, and maintains the host's members of the northbound and southbound
+    database, each a raft cluster over TLS, even with one control host.
+  - Never recreates data on disk. Without data nothing starts until O(step=form).
+  - The controller records the ids of the clusters. It never creates a cluster of which it has an id.
 options:
   step:
     description:
-      - With V(maintain) members are converged; what needs a restart is in RV(due), what lacks data in RV(waits).
-      - With V(form) the host becomes a member of every database. One host at a time.
-      - With V(restart) members take up what their units run by. One host at a time.
-      - With V(verify) leader, members, listeners, schema, northd and certificate are asked, and nothing is changed.
+      - V(maintain) converges existing members. RV(due) lists databases that need a restart, RV(waits) those without
+        data.
+      - V(form) makes the host a member of every database. One host at a time.
+      - V(restart) restarts members whose unit configuration changed. One host at a time.
+      - V(verify) checks leader, members, listeners, schema, northd and certificate, and changes nothing.
     type: str
     choices: [maintain, form, restart, verify]
     default: maintain
   create:
-    description: Databases whose clusters this host makes with O(step=form). Others it joins.
+    description: Databases whose clusters this host creates with O(step=form). It joins the others.
     type: list
     elements: str
     choices: [nb, sb]
     default: []
   address:
-    description: Address of the host, where other members know it for life.
+    description: Address of the host. A member keeps it for life.
     type: str
     required: true
   peers:
@@ -39,36 +40,36 @@ options:
     required: true
   nodes:
     description:
-      - Addresses and networks that Neutron's pods call from. They and control hosts alone reach listeners without a
-        role, and control hosts alone the ports between members, whatever certificate is shown.
+      - Source addresses and networks of Neutron's pods. Only they and control hosts reach listeners without a role, and
+        only control hosts reach the raft ports, even with a valid certificate.
     type: list
     elements: str
     required: true
   northbound:
-    description: Where northd reaches the northbound database, one connection a control host.
+    description: Connections of northd to the northbound database, one per control host.
     type: list
     elements: str
     required: true
   southbound:
-    description: Where northd reaches the southbound database, by the listener without a role.
+    description: Connections of northd to the southbound database, at the listener without a role.
     type: list
     elements: str
     required: true
   election_timer:
-    description: Milliseconds without a word of the leader before members choose another.
+    description: Milliseconds without a message from the leader until members elect another.
     type: int
     required: true
   inactivity_probe:
-    description: Milliseconds of silence before a database asks whether a client is still there.
+    description: Milliseconds of silence until a database probes a client.
     type: int
     required: true
   certificate_days:
-    description: Verification warns of a certificate with fewer days left.
+    description: V(verify) warns of a certificate with fewer days left.
     type: int
     default: 30
 attributes:
   check_mode:
-    description: Predicts. Whether members can be joined through is known when it is done.
+    description: Predicts. Does not test whether members can be joined.
   diff_mode:
     description: Shows every file without secrets, and the listeners.
 extends_documentation_fragment:
@@ -105,16 +106,16 @@ changes:
   elements: str
   returned: success, unless verifying
 databases:
-  description: Id of the cluster this host is a member of, by database. Null without data, empty while it joins.
+  description: Id of the cluster this host is a member of, by database. Null without data, empty while joining.
   type: dict
   returned: success, unless verifying
 waits:
-  description: Databases that this host has no data of.
+  description: Databases without data on this host.
   type: list
   elements: str
   returned: success, unless verifying
 due:
-  description: Databases whose member is to be restarted.
+  description: Databases whose member needs a restart.
   type: list
   elements: str
   returned: success, unless verifying
@@ -123,11 +124,11 @@ members:
   type: dict
   returned: when verifying
 northd:
-  description: What this host's northd is, C(active) or C(standby).
+  description: State of this host's northd, C(active) or C(standby).
   type: str
   returned: when verifying
 certificate_days:
-  description: Days that the certificate has left.
+  description: Days left of the certificate.
   type: int
   returned: when verifying
 """

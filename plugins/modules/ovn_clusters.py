@@ -5,15 +5,15 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: ovn_clusters
-short_description: Decide whether OVN's databases of a site have clusters
+short_description: Decide whether a site's OVN databases have clusters
 version_added: 0.1.0
 description:
-  - Compares what control hosts said (M(groundup.cloud.ovn_central)) with what the controller knows.
-  - Fails when control hosts have different clusters, and, where none is known, when a control host did not answer or
-    began to join one.
+  - Compares the answers of control hosts (M(groundup.cloud.ovn_central)) with the controller's record.
+  - Fails when control hosts have different clusters. If no cluster is known, fails when a control host did not answer
+    or began to join one.
 options:
   answers:
-    description: What each control host of this run said, by its name.
+    description: Result of M(groundup.cloud.ovn_central) of each control host of this run, by its name.
     type: dict
     required: true
   hosts:
@@ -36,7 +36,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 create:
-  description: Databases that have no cluster, and may be given one.
+  description: Databases without a cluster, for which one may be created.
   type: list
   elements: str
   returned: success

@@ -1,5 +1,5 @@
 #!/usr/bin/python
-"""Removes members of OVN's databases whose hosts have no data any more."""
+"""Remove members of OVN's databases whose hosts have lost their data."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ module: ovn_stale_members
 short_description: Remove members of OVN's databases whose data are lost
 version_added: 0.1.0
 description:
-  - Runs on a control host whose members are in touch with their leaders, and has the others go on without the members
-    that hosts without data were. Such a host joins as a new member then.
-  - Fails where there is no leader, because most members must agree.
+  - Runs on a control host whose members are connected to their leaders, and removes the former members of hosts without
+    data from the clusters. Such a host then joins as a new member.
+  - Fails without a leader, because a majority of members must agree.
 options:
   lost:
-    description: By database, addresses of hosts that said in this run that they have no data of it.
+    description: By database, addresses of hosts that reported in this run that they have no data.
     type: dict
     required: true
 attributes:
   diff_mode:
-    description: Nothing is shown beside the changes.
+    description: Shows only the changes.
     support: none
 extends_documentation_fragment:
   - groundup.cloud.attributes

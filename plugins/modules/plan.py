@@ -5,8 +5,8 @@ short_description: Plan a site and report findings, without touching a machine
 version_added: 0.1.0
 description:
   - Plans the site from the site file alone, and prints the findings as a table.
-  - Writes C(plan.json), the whole plan, C(topology.svg), its picture, and for a site with
-    instances C(packets.svg), the ways of their packets, when they differ.
+  - Writes C(plan.json) (the whole plan), C(topology.svg) (its diagram), and for a site with instances C(packets.svg)
+    (the paths of their packets), if they differ.
   - Fails on findings of severity C(error), and then leaves the state directory unchanged.
   - Runs on the controller and contacts nothing.
 options:
@@ -19,7 +19,7 @@ options:
     default: false
 attributes:
   check_mode:
-    description: Prints findings, predicts files, and writes nothing.
+    description: Prints findings, predicts changes of files, and writes nothing.
   diff_mode:
     description: Shows differences from the existing files.
 extends_documentation_fragment:
@@ -41,7 +41,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 findings:
-  description: What the plan noticed, errors first.
+  description: Findings of the plan, errors first.
   type: list
   elements: dict
   returned: always
@@ -57,16 +57,16 @@ counts:
   type: dict
   returned: when the site file can be planned
 defaults:
-  description: What the site file leaves out and the plan filled in, by the key where it can be written.
+  description: Defaults that the plan filled in, by the site file's key that can set them.
   type: dict
   returned: when the site file can be planned
   sample: {kubernetes.cni: flannel}
 hosts:
-  description: How many hosts the site has.
+  description: Number of hosts.
   type: int
   returned: always
 files:
-  description: The files that hold, or in check mode would hold, the plan.
+  description: Files of the plan, also in check mode.
   type: list
   elements: str
   returned: when written

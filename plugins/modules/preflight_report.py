@@ -1,14 +1,15 @@
 # Documentation of the action plugin of the same name, which does the work on the controller.
 DOCUMENTATION = r"""
 module: preflight_report
-short_description: Judge what preflight found on all hosts
+short_description: Judge the preflight faults of all hosts
 version_added: 0.1.0
 description:
-  - Prints one table of the results of M(groundup.cloud.host_preflight), a line a fault, with the hosts that have it.
-  - Compares hosts with each other - one machine under several names, one machine-id or name on several machines.
-  - Fails when a line is an error, unless all hosts that have one serve already and are of groups with a limit
-    (C(max_unavailable)) above 0 - these are returned, to be set aside. In a dry run a host that cannot be reached is a
-    warning.
+  - Prints the results of M(groundup.cloud.host_preflight) as one table, with one line per fault and the hosts that have
+    it.
+  - Compares hosts with each other to find one machine under several names, or one machine-id or name on several
+    machines.
+  - Fails when a line is an error, unless all hosts with errors serve already and are in groups with C(max_unavailable)
+    above 0 - these are returned, to be set aside. In a dry run an unreachable host is a warning.
 options:
   hosts:
     description: Hosts to judge.
@@ -49,7 +50,7 @@ lines:
       remedy: "turn it off: swapoff -a, and take it out of /etc/fstab"
       hosts: {worker-1: /dev/sda2, worker-2: /dev/vda3}
 aside:
-  description: Hosts the run goes on without, each with host, layer, reason and remedy.
+  description: Hosts that are set aside, each with host, layer, reason and remedy.
   type: list
   elements: dict
   returned: always

@@ -5,14 +5,14 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: provider_networks
-short_description: Make the site's provider networks in Neutron
+short_description: Create the site's provider networks in Neutron
 version_added: 0.2.0
 description:
-  - Makes each network of purpose C(provider) that chassis have a bridge to an external network of Neutron, flat or
-    VLAN, with one subnet without DHCP. Its pools leave out the gateway and the addresses of the site's own hosts.
-  - Corrects MTU, gateway and pools of a network that is there. Deletes nothing, and refuses a network of that name
-    whose physical network, VLAN or CIDR is another.
-  - In a dry run before there is a cloud, foresees all of them.
+  - Creates an external Neutron network, flat or VLAN, for each network of purpose C(provider) to which chassis have a
+    bridge, with one subnet without DHCP. Its pools exclude the gateway and the addresses of the site's own hosts.
+  - Corrects MTU, gateway and pools of an existing network. Deletes nothing, and refuses a network of the same name with
+    another physical network, VLAN or CIDR.
+  - In a dry run without a cloud, predicts all of them as new.
 extends_documentation_fragment:
   - groundup.cloud.attributes
   - groundup.cloud.site.file

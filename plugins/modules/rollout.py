@@ -5,15 +5,15 @@ short_description: Roll out the releases of a site's cloud as one graph
 version_added: 0.1.0
 description:
   - Renders all releases of the plan in parallel, compares them with the live ones by kind and field, and judges the
-    whole change once.
-  - Applies each release as soon as all it needs verify. Leaves unchanged, working releases alone.
+    whole change once (the gate).
+  - Applies each release as soon as all releases it needs verify. Leaves unchanged, working releases alone.
   - Asks every service whether it works; running pods are no proof.
   - Prints one live line per release, and one failure card for each release that does not come up. Releases that do not
-    need it continue.
+    depend on it continue.
   - Writes C(clouds.yaml) and C(openrc) of the cloud's administrator into the site's state directory, mode 0600, once
-    every release verifies. V(verify) fails where they are missing or differ.
+    every release verifies. V(verify) fails when they are missing or differ.
   - Stores fingerprints of the site's secrets in the cluster, and refuses another secrets store.
-  - Can be interrupted at any moment and run again; it heals what a killed run left behind.
+  - Can be interrupted at any moment and run again; it repairs releases of a killed run.
   - Holds a Lease in the namespace of the releases, so that only one controller rolls out at a time.
   - Runs on the controller. Its output contains no secrets.
 options:
@@ -33,9 +33,9 @@ options:
     default: []
   remove:
     description:
-      - Releases to remove that are no longer in the site file. By default they are named and kept.
+      - Releases to remove that are no longer in the site file. By default they are listed and kept.
       - Refused for a release in the site file, or one that a remaining release needs.
-      - Volume claims and databases are named first and kept.
+      - Volume claims and databases are listed first and kept.
     type: list
     elements: str
     default: []
@@ -87,7 +87,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 claimed:
-  description: Names of secrets whose fingerprints the cluster did not hold yet.
+  description: Names of secrets whose fingerprints were new to the cluster.
   type: list
   elements: str
   returned: when C(verb) is not V(verify)
@@ -109,11 +109,11 @@ releases:
           layer: database
           object: StatefulSet/mariadb-server
 changes:
-  description: By release and kind, how many objects are made, changed or removed.
+  description: By release and kind, number of objects created, changed or removed.
   type: dict
   returned: when the verb is check or apply
 reasons:
-  description: What the gate has against the change.
+  description: The gate's reasons against the change.
   type: list
   elements: dict
   returned: when the verb is check or apply
@@ -124,13 +124,13 @@ cards:
   returned: always
 site:
   description:
-    - What holds for the site as a whole, asked after all releases. Endpoints of the catalog, routes of the edge and
-      Services of the cluster are the same, and every public URL answers.
+    - Checks of the whole site, after all releases. Catalog endpoints, edge routes and cluster Services match, and every
+      public URL answers.
   type: list
   elements: dict
   returned: always
 token_expires_at:
-  description: When the token that was issued to read the catalog expires. The token itself is not kept.
+  description: Expiry of the token that was issued to read the catalog. The token itself is not kept.
   type: str
   returned: when the catalog was read
 catalog:

@@ -1,5 +1,5 @@
 #!/usr/bin/python
-"""Converge the runner on a seed: layers run on machines that called home, without a controller."""
+"""Converge the runner on a seed, which runs layers on machines that called home, without a controller."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ module: runner_node
 short_description: Converge the runner on a seed
 version_added: 0.1.0
 description:
-  - Places ansible-core and ansible-runner from the site's file server, this collection, the site file and files of the
-    site that are no secrets, and a service that runs layers on each machine as soon as it has called home.
-  - Makes an ssh key and a password there. They never leave the seed; the public half of the key is kept in the site's
-    state directory on the controller, and machines that are installed from then on let it in.
+  - Places ansible-core and ansible-runner from the site's file server, this collection, the site file and the site's
+    public files, and a service that runs layers on each machine as soon as it has called home.
+  - Generates an ssh key and a password on the seed, which never leave it. The public key is stored in the site's state
+    directory on the controller; machines installed from then on accept it.
 options:
   site_file:
     description: Path of the site file on the controller.
@@ -22,15 +22,15 @@ options:
     type: str
     required: true
   environment_url:
-    description: URL of the Python environment, with its digest beside it.
+    description: URL of the Python environment; its digest is beside it.
     type: str
     required: true
   contact_url:
-    description: URL of the service that hears machines call home.
+    description: URL of the call-home service.
     type: str
     required: true
   public:
-    description: Files of the site's state directory that layers read, by their path there. None is a secret.
+    description: Public files of the site's state directory that layers read, by their path there.
     type: dict
     required: true
   site_text:
@@ -40,10 +40,10 @@ options:
     description: Digest of this collection. The action sets it.
     type: str
   content:
-    description: This collection, packed, where the host lacks it. The action sets it.
+    description: This collection as an archive, if the host lacks it. The action sets it.
     type: str
   verify:
-    description: Changes nothing, asks whether the service runs.
+    description: Change nothing; check that the service runs.
     type: bool
     default: false
 extends_documentation_fragment: groundup.cloud.attributes
@@ -61,11 +61,11 @@ changes:
   elements: str
   returned: success
 lacking:
-  description: Whether the host lacks the collection, and nothing was done. The action then sends it.
+  description: Whether the host lacks the collection. Nothing was changed then, and the action sends it.
   type: bool
   returned: success
 public_key:
-  description: The public half of the runner's key. Empty in check mode while there is none.
+  description: The runner's public key. Empty in check mode if there is none yet.
   type: str
   returned: success
 """

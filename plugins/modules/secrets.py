@@ -1,24 +1,24 @@
 # Documentation of the action plugin of the same name, which does the work on the controller.
 DOCUMENTATION = r"""
 module: secrets
-short_description: Make missing secrets and certificates of a site
+short_description: Create missing secrets and certificates of a site
 version_added: 0.1.0
 description:
-  - Generates values for names that the plan needs and the encrypted store lacks, and issues the certificates of the
-    site's CA. Replaces nothing but certificates close to their end.
-  - Fails when the store of a deployed site is missing, or does not open.
+  - Generates secrets that the plan needs and the encrypted store lacks, and issues the certificates of the site's CA.
+    Replaces only certificates that expire soon.
+  - Fails when the store of a deployed site is missing or cannot be decrypted.
   - Runs on the controller. Returns and prints no values.
 options:
   state:
     description:
-      - V(present) makes what is missing.
-      - V(absent) removes the password of a removed store, if this collection wrote it, and nothing else.
+      - V(present) creates what is missing.
+      - V(absent) only removes the password of a removed store, if this collection wrote it.
     type: str
     choices: [present, absent]
     default: present
   given:
     description:
-      - Values that somebody else made, by name, such as keys of a Ceph that is not the site's. None replaces another.
+      - Values that are not generated, by name, such as keys of an external Ceph. They never replace existing ones.
     type: dict
     default: {}
 attributes:
@@ -37,7 +37,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 created:
-  description: Names that got a value now.
+  description: Names of secrets that were created.
   type: list
   elements: str
   returned: success, when C(state) is V(present)
@@ -47,7 +47,7 @@ issued:
   returned: success, when C(state) is V(present)
   sample: {edge: close to its end}
 store:
-  description: Identity of the store, public. Hosts keep it, to refuse a run with the secrets of another.
+  description: Public identity of the store. Hosts record it, to refuse a run with another store.
   type: str
   returned: success, when C(state) is V(present)
 """

@@ -1,31 +1,31 @@
 #!/usr/bin/python
-"""Saves what a seed knows of machines, and restores it."""
+"""Save a seed's machine data, and restore it."""
 
 from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: seed_backup
-short_description: Save and restore what a seed knows of machines
+short_description: Save and restore a seed's machine data
 version_added: 0.2.0
 description:
-  - Saves Ironic's database, the calls of installed machines and the leases of machines that boot from the network, all
-    while they are in use, and restores them on a seed that was made anew.
-  - The action of the same name keeps backups in the site's state directory on the controller, encrypted by the password
-    of the secrets store, with mode 0600, digest, release and time, and removes old ones.
-  - What a role or the plan makes again is in no backup. That is configuration, programs, boot media and images.
+  - Saves Ironic's database, the call-home records of installed machines and the DHCP leases of network boot, all while
+    they are in use, and restores them on a rebuilt seed.
+  - The action of the same name keeps backups in the site's state directory on the controller, encrypted with the
+    password of the secrets store, with mode 0600, digest, release and time, and removes old ones.
+  - Backups leave out what roles or the plan can recreate, such as configuration, programs, boot media and images.
 options:
   step:
     description:
-      - V(take) saves. V(verify) reads the newest backup again and fails when it is damaged or too old; it asks no host.
-      - V(check) fails while something stands against restoring O(source). V(restore) saves what is there, if that knows
-        machines, and puts O(source) in its place.
+      - V(take) saves. V(verify) reads the newest backup and fails when it is damaged or too old; it contacts no host.
+      - V(check) fails if something prevents restoring O(source). V(restore) saves the present data, if they contain
+        machines, and replaces them by O(source).
     type: str
     required: true
     choices: [take, verify, check, restore]
   force:
     description:
-      - What is accepted. V(overwrite), machines that the seed knows now are forgotten, or set back to what they were.
-        V(outdated), machines that were erased since the backup count as installed.
+      - Risks to accept. V(overwrite) loses or resets machines that the seed knows now. V(outdated) treats machines
+        erased since the backup as installed.
     type: list
     elements: str
     default: []
@@ -49,19 +49,19 @@ EXAMPLES = r"""
 
 RETURN = r"""
 nodes:
-  description: Machines that the seed knows, or knew before, by id, with C(name) and C(state).
+  description: Machines in the seed's database (before a restore), by id, with C(name) and C(state).
   type: dict
   returned: success, unless verifying
 schema:
-  description: Revision of the schema of Ironic's database, empty when there is none.
+  description: Schema revision of Ironic's database, empty when there is none.
   type: str
   returned: success, unless verifying
 backup:
-  description: What is known of the backup, with its C(name), C(file), C(sha256) and C(counts).
+  description: Metadata of the backup, with its C(name), C(file), C(sha256) and C(counts).
   type: dict
   returned: when there is one
 held:
-  description: Machines that are on hold because something went on with them when the backup was taken.
+  description: Machines that are on hold because they were changing state when the backup was taken.
   type: list
   elements: str
   returned: when one was restored
@@ -81,7 +81,7 @@ from ..module_utils._ironic import backup
 
 
 def work(changes: Changes, given: dict[str, Any]) -> dict[str, Any]:
-    """Do the step. Raises GroundupError, OSError."""
+    """Run the step. Raises GroundupError, OSError."""
     if given["step"] == "take":
         return backup.take(changes)
     if given["step"] == "restore":
@@ -90,7 +90,7 @@ def work(changes: Changes, given: dict[str, Any]) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Read the options, do the step, report."""
+    """Read the options, run the step, report."""
     run_module(
         {
             "site_file": {"type": "path", "required": True},

@@ -1,5 +1,5 @@
 #!/usr/bin/python
-"""Converge the services of a seed: the site's registry, and the web server for its file tree."""
+"""Converge the services of a seed: the site's registry and the web server of its file tree."""
 
 from __future__ import annotations
 
@@ -8,20 +8,21 @@ module: seed_node
 short_description: Converge the registry and web server of a seed
 version_added: 0.1.0
 description:
-  - First sends the repositories of packages of O(packages_seed) that the host lacks, and sets its package source.
-  - Installs docker-registry and nginx when they are missing, writes their configuration, and has them serve by it.
-  - The registry takes images at O(registry_inside) only. The web server shows it to the site at O(registry_port), to
-    be read, and the file tree at O(files_port). It speaks TLS only, and refuses who is not in O(readers).
+  - First sends the package repositories of O(packages_seed) that the host lacks, and sets its package source.
+  - Installs docker-registry and nginx if missing, and makes them serve with the written configuration.
+  - The registry accepts pushes at O(registry_inside) only. The web server publishes it read-only at O(registry_port),
+    and the file tree at O(files_port). It speaks TLS only, and refuses clients outside O(readers).
   - nginx checks its new configuration before it replaces the old one, then reloads.
-  - Both services send a digest of their configuration with every answer. Services that do not send the current one
-    are restarted.
+  - Both services send a digest of their configuration with every response. They are restarted if the digest is not the
+    current one.
 options:
   site:
-    description: Name of the site, whose state directory has the signed lists of packages.
+    description: Name of the site, whose state directory has the signed package lists.
     type: str
     required: true
   repositories:
-    description: Repositories of packages in O(files_root), by the files that say they are whole. The action fills it.
+    description:
+      - Package repositories in O(files_root), each with a marker file that says it is complete. The action fills it in.
     type: list
     elements: dict
     default: []
@@ -31,15 +32,15 @@ options:
         type: str
         required: true
       mark:
-        description: Name of the file that says what is in it.
+        description: Name of the marker file.
         type: str
         required: true
       content:
-        description: What O(repositories[].mark) says when the repository is as it should be.
+        description: Content of O(repositories[].mark) when the repository is complete and current.
         type: str
         required: true
       release:
-        description: Name of the signed list of the repository.
+        description: Name of the repository's signed list.
         type: str
         default: ""
       signed:
@@ -47,15 +48,15 @@ options:
         type: str
         default: ""
   registry_inside:
-    description: Address and port of the host's loopback at which the registry listens.
+    description: Loopback address and port that the registry listens on.
     type: str
     required: true
   registry_port:
-    description: Port at which the site reads the registry.
+    description: Port of the read-only registry for the site.
     type: int
     required: true
   files_port:
-    description: Port at which the site reads the file tree.
+    description: Port of the file tree for the site.
     type: int
     required: true
   files_root:
@@ -63,13 +64,13 @@ options:
     type: path
     required: true
   readers:
-    description: Networks that are served, beside the host itself.
+    description: Client networks to serve, beside the host itself.
     type: list
     elements: str
     required: true
 attributes:
   check_mode:
-    description: Predicts. Does not have nginx check a configuration.
+    description: Predicts. nginx does not check the configuration.
   diff_mode:
     description: Shows every file without secrets.
 extends_documentation_fragment:
@@ -100,7 +101,7 @@ changes:
   elements: str
   returned: success
 lacking:
-  description: Directories of O(repositories) that the host does not have whole. Nothing else was done then.
+  description: Directories of O(repositories) that are incomplete on the host. Nothing else was changed then.
   type: list
   elements: str
   returned: when there are any, and not in check mode
@@ -127,7 +128,7 @@ from ..module_utils._seed import configuration
 REGISTRY = Path("/etc/docker/registry/config.yml")
 DISTRIBUTIONS_PAGE = Path("/etc/nginx/sites-enabled/default")
 UNITS = ("docker-registry.service", "nginx.service")
-RELOAD = 5.0  # seconds until a service that was told to takes up its configuration, or has refused to
+RELOAD = 5.0  # seconds for a service to load its configuration after a reload, or refuse it
 RESTART = 30.0
 
 REPOSITORY: dict[str, dict[str, Any]] = {
@@ -140,7 +141,7 @@ REPOSITORY: dict[str, dict[str, Any]] = {
 
 
 def converge(changes: Changes, wanted: dict[str, Any]) -> dict[str, Any]:
-    """Bring the host to what ``wanted`` says and return the module's result. Raises GroundupError."""
+    """Converge the host to ``wanted`` and return the module's result. Raises GroundupError."""
     root = Path(wanted["files_root"])
     ownership.refuse_other(wanted["site"])
     if not root.is_dir() and changes.add(f"make {root}"):
@@ -152,10 +153,10 @@ def converge(changes: Changes, wanted: dict[str, Any]) -> dict[str, Any]:
     unsigned = configuration.registry(wanted, digest="") + configuration.web(wanted, digest="") + wanted["certificate"]
     digest = hashlib.sha256(unsigned.encode()).hexdigest()
     registry, web = Unit(changes, UNITS[0]), Unit(changes, UNITS[1], on_change="reload")
-    # Before its package, which starts it: by the distribution's configuration it would listen to everybody.
+    # Before its package, which starts it: with the distribution's configuration it would listen on all addresses.
     registry.generate(REGISTRY, configuration.registry(wanted, digest=digest))
     packages.installed(changes, wanted["packages"])
-    registry.running()  # first: the distribution's own listens where the web server is to
+    registry.running()  # first: the distribution's configuration listens on the web server's port
     web.place(configuration.PEM, pem, mode=0o600, secret=True, valid=partial(tls.check_pair, user="seed"))
     web.place(configuration.WEB, configuration.web(wanted, digest=digest), valid=configuration.nginx_takes)
     web.generate(DISTRIBUTIONS_PAGE, "")
@@ -165,7 +166,7 @@ def converge(changes: Changes, wanted: dict[str, Any]) -> dict[str, Any]:
 
 
 def repositories(changes: Changes, root: Path, wanted: list[dict[str, Any]]) -> list[str]:
-    """Return the places of repositories that are to be sent; place the signed lists of the others."""
+    """Return the directories of repositories to send; place the signed lists when none is missing."""
     lacking = [one["place"] for one in wanted if files.read(root / one["place"] / one["mark"]) != one["content"]]
     for place in lacking:
         changes.add(f"receive {root / place}")
@@ -176,9 +177,9 @@ def repositories(changes: Changes, root: Path, wanted: list[dict[str, Any]]) -> 
 
 
 def serve(changes: Changes, wanted: dict[str, Any], *, digest: str) -> None:
-    """Restart services that do not serve by the configuration with ``digest``. Raises GroundupError."""
+    """Restart services that do not serve with the configuration of ``digest``. Raises GroundupError."""
     if changes.check and changes.done:
-        return  # they serve by it when these changes are made
+        return  # they will serve with it once these changes are made
     places = [
         f"http://{wanted['registry_inside']}/v2/",
         f"https://127.0.0.1:{wanted['registry_port']}/v2/",
@@ -205,7 +206,7 @@ def serve(changes: Changes, wanted: dict[str, Any], *, digest: str) -> None:
 
 
 def _configuration(url: str, direct: urllib.request.OpenerDirector) -> str | None:
-    """Return the digest of the configuration that ``url`` is served by, None when it says none."""
+    """Return the configuration digest that ``url`` responds with, None without a response."""
     try:
         with direct.open(url, timeout=5) as answer:
             return str(answer.headers.get(configuration.HEADER))

@@ -5,19 +5,19 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: set_aside
-short_description: Decide whether a run goes on without hosts that failed or are down
+short_description: Decide whether a run continues without hosts that failed or are down
 version_added: 0.1.0
 description:
-  - Runs on C(localhost) and on group C(absent) after a layer. On C(localhost) it counts the hosts in C(absent) by their
+  - Runs on C(localhost) and on group C(absent) after a layer. On C(localhost), counts the hosts in C(absent) by their
     group of machines, and fails when more are set aside than the site allows, or too few serve.
-  - On a host that was set aside it ends as unreachable, so that Ansible counts it and ends with exit code 4.
+  - On a host that was set aside, ends as unreachable, so that Ansible counts the host and exits with code 4.
 options:
   limits:
-    description: By group of machines, how many a run may go on without that failed or are down.
+    description: By group of machines, how many may fail or be down while the run continues.
     type: dict
     required: true
   enough:
-    description: By group of machines, what of it must serve; only of groups whose machines are not all waited for.
+    description: By group of machines, how many must serve; only for groups whose machines are not all waited for.
     type: dict
     default: {}
 attributes:

@@ -1,12 +1,12 @@
 # Documentation of the action plugin of the same name, which does the work on the controller.
 DOCUMENTATION = r"""
 module: supply
-short_description: Make or fetch the artifacts of supply.lock
+short_description: Build or fetch the artifacts of supply.lock
 version_added: 0.1.0
 description:
-  - Makes what the cache on the controller lacks, in build roots of its own. A damaged artifact, or one with another
-    digest than the lock's, is an error.
-  - Shows each running artifact with its elapsed and expected time, on a terminal in place.
+  - Builds or fetches artifacts that the controller's cache lacks, in separate build roots. A damaged artifact, or a
+    digest that differs from the lock, is an error.
+  - Shows each artifact in work with its elapsed and expected time, on a terminal in place.
   - M(groundup.cloud.supply_publish) puts artifacts onto a site's seed.
 options:
   names:
@@ -19,12 +19,12 @@ options:
     choices: [build, upstream]
     default: build
   rebuild:
-    description: Make the named artifacts again, whatever the cache holds.
+    description: Rebuild the named artifacts, even if the cache has them.
     type: bool
     default: false
 attributes:
   diff_mode:
-    description: There is nothing to compare but digests, which are returned.
+    description: Only digests can be compared; they are returned.
     support: none
 extends_documentation_fragment: groundup.cloud.attributes
 """
@@ -41,7 +41,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 built:
-  description: Artifacts that were made now; in check mode those that would be.
+  description: Artifacts that were built or fetched; in check mode those that would be.
   type: list
   elements: str
   returned: always

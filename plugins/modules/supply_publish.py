@@ -10,13 +10,13 @@ module: supply_publish
 short_description: Publish a site's artifacts to its registry and file tree
 version_added: 0.1.0
 description:
-  - Compares what the host serves with what the lock says, and sends what it lacks. Images are pushed to its registry,
-    each only when the registry has another digest under the tag; files go as an archive over Ansible's own connection.
+  - Compares the host's registry and file tree with the lock, and sends what is missing. Pushes an image only when the
+    registry has another digest under its tag; sends files as an archive over Ansible's own connection.
   - The site's registry address is read-only. Images are pushed to the host's loopback, through an ssh tunnel with the
     options of Ansible's connection.
   - Sends nothing when everything is there.
   - Then verifies pushed images by digest, and has the host compare the digest of every file it serves.
-  - Writes the digests of what is served into the site's state directory. Nodes run by these digests.
+  - Writes the record of digests into the site's state directory. Nodes run images by these digests.
 options:
   site:
     description: Name of the site, whose state directory stores the digests.
@@ -40,7 +40,7 @@ options:
     type: str
     required: true
   ca_certificate:
-    description: Certificate of the CA, in PEM, that registry and file tree have theirs from, for C(127.0.0.1) too.
+    description: CA, in PEM, of the certificates of registry and file tree, which are valid for C(127.0.0.1) too.
     type: str
     required: true
   files_root:
@@ -57,7 +57,7 @@ options:
     type: list
     elements: str
   packages:
-    description: Artifacts of the lock beside O(files), repositories of packages.
+    description: Package repositories of the lock, in addition to O(files).
     type: list
     elements: str
     default: []
@@ -98,8 +98,8 @@ files:
   elements: str
 published:
   description:
-    - Digests of all that is, or would be, served, by C(images) (name below the registry) and C(files) (path).
-    - In check mode what is not made yet is not in it.
+    - Digests of everything that is, or would be, served, by C(images) (name below the registry) and C(files) (path).
+    - In check mode, artifacts that are not built yet are missing.
   returned: success
   type: dict
 """

@@ -17,7 +17,7 @@ description:
     is removed.
 options:
   site:
-    description: Name of the site, by which everything of it on this machine is found.
+    description: Name of the site. It identifies the site's resources on this machine.
     type: str
     required: true
   root:
@@ -26,8 +26,8 @@ options:
     required: true
   state:
     description:
-      - V(absent) stops and removes O(hosts); without hosts, everything of the site on this machine but its links, even
-        half-removed hosts.
+      - V(absent) stops and removes O(hosts); without hosts, everything of the site on this machine except its links,
+        even half-removed hosts.
     type: str
     choices: [running, absent]
     default: running
@@ -45,7 +45,7 @@ options:
       - Unpacked root file system of the hosts, never written to. Required when O(state=running).
     type: path
   images:
-    description: Unpacked root file systems of hosts that are made from another than O(image), by name.
+    description: Unpacked root file systems of hosts that do not use O(image), by name.
     type: dict
     default: {}
   volumes:
@@ -109,13 +109,13 @@ EXAMPLES = r"""
 RETURN = r"""
 hosts:
   description:
-    - State each host was found in. V(running), or why it was started. V(absent) (never made), V(dead) (its processes
-      had ended), V(rewired) (the plan changed its interfaces), V(unplugged) (an interface was gone).
+    - State in which each host was found. V(running), or why it was started. V(absent) (never created), V(dead) (its
+      processes had ended), V(rewired) (the plan changed its interfaces), V(unplugged) (an interface was gone).
   returned: always
   type: dict
   sample: {control-1: running, worker-1: dead}
 settings:
-  description: Kernel settings of this machine that were put back.
+  description: Kernel settings of this machine that were restored.
   returned: when O(state=absent)
   type: list
   elements: str

@@ -5,30 +5,30 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: tenant_smoke
-short_description: Boot an instance as a tenant, and talk to it through its floating IP
+short_description: Boot an instance as a tenant, and reach it through its floating IP
 version_added: 0.2.0
 description:
-  - Makes a project with a user of its own, and as that user a keypair, security group, network, router, image,
-    instance and floating IP. Waits for ssh, sends random bytes there and back, and compares their SHA-256.
-  - Deletes all of it, also after a failure, SIGTERM or Ctrl-C, and what a killed run of this controller left. Names
+  - Creates a project with a user, and as that user a keypair, security group, network, router, image, instance and
+    floating IP. Waits for ssh, sends random bytes there and back, and compares their SHA-256.
+  - Deletes all of it, also after a failure, SIGTERM or Ctrl-C, and leftovers of a killed run of this controller. Lists
     what could not be deleted.
-  - Prints each step with its seconds. A step that fails says what the cloud says, with layer, object and remedy.
-  - Needs an administrator for project, user and flavor. Runs on the controller, which must reach floating IPs.
+  - Prints each step with its seconds. A failed step shows the cloud's message, with layer, object and remedy.
+  - Needs administrator rights for project, user and flavor. Runs on the controller, which must reach floating IPs.
 options:
   site_file:
-    description: Path of the site file. The site's own cloud is asked at its virtual IP; no name is resolved.
+    description: Path of the site file. Connects to the site's own cloud at its virtual IP, without resolving names.
     type: path
   cloud:
     description: Name of any other cloud in C(clouds.yaml).
     type: str
   again:
-    description: Whether to prove a site again when nothing has changed since its last proof.
+    description: Whether to repeat the test when nothing has changed since the last success.
     type: bool
     default: true
   thorough:
     description:
-      - Whether to read the instance's console, fetch its console's URL, and move it live to another hypervisor, too,
-        where there is one. It must answer afterwards at the same address, without a restart.
+      - Whether to also read the instance's console log, fetch its console URL, and live migrate it to another
+        hypervisor if there is one. It must then answer at the same address, without a restart.
     type: bool
     default: false
   network:
@@ -38,15 +38,15 @@ options:
   host:
     description:
       - Hypervisor to boot on. Default is the scheduler's choice.
-      - The user made for it is an administrator then, because nobody else may choose.
+      - The test's user is then an administrator, because only administrators may choose a host.
     type: str
     default: ""
   payload_mb:
-    description: Megabytes to send each way. They lie in the instance's C(/tmp), in its memory.
+    description: Megabytes to send each way. They are stored in the instance's C(/tmp), in its memory.
     type: int
     default: 20
   keep:
-    description: Whether to leave everything for looking. The next run on this controller deletes it.
+    description: Whether to keep everything for inspection. The next run on this controller deletes it.
     type: bool
     default: false
 extends_documentation_fragment:
@@ -71,7 +71,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 steps:
-  description: Each step with name, seconds, detail and whether it went well.
+  description: Each step with name, seconds, detail and whether it succeeded.
   type: list
   elements: dict
   returned: always
