@@ -1,4 +1,4 @@
-"""Action of module groundup.cloud.ceph_orchestrated: on the controller, which has the site's secrets and kubeconfig."""
+"""Action of module groundup.cloud.ceph_orchestrated: runs on the controller, with the site's secrets and kubeconfig."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from ..plugin_utils.storage.apply import ORCHESTRATORS
 
 
 class ActionModule(DocumentedAction):
-    """Renders the plan's Ceph for the orchestrator of the site."""
+    """Render the plan's Ceph for the site's orchestrator."""
 
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Return what changed. Raises GroundupError."""
+        """Return the changes. Raises GroundupError."""
         plan = site_plan(given["site_file"])
         store = open_store(plan.site, write=False)
         if plan.ceph:

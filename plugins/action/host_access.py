@@ -1,4 +1,4 @@
-"""Action of module groundup.cloud.host_access: places the site's key by the operator's login, then logs in with it."""
+"""Action of module groundup.cloud.host_access: place the site's key over the operator's login, then log in with it."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ MODULE = "groundup.cloud.host_access"
 
 
 class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
-    """Runs on hosts that `host_preflight` reached by the operator's login."""
+    """Runs on hosts that `host_preflight` reached with the operator's login."""
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Return what was placed; the tasks that follow log in with the site's key."""
+        """Return the module's result; later tasks log in with the site's key."""
         result: dict[str, Any] = super().run(tmp, task_vars)
         variables = task_vars or {}
         result |= self._execute_module(MODULE, task_vars=variables)
@@ -36,12 +36,12 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
         return result | {"add_host": host}
 
     def _verified(self, site: logins.Login) -> dict[str, Any]:
-        """Become root with the site's key and nothing else."""
+        """Log in with the site's key only, and become root without a password."""
         for option, value in site.options.items():
             self._connection.set_option(option, value)
         self._connection.set_option("password", None)
         self._play_context.password = self._play_context.become_pass = ""
-        self._connection.set_become_plugin(None)  # plain words of sudo, without a password
+        self._connection.set_become_plugin(None)  # sudo's own messages, without a password prompt
         command = "true" if site.user == "root" else "sudo -n true"
         done: dict[str, Any] = self._low_level_execute_command(command, sudoable=False)
         return done

@@ -1,4 +1,4 @@
-"""Action of modules groundup.cloud.host_baseline and host_info: a host that fails is set aside."""
+"""Action of modules groundup.cloud.host_baseline and host_info: set a failed host aside."""
 
 from __future__ import annotations
 
@@ -6,6 +6,6 @@ from ..plugin_utils.hosts import HostAction
 
 
 class ActionModule(HostAction):
-    """Runs the module on the host."""
+    """Run the module on the host."""
 
     LAYER = "host"

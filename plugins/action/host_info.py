@@ -1,4 +1,4 @@
-"""Action of module groundup.cloud.host_info: as host_baseline's, a host that fails is set aside."""
+"""Action of module groundup.cloud.host_info: like host_baseline's, set a failed host aside."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Action of module groundup.cloud.host_network: a change is kept when the host answers over a new connection."""
+"""Action of module groundup.cloud.host_network: keep a change only if the host answers over a new connection."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from ansible.errors import AnsibleConnectionFailure
 from ..plugin_utils.hosts import HostAction
 from ..plugin_utils.layers.layers import NETWORK_IN_TURN
 
-AFTER = 40.0  # seconds beyond the limit: the former network is put back, and the host answers again
+AFTER = 40.0  # seconds beyond the limit, to restore the former network and reach the host again
 
 
 class ActionModule(HostAction):
-    """Runs the module on the host, twice when there is a change."""
+    """Run the module on the host, a second time to confirm a change."""
 
     LAYER = "host"
-    NEEDED = NETWORK_IN_TURN  # the next one that the same quorum is made of must not change
+    NEEDED = NETWORK_IN_TURN  # if it fails, the next host of the same quorum must not change
 
     def converge(self, task_vars: dict[str, Any]) -> dict[str, Any]:
-        """Return what the module says once the host has decided. Raises AnsibleConnectionFailure."""
+        """Return the module's result once the change is kept or rolled back. Raises AnsibleConnectionFailure."""
         begun: dict[str, Any] = self._execute_module(task_vars=task_vars)
         if begun.get("failed") or not begun.get("pending"):
             return begun
@@ -30,11 +30,11 @@ class ActionModule(HostAction):
         return {**confirmed, **kept, "changed": not confirmed.get("failed")}
 
     def _confirmed(self, task_vars: dict[str, Any], deadline: float) -> dict[str, Any]:
-        """Confirm over new connections until the host has decided. Raises AnsibleConnectionFailure."""
+        """Confirm over new connections until the change is kept or rolled back. Raises AnsibleConnectionFailure."""
         arguments = {**self._task.args, "step": "confirm"}
         while True:
             time.sleep(1)
-            # The former connection may hang, and one that outlives the change proves nothing.
+            # The former connection may hang; and if it survives the change, that proves nothing.
             self._connection.reset()
             try:
                 answer: dict[str, Any] = self._execute_module(module_args=arguments, task_vars=task_vars)

@@ -1,4 +1,4 @@
-"""Action of module groundup.cloud.host_preflight: finds the login that works, and examines the host over it."""
+"""Action of module groundup.cloud.host_preflight: find a login that works, and check the host over it."""
 
 from __future__ import annotations
 
@@ -27,27 +27,27 @@ SITE_OPTIONS = ("unused_networks", "control", "hardware_required", "systems", "s
 
 
 class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
-    """Reaches a host with the site's key, else with what the operator's ssh has.
+    """Reach a host with the site's key, or else with the operator's ssh logins.
 
-    A host that cannot be reached does not fail here: it is a line of the table over all hosts, and hides no other.
+    An unreachable host does not fail here, so that the table of all hosts shows it with the others.
     """
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Return the module's result, and under ``contact`` how the host was reached or why it was not."""
+        """Return the module's result, and in ``contact`` how the host was reached or why not."""
         result: dict[str, Any] = super().run(tmp, task_vars)
         self._variables = task_vars or {}
         self._site = self._variables["groundup_site"]
         self._address, self._port = self._variables["ansible_host"], self._site["access"]["port"]
         self._name = self._variables["inventory_hostname"]
-        self._tried: dict[str, str] = {}  # what ssh or sudo said, by login
-        self._key: host_keys.HostKey | None = None  # of a host whose key nobody confirmed
-        self._known: dict[str, Any] = {}  # option that makes ssh know it, in a dry run
+        self._tried: dict[str, str] = {}  # message of ssh or sudo, by login
+        self._key: host_keys.HostKey | None = None  # host key that is not confirmed
+        self._known: dict[str, Any] = {}  # ssh option that makes it known in a dry run
         if self._connection.transport != "ssh":
             return result | self._module() | {"contact": _contact(self._connection.transport, placed=True)}
         password = self._connection.get_option("password") or self._play_context.password
         sudo_password = self._play_context.become_pass
         site = site_login(self._variables)
-        found = self._examined(site)  # without passwords, which the site's login does not need
+        found = self._examined(site)  # the site's login needs no passwords
         if found is None and self._said(site) == "host-key-unknown" and self._confirmed():
             found = self._examined(site)
         if found is not None and not self._known:
@@ -71,7 +71,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
         )
 
     def _module(self) -> dict[str, Any]:
-        """Run the module over the connection as it is now."""
+        """Run the module over the current connection."""
         store = (files.read(state_dir(self._site["site"]) / SECRETS_IDENTITY) or "").strip()
         now = {"store": store, "controller_time": time.time()}
         options = planned(self._variables) | self._task.args | now
@@ -81,16 +81,16 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
     def _examined(
         self, login: Login, *, password: str | None = None, sudo_password: str | None = None
     ) -> dict[str, Any] | None:
-        """Return what the module says when ``login`` works; else keep why it does not."""
+        """Return the module's result if ``login`` works; else record why it does not."""
         self._log_in_as(login, password, sudo_password)
         try:
             found = self._module()
         except AnsibleError as error:
             said = str(error)
             if not isinstance(error, AnsibleConnectionFailure) and faults.kind_of(said) == "unreachable":
-                raise  # no matter of the login
+                raise  # not caused by the login
         else:
-            # Neither a result of the module nor a traceback of it: the shell or sudo ended before it began.
+            # Neither the module's result nor its traceback: the shell or sudo ended before the module started.
             said = f"{found.get('msg', '')} {found.get('module_stderr', '')} {found.get('module_stdout', '')}"
             if not ("module_stderr" in found and faults.kind_of(said) in faults.BEFORE_PYTHON):
                 return found
@@ -114,7 +114,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
         return faults.kind_of(self._tried[login.name]) if login.name in self._tried else None
 
     def _others(self, site: Login, password: str | None, sudo_password: str | None) -> list[Login]:
-        """Return the operator's ways in, when the site's own login was refused and not merely unanswered."""
+        """Return the operator's logins, if the site's login was refused and not merely unanswered."""
         said = self._said(site)
         if said not in ("denied", *faults.BEFORE_PYTHON) or said == "python-missing":
             return []
@@ -132,9 +132,9 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
         )
 
     def _confirmed(self) -> bool:
-        """Have ssh know the host's key if the operator confirmed it; else keep it for the table."""
+        """Record the host's key for ssh if the operator confirmed it; else keep it for the table."""
         predicts, path = self._predicts(), state_dir(self._site["site"]) / "ssh" / "known_hosts"
-        if predicts:  # nothing of the site's is written: neither this nor what the site file confirms
+        if predicts:  # a dry run writes no file of the site, so a key from the site file is not there either
             path = Path(constants.DEFAULT_LOCAL_TMP) / f"known_hosts-{self._name}"
         if predicts and (line := self._variables["groundup_host"]["host_key"]):
             key = host_keys.HostKey.of(self._address, self._port, line)
@@ -155,11 +155,11 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
     def _unreached(self) -> dict[str, Any]:
         fault = faults.fault_of(self._name, f"{self._address}, port {self._port}", self._tried)
         key = self._key.plain() if self._key and fault.kind == "host-key-unknown" else None
-        placed = self._said(site_login(self._variables)) in faults.BEFORE_PYTHON  # it let the site's key in
+        placed = self._said(site_login(self._variables)) in faults.BEFORE_PYTHON  # it accepted the site's key
         said: dict[str, Any] = {"contact": {"login": None, "placed": placed, "fault": fault.plain(), "host_key": key}}
         if self._predicts():
             said["add_host"] = {"host_name": self._name, "groups": [ABSENT]}
-        elif fault.kind == "unreachable":  # it is down: the run may go on without it
+        elif fault.kind == "unreachable":  # it is down: the run may continue without it
             remedy = f"{fault.remedy}; if it is gone for good: {aside.removal(self._name)}"
             away = aside.Aside(host=self._name, layer="contact", reason=f"{fault.what} ({fault.where})", remedy=remedy)
             return aside.result(away, said)
@@ -167,9 +167,9 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
 
 
 def planned(variables: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the module's options for a host with these variables.
+    """Return the module's options for the host with these variables.
 
-    Not in the playbook: templates of so many would cost as much as all else for this host together.
+    Not in the playbook: so many templates would take as long as everything else for this host.
     """
     site, host = variables["groundup_site"], variables["groundup_host"]
     checks = site["preflight"]
@@ -177,7 +177,7 @@ def planned(variables: Mapping[str, Any]) -> dict[str, Any]:
         **checks["by_roles"]["+".join(host["roles"])],
         **{name: checks[name] for name in SITE_OPTIONS},
         "user": site["access"]["user"],
-        # Where the host layer writes the network, only what the controller comes in by is there already.
+        # If the host layer configures the network, only the interface of the controller's login exists yet.
         "interfaces": [one for one in host["interfaces"] if not host["links"] or one["address"] == host["address"]],
         "neighbours": host["neighbours"],
         "hardware": checks["hardware"][host["hardware"]],

@@ -1,4 +1,4 @@
-"""Action of module groundup.cloud.hypervisor_drain: asks Nova, from the controller."""
+"""Action of module groundup.cloud.hypervisor_drain: uses Nova's API from the controller."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from ..plugin_utils.errors import GroundupError
 
 
 class ActionModule(DocumentedAction):
-    """Does one step of a drain, or ends one."""
+    """Run one step of a drain or an undrain."""
 
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Return what the step found or did."""
-        # Late: no other task needs a cloud's client.
+        """Return the step's result."""
+        # Imported late: no other task needs a cloud client.
         from ..plugin_utils.cloud import connection
 
         verb = "undrain" if given["step"] == "enable" else "drain"

@@ -1,4 +1,4 @@
-"""Action of module groundup.cloud.hypervisor_evacuate: asks Nova, from the controller."""
+"""Action of module groundup.cloud.hypervisor_evacuate: uses Nova's API from the controller."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from ..plugin_utils.plan.types import Plan
 
 
 class ActionModule(DocumentedAction):
-    """Does one step of an evacuation."""
+    """Run one step of an evacuation."""
 
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Return what the step found or did."""
-        # Late: no other task needs a cloud's client.
+        """Return the step's result."""
+        # Imported late: no other task needs a cloud client.
         from ..plugin_utils.cloud import connection
 
         why = "one hypervisor is evacuated at a time, and at least one instance of it"
@@ -61,7 +61,7 @@ class ActionModule(DocumentedAction):
 
 
 def _kept(plan: Plan, name: str) -> Any:
-    """Return what says whether an instance's disk outlives the host ``name``."""
+    """Return a function that tells whether a server's disk survives the loss of host ``name``."""
     from ..plugin_utils.cloud import evacuate
 
     host = plan.hosts.get(name)

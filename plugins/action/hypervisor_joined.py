@@ -1,4 +1,4 @@
-"""Action of module groundup.cloud.hypervisor_joined: asks the cloud, from the controller."""
+"""Action of module groundup.cloud.hypervisor_joined: uses the cloud's API from the controller."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from ..plugin_utils.errors import GroundupError
 from ..plugin_utils.layers.aside import Aside
 from ..plugin_utils.progress import reminder
 
-PAUSE = 3.0  # seconds between two questions
+PAUSE = 3.0  # seconds between two checks
 
 
 class ActionModule(DocumentedAction):
-    """Waits for what hypervisors do by themselves once their services run."""
+    """Wait until hypervisors with running services have joined the cloud."""
 
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Return who has joined; a host that has not is a failure."""
+        """Return the hosts that have joined; fail if one has not."""
         if self._task.check_mode:
             return {"skipped": True, "msg": "nothing was applied: nobody has joined by it"}
         ask, hosts = asker(site_plan(given["site_file"])), given["hosts"]

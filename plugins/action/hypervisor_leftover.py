@@ -1,4 +1,4 @@
-"""Action of module groundup.cloud.hypervisor_leftover: asks the cloud, from the controller."""
+"""Action of module groundup.cloud.hypervisor_leftover: uses the cloud's API from the controller."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..plugin_utils.errors import GroundupError
 
 
 class ActionModule(DocumentedAction):
-    """Names hypervisors of the cloud that are not in the site file."""
+    """Find hypervisors in the cloud that are not in the site file."""
 
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
         """Return them; the callback shows them as a table at the end of the run."""
@@ -23,7 +23,7 @@ class ActionModule(DocumentedAction):
         except (GroundupError, OSError) as error:
             if not self._task.check_mode:
                 raise
-            # A dry run of a site whose cloud is not there yet, or does not answer: nothing is known of its hypervisors.
+            # A dry run, and the cloud does not exist yet or does not answer: its hypervisors are unknown.
             return {"changed": False, "leftover": [], "msg": f"the cloud was not asked: {str(error).splitlines()[0]}"}
         return {
             "changed": False,

@@ -1,4 +1,4 @@
-"""Action of module groundup.cloud.hypervisor_node: reads what the releases were given, adds what is of the host."""
+"""Action of module groundup.cloud.hypervisor_node: merge the releases' configuration with that of the host."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ FORESEEN = "# Known when the releases are there.\n"
 
 
 class ActionModule(HostAction):
-    """Runs the module on the host with its configuration."""
+    """Run the module on the host with its configuration."""
 
     LAYER = "hypervisor"
 
     def converge(self, variables: dict[str, Any]) -> dict[str, Any]:
-        """Return what the module says."""
+        """Return the module's result."""
         arguments = dict(self._task.args) | {"underlay": underlay(variables)}
         if not arguments.get("verify"):
             site, host = variables["groundup_site"], variables["groundup_host"]
@@ -45,11 +45,11 @@ class ActionModule(HostAction):
             except GroundupError as error:
                 return {"failed": True, "msg": str(error)}
         done: dict[str, Any] = self._execute_module(module_args=arguments, task_vars=variables)
-        done.pop("invocation", None)  # the texts hold passwords
+        done.pop("invocation", None)  # it contains passwords
         return done
 
     def _environments(self, site: dict[str, Any], variables: dict[str, Any]) -> dict[str, dict[str, str | None]]:
-        """Return each environment with the digest the controller published, or None: the server's own counts."""
+        """Return each environment with its published digest; None means that the server's own digest is used."""
         seed = site["supply"]["seed"]
         record = digests.of_dry_run(variables, seed=seed) or digests.required(
             site["site"], seed=seed, dry_run=bool(self._task.check_mode)
@@ -65,7 +65,7 @@ class ActionModule(HostAction):
     ) -> dict[str, dict[str, str]]:
         kubeconfig = kubeconfig_path(site["site"])
         foreseen = {kind: {"cluster": FORESEEN, "host": FORESEEN} for kind in ("nova", "agent")}
-        if self._task.check_mode and not kubeconfig.is_file():  # there will be a cluster
+        if self._task.check_mode and not kubeconfig.is_file():  # the cluster does not exist yet
             return foreseen
         hosts = variables["hostvars"]
         try:
@@ -76,7 +76,7 @@ class ActionModule(HostAction):
                 auth_url=next((one["url"] for one in site["edge"]["endpoints"] if one["service"] == "keystone"), ""),
             )
         except NotYetError:
-            if self._task.check_mode:  # the releases will be there, too
+            if self._task.check_mode:  # the releases do not exist yet either
                 return foreseen
             raise
         own = configuration.Host(
@@ -94,13 +94,13 @@ class ActionModule(HostAction):
 
 
 def volume_key(site: Mapping[str, Any]) -> dict[str, str]:
-    """Return whose key opens volumes, and the id of libvirt's secret with it; nothing for a site without."""
+    """Return the Ceph client for volumes and the id of libvirt's secret with its key; empty without Ceph."""
     client = site["hypervisor"]["volumes"]
     return {"client": client["name"], "uuid": client["uuid"]} if client else {}
 
 
 def disks(site: Mapping[str, Any], host: Mapping[str, Any]) -> dict[str, str]:
-    """Return what disks of instances in Ceph are reached with; nothing for a host whose own files they are."""
+    """Return client, secret id and configuration for instances' disks in Ceph; empty if disks are files on the host."""
     client = site["hypervisor"]["disks"]
     if not client or site["hypervisor"]["compute"][host["hardware"]]["disks"] != "ceph":
         return {}
@@ -109,12 +109,12 @@ def disks(site: Mapping[str, Any], host: Mapping[str, Any]) -> dict[str, str]:
 
 
 def addresses(variables: Mapping[str, Any]) -> dict[str, str]:
-    """Return the address of every hypervisor, those this run cannot reach included."""
+    """Return the address of every hypervisor, including unreachable ones."""
     return {name: variables["hostvars"][name]["groundup_host"]["address"] for name in variables["groups"]["compute"]}
 
 
 def underlay(variables: Mapping[str, Any]) -> dict[str, Any]:
-    """Return whom the host sends a packet of full size, and its size; nothing for the only hypervisor."""
+    """Return source, target and MTU of the host's full-size packet; empty for the only hypervisor."""
     site, host, groups = variables["groundup_site"], variables["groundup_host"], variables["groups"]
     name = next_of(host["name"], groups["compute"], without=groups.get("absent", ()))
     if not name:

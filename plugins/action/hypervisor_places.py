@@ -1,4 +1,4 @@
-"""Action of module groundup.cloud.hypervisor_places: asks Nova and Placement, from the controller."""
+"""Action of module groundup.cloud.hypervisor_places: uses the APIs of Nova and Placement from the controller."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from ..plugin_utils.errors import GroundupError
 
 
 class ActionModule(DocumentedAction):
-    """Makes the plan's aggregates, zones and traits."""
+    """Create the plan's aggregates, zones and traits."""
 
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Return what was changed."""
+        """Return the changes."""
         if given["verb"] == "verify":
             return _verify(given["site_file"], given["hosts"])
         return _converge(given["site_file"], given["hosts"], self.changes)
 
 
 def _converge(site_file: str, hosts: list[str], changes: Changes, *, foresee: bool = True) -> dict[str, Any]:
-    # Late: nothing else of the layer needs a cloud's client.
+    # Imported late: nothing else in the layer needs a cloud client.
     from ..plugin_utils.cloud import connection, places
 
     plan = site_plan(site_file)
@@ -31,12 +31,12 @@ def _converge(site_file: str, hosts: list[str], changes: Changes, *, foresee: bo
     except connection.UnreachedError:
         if not (changes.check and foresee):
             raise
-        places.foresee(plan, changes)  # a dry run of a site whose cloud is not there yet
+        places.foresee(plan, changes)  # a dry run before the cloud exists
     return changes.result()
 
 
 def _verify(site_file: str, hosts: list[str]) -> dict[str, Any]:
-    """Return that nothing is changed. Raises GroundupError with what is not as the plan says."""
+    """Return no change. Raises GroundupError with the differences from the plan."""
     changes = Changes(check=True)
     _converge(site_file, hosts, changes, foresee=False)
     if changes.done:

@@ -1,4 +1,4 @@
-"""Action of module groundup.cloud.hypervisor_probe: boots instances on new hypervisors, from the controller."""
+"""Action of module groundup.cloud.hypervisor_probe: boot instances on new hypervisors, from the controller."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ LAYER = "hypervisor"
 
 
 class ActionModule(DocumentedAction):
-    """Proves new hypervisors, and opens those that are sound to tenants."""
+    """Probe new hypervisors, and enable those that work."""
 
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Return who was opened, and who is to be set aside."""
+        """Return the enabled hosts and those to set aside."""
         if self._task.check_mode:
             return _foresee(given["site_file"], given["hosts"])
         return self.stepped(lambda steps: self._prove(given, steps), killed="not every new hypervisor was probed")
@@ -70,7 +70,7 @@ class ActionModule(DocumentedAction):
 
 
 def _foresee(site_file: str, hosts: list[str]) -> dict[str, Any]:
-    """Return who will be probed: who is new, and who has never reported."""
+    """Return the hosts to probe: new ones, and those without a compute service yet."""
     from ..plugin_utils.cloud import connection, probe
 
     changes = Changes(check=True)
@@ -78,7 +78,7 @@ def _foresee(site_file: str, hosts: list[str]) -> dict[str, Any]:
         with connection.answered("Nova", remedy="run the playbook groundup.cloud.openstack, tag verify"):
             found = probe.standing(connection.of_site(site_plan(site_file)), hosts)
     except connection.UnreachedError:
-        found = probe.Standing(new=(), kept={}, services={})  # there is no cloud yet: everybody will be new
+        found = probe.Standing(new=(), kept={}, services={})  # there is no cloud yet: all hosts will be new
     for host in hosts:
         if host in found.new or host not in found.services:
             changes.add(

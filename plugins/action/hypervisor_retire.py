@@ -1,4 +1,4 @@
-"""Action of module groundup.cloud.hypervisor_retire: asks the cloud, from the controller."""
+"""Action of module groundup.cloud.hypervisor_retire: uses the cloud's API from the controller."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from ..plugin_utils.hypervisor.configuration import compute_id
 
 
 class ActionModule(DocumentedAction):
-    """Does one step of a retirement."""
+    """Run one step of a retirement."""
 
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Return what the step found or did."""
-        # Late: no other task needs a cloud's client.
+        """Return the step's result."""
+        # Imported late: no other task needs a cloud client.
         from ..plugin_utils.cloud import connection
 
         verbs.named("retire", given["name"], why="one hypervisor is retired at a time")
@@ -52,7 +52,7 @@ class ActionModule(DocumentedAction):
             return {"changed": bool(lines), "changes": lines, "address": address, "evacuated": evacuated}
         if step == "close":
             done = compute_host.disable(cloud.compute, leaving.host, verbs.RETIRE)
-            empty()  # one that was on its way before that is here now
+            empty()  # an instance that was migrating before has arrived now
             return {"changed": bool(done), "changes": done}
         if not given["stopped"] and not retire.settle(cloud.compute, name, timeout=given["timeout"]):
             raise GroundupError(
@@ -61,12 +61,12 @@ class ActionModule(DocumentedAction):
                 why="it would come back by itself as soon as it is out",
                 remedy="make it reachable, or switch it off, then run this again",
             )
-        retire.remove(cloud, empty(), self.changes, timeout=given["timeout"])  # asked again: it may have waited
+        retire.remove(cloud, empty(), self.changes, timeout=given["timeout"])  # checked again after the wait
         return self.changes.result()
 
 
 def _refuse_other_role(name: str, roles: list[str]) -> None:
-    """Raise GroundupError for a machine of the site file that has other work."""
+    """Raise GroundupError for a machine of the site file that is not a hypervisor."""
     if roles and "hypervisor" not in roles:
         raise GroundupError(
             f"{name} is no hypervisor: the cloud knows nothing of it, and its roles are {', '.join(roles)}",

@@ -1,4 +1,4 @@
-"""Action of module groundup.cloud.kubeadm_access: keeps the kubeconfig on the controller, out of every result."""
+"""Action of module groundup.cloud.kubeadm_access: store the kubeconfig on the controller, not in results."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..plugin_utils.kube.access import check_cluster, differs, keep, known_ca, k
 
 
 class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
-    """Runs the module on a control host and takes the kubeconfig out of its result."""
+    """Run the module on a control host and remove the kubeconfig from its result."""
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         """Return the module's result without the kubeconfig's content."""
@@ -30,13 +30,13 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
                 result["changed"] = bool(result.get("changed")) | written
                 if (
                     written and not self._task.check_mode
-                ):  # the cluster is new here: nobody else brings it its first nodes
+                ):  # the cluster is new to this controller: take the lease before the first nodes join
                     run_lease.of_site(site)
         except (GroundupError, OSError) as error:
             result |= {"failed": True, "msg": str(error)}
         result["kubeconfig"] = str(kubeconfig_path(site))
         if result.get("failed") and "module_stdout" not in result:
-            # `no_log` hides why it failed, too, and without it -vvv shows the kubeconfig as the connection brings it.
-            # The module's own words hold no secret; what is not its answer may hold anything.
+            # `no_log` also hides why it failed; without it, -vvv would show the kubeconfig from the connection.
+            # The module's own message has no secret; any other output (module_stdout) may have one.
             self._display.error(f"{self._task.args['name']}: {result['msg']}", wrap_text=False)
         return result

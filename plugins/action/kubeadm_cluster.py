@@ -10,7 +10,7 @@ from ..plugin_utils.kube.membership import decide
 
 
 class ActionModule(DocumentedAction):
-    """Compares what control hosts said with what the controller knows."""
+    """Compare the control hosts' answers with the controller's record."""
 
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
         """Return the cluster's CA."""

@@ -1,4 +1,4 @@
-"""Action of module groundup.cloud.kubeadm_leave: adds which cluster the controller knows."""
+"""Action of module groundup.cloud.kubeadm_leave: add the CA of the recorded cluster."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..plugin_utils.kube.access import known_ca
 
 
 class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
-    """Runs the module on the host with ``expected_ca`` as the controller recorded it."""
+    """Run the module on the host with ``expected_ca`` from the controller's record."""
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         """Return the module's result."""

@@ -1,4 +1,4 @@
-"""Action of module groundup.cloud.kubeadm_node: adds which cluster the controller knows, and takes the run's lease."""
+"""Action of module groundup.cloud.kubeadm_node: add the CA of the recorded cluster, and take the run's lease."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..plugin_utils.kube.access import known_ca
 
 
 class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
-    """Runs the module on the host with ``expected_ca`` as the controller recorded it."""
+    """Run the module on the host with ``expected_ca`` from the controller's record."""
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         """Return the module's result."""
@@ -28,7 +28,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
                 warnings = run_lease.of_site(site)
         except GroundupError as error:
             raise AnsibleActionFail(str(error)) from error
-        # The cluster cannot spare a control host: what comes next stands on it.
+        # A control host is never set aside, because the following steps depend on it.
         spare = arguments.get("role") == "worker" and not self._task.check_mode
         done = spared(
             lambda: self._execute_module(module_args=arguments, task_vars=task_vars),

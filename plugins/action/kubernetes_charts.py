@@ -19,10 +19,10 @@ from ..plugin_utils.supply import ensure, missing, tool
 
 
 class ActionModule(DocumentedAction):
-    """Installs charts of the lock with the admin kubeconfig of the site."""
+    """Install charts of the lock with the admin kubeconfig of the site."""
 
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Return what changed, with a diff."""
+        """Return the changes, with a diff."""
         if self._task.check_mode and (unmade := _unmade(given)):
             return _not_made(unmade)
         diffs = self._converge(given)
@@ -57,15 +57,15 @@ def _unmade(arguments: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _not_made(unmade: tuple[str, ...]) -> dict[str, Any]:
-    """Return what a prediction says without what supply makes: it builds nothing itself."""
+    """Return the prediction when artifacts are missing; a prediction builds nothing itself."""
     lacks = f"the cache lacks {', '.join(unmade)}, which the playbook groundup.cloud.supply makes"
     said = f"no chart can be rendered yet, so that differences are not known: {lacks}"
     return {"changed": True, "msg": said, "releases": [], "diff": {}}
 
 
 def _releases(plain: list[Any], *, images: Mapping[str, str]) -> list[ReleasePlan]:
-    """Return the plan's releases, each image's name replaced by what ``images`` has for it."""
-    # Ansible's strings carry marks that YAML cannot write: plain ones from here on.
+    """Return the plan's releases, with image names replaced as in ``images``."""
+    # Ansible's strings are tagged objects that YAML cannot write: convert to plain ones.
     data = json.loads(json.dumps(_pinned(plain, images)))
     return [ReleasePlan(**{**item, "needs": tuple(item["needs"])}) for item in data]
 

@@ -9,10 +9,10 @@ from ..plugin_utils.kube import run_lease
 
 
 class ActionModule(DocumentedAction):
-    """Takes the lease of the run that started this worker."""
+    """Take the lease for the run that started this worker."""
 
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Return a warning when the cluster could not be asked."""
+        """Return a warning if the cluster does not answer."""
         if self._task.check_mode:
             return {"changed": False}
         return {"changed": False, "warnings": run_lease.of_site(given["site"])}

@@ -14,10 +14,10 @@ from ..plugin_utils.kube.nodes import converge, new, wait_ready, wanted
 
 
 class ActionModule(DocumentedAction):
-    """Labels and taints nodes with the admin kubeconfig of the site, and waits for them."""
+    """Label and taint nodes with the admin kubeconfig of the site, and wait until they are Ready."""
 
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Return what changed, with a diff."""
+        """Return the changes, with a diff."""
         return self._converge(**given)
 
     def _converge(self, site: str, hosts: list[dict[str, Any]], known: list[str], timeout: int) -> dict[str, Any]:
@@ -35,5 +35,5 @@ class ActionModule(DocumentedAction):
                 seen = wait_ready(api, names, timeout=timeout, spare=spare, known=known)
                 keep_nodes(site, seen.names)
                 said = of_nodes(seen)
-                run_lease.release(api)  # the last step that changes control hosts or who is a node
+                run_lease.release(api)  # the last step that changes control hosts or the set of nodes
         return {"changed": bool(changes.done), "nodes": changes.done, "diff": changes.diffs, **said}

@@ -15,13 +15,13 @@ from ..plugin_utils.kube.objects import Applier, in_order, shown, title
 
 
 class ActionModule(DocumentedAction):
-    """Applies objects with the admin kubeconfig of the site."""
+    """Apply objects with the admin kubeconfig of the site."""
 
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Return what changed, with a diff."""
+        """Return the changes, with a diff."""
         changes, kubeconfig = self.changes, kubeconfig_path(given["site"])
         items = in_order(_checked(given["objects"]))
-        if changes.check and not kubeconfig.is_file():  # there will be a cluster, and nothing in it
+        if changes.check and not kubeconfig.is_file():  # the cluster does not exist yet: everything is new
             for item in items:
                 changes.add(title(item), name=title(item), after=shown(item))
         else:
@@ -37,6 +37,6 @@ def _checked(objects: list[Any]) -> list[Mapping[str, Any]]:
             raise AnsibleActionFail(
                 "every object needs apiVersion, kind and metadata: look at the template it comes from"
             )
-    # Ansible's strings carry marks that YAML cannot write: plain ones from here on.
+    # Ansible's strings are tagged objects that YAML cannot write: convert to plain ones.
     plain: list[Mapping[str, Any]] = json.loads(json.dumps(objects))
     return plain

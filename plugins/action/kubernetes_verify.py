@@ -12,10 +12,10 @@ from ..plugin_utils.kube.verify import verify
 
 
 class ActionModule(DocumentedAction):
-    """Asks the cluster with the admin kubeconfig of the site."""
+    """Verify the cluster with the admin kubeconfig of the site."""
 
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Return what was seen; what does not serve is a failure."""
+        """Return the report; fail if something does not work."""
         if self._task.check_mode:
             return {"skipped": True, "msg": "the probe makes a pod: nothing is verified in check mode"}
         return _verify(**given)

@@ -13,7 +13,7 @@ from ..plugin_utils.plan.layout.profiles import HARDWARE
 
 
 class ActionModule(DocumentedAction):
-    """Fails with everything the controller lacks."""
+    """Check the controller, and fail with everything it lacks."""
 
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
         """Return the lab's hosts, or what is missing."""

@@ -1,4 +1,4 @@
-"""Action of module groundup.cloud.lab_network: a bridge of this machine for each network of a lab."""
+"""Action of module groundup.cloud.lab_network: create a bridge on this machine for each network of a lab."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from ..plugin_utils.actions import DocumentedAction
 
 
 class ActionModule(DocumentedAction):
-    """Makes or removes the bridges."""
+    """Create or remove the bridges."""
 
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Return what was made or removed, with a diff."""
+        """Return the bridges created or links removed, with a diff."""
         if given["state"] == "absent":
             return absent(self.changes, given["site"])
         return present(self.changes, given["site"], given["networks"])
 
 
 def present(changes: Changes, site: str, plan: dict[str, Any]) -> dict[str, Any]:
-    """Make or correct the bridges and return the module's result. Raises GroundupError."""
+    """Create or correct the bridges and return the module's result. Raises GroundupError."""
     networks = networks_of(plan)
     links = network.links()
     for name, item in networks.items():

@@ -1,4 +1,4 @@
-"""Action of module groundup.cloud.machine: one machine of an Ironic, from the controller."""
+"""Action of module groundup.cloud.machine: uses Ironic's API from the controller."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ FIELDS = ("driver", "driver_info", "properties", "extra", "resource_class")
 
 
 class ActionModule(DocumentedAction):
-    """Brings one machine to the state that is wanted."""
+    """Bring one machine to the wanted state."""
 
     RULES = REACHED_BY
 
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Return its facts, and what was changed."""
+        """Return its facts and the changes."""
         return _converge(given, self.changes)
 
 
 def _converge(given: dict[str, Any], changes: Changes) -> dict[str, Any]:
-    # Late: nobody else needs a cloud's client.
+    # Imported late: no other task needs a cloud client.
     from ..plugin_utils.cloud import baremetal
 
     fields = {name: given[name] for name in FIELDS if given[name] is not None}

@@ -10,7 +10,7 @@ from ..plugin_utils.plan import load_site, make_plan
 
 
 class ActionModule(DocumentedAction):
-    """Lets one machine go on."""
+    """Approve one machine."""
 
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
         """Return what was approved."""

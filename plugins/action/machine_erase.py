@@ -14,10 +14,10 @@ from ..plugin_utils.plan.types import Plan
 
 
 class ActionModule(DocumentedAction):
-    """Does one step of an erasure."""
+    """Run one step of an erasure."""
 
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Return what the step found or did."""
+        """Return the step's result."""
         plan, name = site_plan(given["site_file"]), given["name"]
         wanted = erase.Wanted(
             name=name,
@@ -36,7 +36,7 @@ class ActionModule(DocumentedAction):
 
 
 def _refuse_serving(plan: Plan, wanted: erase.Wanted) -> None:
-    """Raise GroundupError while the site still works with the machine."""
+    """Raise GroundupError while the machine serves as a node, hypervisor or storage host."""
     name = wanted.name
     if name in known_nodes(plan.site):
         raise _serves(name, "is a node of the cluster", aside.removal(name))
@@ -54,11 +54,11 @@ def _refuse_serving(plan: Plan, wanted: erase.Wanted) -> None:
 
 
 def _hypervisors(plan: Plan, name: str) -> list[str]:
-    """Return ``name`` when the cloud knows it as a hypervisor. Raises GroundupError when the cloud cannot be asked."""
+    """Return ``name`` if it has a compute service in the cloud. Raises GroundupError if the cloud does not answer."""
     host = plan.hosts.get(name)
     if "nova" not in {release.name for release in plan.openstack.releases} or (host and "hypervisor" not in host.roles):
         return []
-    # Late: no other task needs a cloud's client.
+    # Imported late: no other task needs a cloud client.
     from ..plugin_utils.cloud import connection
     from ..plugin_utils.cloud.compute_host import look
 

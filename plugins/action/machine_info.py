@@ -1,4 +1,4 @@
-"""Action of module groundup.cloud.machine_info: what an Ironic knows of machines, from the controller."""
+"""Action of module groundup.cloud.machine_info: uses Ironic's API from the controller."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from ..plugin_utils.plan import load_site, make_plan
 
 
 class ActionModule(DocumentedAction):
-    """Reads facts of machines."""
+    """Read facts of machines."""
 
     RULES = REACHED_BY
 
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
         """Return facts of one machine or all."""
-        # Late: nobody else needs a cloud's client.
+        # Imported late: no other task needs a cloud client.
         from ..plugin_utils.cloud import baremetal
 
         plan = make_plan(load_site(given["site_file"])) if given["site_file"] else None

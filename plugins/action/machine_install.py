@@ -1,4 +1,4 @@
-"""Action of module groundup.cloud.machine_install: on the controller, for all machines at once."""
+"""Action of module groundup.cloud.machine_install: runs on the controller, for all machines at once."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ LAYER = "ironic"
 
 
 class ActionModule(DocumentedAction):
-    """Brings machines to installed."""
+    """Install machines."""
 
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Return what was done."""
+        """Return the changes and the machines to set aside."""
         changes = self.changes
         plan = make_plan(load_site(given["site_file"]))
         say = self._display.display
@@ -48,7 +48,7 @@ class ActionModule(DocumentedAction):
 
 
 def refuse_two(plan: Plan, layers: Sequence[str] | None) -> None:
-    """Raise GroundupError when controller and seed would both configure machines."""
+    """Raise GroundupError if both controller and seed would configure machines."""
     if layers and plan.metal and plan.metal.runner:
         raise GroundupError(
             "two would configure each machine",

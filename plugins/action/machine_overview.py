@@ -1,4 +1,4 @@
-"""Action of module groundup.cloud.machine_overview: the machines of a site, shown on the controller."""
+"""Action of module groundup.cloud.machine_overview: runs on the controller."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from ..plugin_utils.progress import TERMINAL
 
 
 class ActionModule(DocumentedAction):
-    """Shows where machines are."""
+    """Show the states of machines."""
 
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Return a record a machine."""
+        """Return one record per machine."""
         plan = make_plan(load_site(given["site_file"]))
         overview, ended = Overview(plan, home_of(plan.site), refresh=refresher(plan)), True
         if given["follow"]:

@@ -1,4 +1,4 @@
-"""Action of module groundup.cloud.machine_ready: asks a machine over its connection, in one step."""
+"""Action of module groundup.cloud.machine_ready: check a machine over its connection, in one step."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from ..plugin_utils.actions import DocumentedAction
 
 
 class ActionModule(DocumentedAction):
-    """Sets the machine aside that the controller, or the next layer, cannot use."""
+    """Check that a machine is usable, and set it aside if it is not."""
 
     _requires_connection = True
 
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Return nothing when the machine is ready; else why it is set aside, or the group it goes into."""
+        """Return nothing if the machine is ready; else why it is set aside, or its new group."""
         variables, within, result = self.variables, given["boot_timeout"], dict[str, Any]()
         if within is not None and self._task.check_mode:
             return {"skipped": True}  # nothing was started
@@ -32,7 +32,7 @@ class ActionModule(DocumentedAction):
                 fault = aside.failed(name, LAYER, found) if found.get("failed") else None
                 result = found
             else:
-                # Bounded: a unit that never ends starting would hold the run for ever.
+                # With a timeout: a unit that never finishes starting would block the run for ever.
                 done = self._low_level_execute_command(f"timeout {within} systemctl is-system-running --wait")
                 said = done["stdout"].strip() or done["stderr"].strip()
                 wrong = boot_fault(name, done["rc"], said, within=within)
@@ -54,7 +54,7 @@ def _refused(variables: dict[str, Any], arguments: dict[str, Any], *, said: str)
 
 
 def boot_fault(host: str, status: int, said: str, *, within: int) -> GroundupError | None:
-    """Return what is wrong with a boot that ``systemctl is-system-running --wait`` says this of; None: nothing."""
+    """Return the fault of a boot, from the output of ``systemctl is-system-running --wait``; None if it is fine."""
     if said == "running":
         return None
     endless = status == _TIMED_OUT

@@ -12,14 +12,14 @@ from ..plugin_utils.kube.client import Api
 from ..plugin_utils.kube.removal import Leaving
 from ..plugin_utils.verbs import named
 
-GONE = 120.0  # seconds the cluster has to forget the pods of a node that was down
+GONE = 120.0  # seconds for the cluster to delete the pods of a node that was down
 
 
 class ActionModule(DocumentedAction):
-    """Does one step of a removal."""
+    """Run one step of a removal."""
 
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Return what the step found or did."""
+        """Return the step's result."""
         name = named("remove", given["name"], why="one machine is removed at a time")
         api = Api(kubeconfig_path(given["site"]))
         if given["step"] == "verify":
@@ -31,7 +31,7 @@ class ActionModule(DocumentedAction):
         self._hold(api)
         if given["step"] == "drain":
             removal.drain(api, leaving, timeout=given["timeout"], say=self._display.display)
-            self._hold(api)  # it may have taken longer than the lease lasts, and etcd is next
+            self._hold(api)  # renew: the drain may have outlasted the lease, and etcd is next
             return {"changed": bool(leaving.pods), "changes": [f"evict {pod}" for pod in leaving.pods]}
         done = removal.delete(api, leaving)
         keep_nodes(given["site"], known_nodes(given["site"]) - {name})
@@ -44,7 +44,7 @@ class ActionModule(DocumentedAction):
 
 
 def foretold(leaving: Leaving, given: dict[str, Any]) -> dict[str, Any]:
-    """Return what a removal does. Raises GroundupError for a machine that is not to be removed by this verb."""
+    """Return what a removal would do. Raises GroundupError for a machine that this verb must not remove."""
     name, roles = leaving.name, given["roles"]
     if "seed" in roles:
         raise GroundupError(
@@ -69,7 +69,7 @@ def foretold(leaving: Leaving, given: dict[str, Any]) -> dict[str, Any]:
     return {
         "changed": bool(lines),
         "changes": lines,
-        # Without a Node and out of the site file nobody knows what it was: etcd does.
+        # Without a Node and not in the site file, only etcd may know it as a control host.
         "control": leaving.control or "control" in roles or not (leaving.found or roles),
         "address": "" if leaving.address in given["addresses"] else leaving.address,
         "contact": contact or next((host for host in given["control"] if host != name), ""),

@@ -1,4 +1,4 @@
-"""Action of module groundup.cloud.ovn_backup: keeps on the controller what the host reads, and gives it back."""
+"""Action of module groundup.cloud.ovn_backup: store backups on the controller, and send them to the host to restore."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from ..plugin_utils.services.neutron import sync_command
 
 
 class ActionModule(DocumentedAction):
-    """Does one step, with the module on the host where the database is asked."""
+    """Run one step, with the module on the host where it needs the database."""
 
     _requires_connection = True
 
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Return what the step found or did."""
+        """Return the step's result."""
         site, step = given["site"], given["step"]
         if step == "verify":
             newest = backups.verify(site, days=given["days"])
@@ -32,7 +32,7 @@ class ActionModule(DocumentedAction):
             force=given["force"],
         )  # fmt: skip
         if step == "restore":
-            # By the same member, just before: nothing is replaced that was not saved.
+            # Back up from the same member just before, so that everything replaced was saved.
             before = self._take(given | {"keep": 0})
             if not before.get("leader"):
                 return before

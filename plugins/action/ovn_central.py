@@ -1,4 +1,4 @@
-"""Action of module groundup.cloud.ovn_central: tells the host which clusters are the site's, and notes new ones."""
+"""Action of module groundup.cloud.ovn_central: pass the site's cluster ids to the host, and record new ones."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..plugin_utils.ovn import record
 
 
 class ActionModule(ActionBase):  # type: ignore[misc]  # ansible ships no types
-    """Runs the module on the host, between reading and writing the record."""
+    """Run the module on the host; read the record before and write it afterwards."""
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         """Return the module's result."""

@@ -10,9 +10,9 @@ from ..plugin_utils.ovn.clusters import decide
 
 
 class ActionModule(DocumentedAction):
-    """Compares what control hosts said with what the controller knows."""
+    """Compare the control hosts' answers with the controller's record."""
 
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Return the databases to make clusters of."""
+        """Return the databases whose clusters are to be created."""
         known = record.known(given.pop("site"))
         return {"changed": False, "create": decide(**given, known=known)}

@@ -1,4 +1,4 @@
-"""Action of module groundup.cloud.ovn_stale_members: tells the host which clusters are the site's."""
+"""Action of module groundup.cloud.ovn_stale_members: pass the site's cluster ids to the host."""
 
 from __future__ import annotations
 

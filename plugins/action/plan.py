@@ -1,4 +1,4 @@
-"""Action of module groundup.cloud.plan: the plan of a site, shown, judged and written down."""
+"""Action of module groundup.cloud.plan: plan a site, print the findings and write the plan."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from ..plugin_utils.plan.output.topology import topology_svg
 
 
 class ActionModule(DocumentedAction):
-    """Plans a site; fails on findings that must stop every layer."""
+    """Plan a site; fail on findings that must stop every layer."""
 
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Return the findings, what was written, and whether the site may be built."""
+        """Return the findings and files; fail if the site must not be built."""
         try:
             site = load_site(given["site_file"])
             plan = with_values(make_plan(site))
@@ -40,7 +40,7 @@ class ActionModule(DocumentedAction):
             "changed": False,
             "files": [],
         }
-        # A plan that may not be built must not replace the one in force; in a directory of one's own it is for reading.
+        # A refused plan must not replace the current one; in a separate output directory it is only for reading.
         if given["output"] or not refused:
             directory = Path(given["output"]) if given["output"] else state_dir(plan.site)
             try:
@@ -54,7 +54,7 @@ class ActionModule(DocumentedAction):
         return result
 
     def _write(self, plan: Plan, directory: Path) -> dict[str, Any]:
-        """Write what differs from what is there, or only say so in check mode."""
+        """Write the files that differ, or only report them in check mode."""
         diffs, changed = [], False
         wanted = {directory / "plan.json": to_json(plan), directory / "topology.svg": topology_svg(plan)}
         if packets := packets_svg(plan):
@@ -64,7 +64,7 @@ class ActionModule(DocumentedAction):
             if before == text:
                 continue
             changed = True
-            if path.suffix == ".json":  # the picture's text says the same to nobody
+            if path.suffix == ".json":  # a diff of SVG text helps nobody
                 diffs.append({"before_header": str(path), "after_header": str(path), "before": before, "after": text})
             if not self._task.check_mode:
                 directory.mkdir(parents=True, exist_ok=True, mode=0o700)

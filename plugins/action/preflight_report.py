@@ -1,4 +1,4 @@
-"""Action of module groundup.cloud.preflight_report: judges all hosts together."""
+"""Action of module groundup.cloud.preflight_report: judge all hosts together."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from ..plugin_utils.verbs import dry_run
 
 
 class ActionModule(DocumentedAction):
-    """Prints the table; fails when it has an error, unless the run may go on without the hosts that have it."""
+    """Print the table; fail on an error, unless the run may continue without the hosts concerned."""
 
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
         """Return the lines of the table, and the hosts to set aside."""
         variables = self.variables
         hostvars = variables["hostvars"]
         found = {host: hostvars[host].get(given["result"], {}) for host in given["hosts"]}
-        found = {host: one for host, one in found.items() if "aside" not in one}  # it is down: nothing is known of it
+        found = {host: one for host, one in found.items() if "aside" not in one}  # it is down: its state is unknown
         predicts = bool(dry_run(variables) or self._task.check_mode)
         seen = lines(found, predicts=predicts)
         site = variables["groundup_site"]

@@ -1,4 +1,4 @@
-"""Action of module groundup.cloud.provider_networks: asks Neutron, from the controller."""
+"""Action of module groundup.cloud.provider_networks: uses Neutron's API from the controller."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from ..plugin_utils.errors import GroundupError
 
 
 class ActionModule(DocumentedAction):
-    """Makes the plan's provider networks in Neutron."""
+    """Create the plan's provider networks in Neutron."""
 
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Return what was changed."""
+        """Return the changes."""
         return _converge(given["site_file"], self.changes)
 
 
 def _converge(site_file: str, changes: Changes) -> dict[str, Any]:
-    # Late: nothing of a site without such networks needs a cloud's client.
+    # Imported late: a site without provider networks needs no cloud client.
     from ..plugin_utils.cloud import connection, providers
 
     plan = site_plan(site_file)
@@ -30,7 +30,7 @@ def _converge(site_file: str, changes: Changes) -> dict[str, Any]:
                 cloud = connection.of_site(plan)
                 providers.converge(cloud.network, networks, changes, project=str(cloud.current_project_id))
         except GroundupError as error:
-            # A dry run of a site whose cloud is not there yet. What Neutron holds against the plan is no such case.
+            # A dry run before the cloud exists. A conflict with the plan reported by Neutron is still an error.
             if not changes.check or not isinstance(error, connection.UnreachedError):
                 raise
             providers.foresee(networks, changes)

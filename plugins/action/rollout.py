@@ -1,4 +1,4 @@
-"""Action of module groundup.cloud.rollout: the release graph, from the controller."""
+"""Action of module groundup.cloud.rollout: roll out the release graph from the controller."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from ..plugin_utils.rollout.types import GateRefusedError, Options, RolloutResul
 from ..plugin_utils.supply import missing
 from ..plugin_utils.supply.publish import digests
 
-TOOLS = ("helm",)  # of the lock: what renders releases
+TOOLS = ("helm",)  # programs of the lock that render releases
 
 
 class ActionModule(DocumentedAction):
-    """Checks, applies or verifies the releases of a site."""
+    """Check, apply or verify the releases of a site."""
 
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
         """Return how each release ended."""
@@ -58,7 +58,7 @@ class ActionModule(DocumentedAction):
             "apply": partial(rollout.apply, before=lambda: opened.prepare(beside)),
             "verify": rollout.verify,
         }
-        # Before anything else: with another store's secrets nothing may be changed, or judged.
+        # First: with another store's secrets, nothing may be changed or judged.
         claimed = opened.claim(write=False)
         if beside.check:
             opened.certify(beside)
@@ -66,7 +66,7 @@ class ActionModule(DocumentedAction):
         if verb == "apply":
             opened.remember(outcome)
         refused = _refused(outcome, force) if verb == "check" else ""
-        if verb == "verify":  # the others have shown their cards at the moment they were made
+        if verb == "verify":  # check and apply have already shown each card when it was created
             for card in outcome.cards:
                 self._display.display(cards.text(card))
         if not outcome.failed:
@@ -95,7 +95,7 @@ class ActionModule(DocumentedAction):
 
 
 def _not_made(verb: str, unmade: tuple[str, ...]) -> dict[str, Any]:
-    """Return what can be said without what supply makes: neither a prediction nor a question builds."""
+    """Return the result when artifacts are missing; check and verify build nothing."""
     lacks = f"the cache lacks {', '.join(unmade)}, which the playbook groundup.cloud.supply makes"
     if verb == "verify":
         return {"failed": True, "msg": f"nothing was asked: {lacks}", "releases": [], "cards": []}
@@ -104,7 +104,7 @@ def _not_made(verb: str, unmade: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _refused(outcome: RolloutResult, force: tuple[str, ...]) -> str:
-    """Return why the change that was predicted would not be made, ``""`` when it would."""
+    """Return why the gate would refuse the predicted change, ``""`` if it would not."""
     try:
         decide(outcome.reasons, force=force)
     except GateRefusedError as error:
@@ -113,7 +113,7 @@ def _refused(outcome: RolloutResult, force: tuple[str, ...]) -> str:
 
 
 def _closing(opened: Session, outcome: RolloutResult) -> list[str]:
-    """Return what an operator wants to know in the end: that it works, what there is, and how to reach it."""
+    """Return the closing lines: token expiry, catalog endpoints, addresses and credentials."""
     if outcome.failed or "token_expires_at" not in outcome.facts:
         return []
     catalog = [f"  {entry['type']:<14} {entry['region']:<12} {entry['url']}" for entry in outcome.facts["catalog"]]

@@ -1,4 +1,4 @@
-"""Action of module groundup.cloud.runner_node: what the runner runs is sent to the seed, its public key kept here."""
+"""Action of module groundup.cloud.runner_node: send the collection to the seed, and store the runner's public key."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from ..plugin_utils.plan import load_site
 
 
 class ActionModule(DocumentedAction):
-    """Sends the collection where the seed lacks it."""
+    """Send the collection if the seed lacks it."""
 
     _requires_connection = True
 
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Return what the module did."""
+        """Return the module's result."""
         site_file = Path(given["site_file"])
         digest, content = ("", b"") if given["verify"] else packed()
         own = {"collection": digest, "site_text": site_file.read_text(encoding="utf-8")}

@@ -1,4 +1,4 @@
-"""Action of module groundup.cloud.secrets: on the controller, because a secret leaves it only to where it is used."""
+"""Action of module groundup.cloud.secrets: runs on the controller; secrets leave it only for hosts that use them."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ def _not_given(store: Store, lacking: Sequence[str]) -> SecretsError:
 
 
 class ActionModule(DocumentedAction):
-    """Makes the secrets and certificates a site does not have, or forgets the password of a store that is gone."""
+    """Create missing secrets and certificates, or remove the password of a removed store."""
 
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Return what was made, by name only."""
+        """Return the names of created secrets and certificates."""
         write, plan = not self._task.check_mode, site_plan(given["site_file"])
         directory = state_dir(plan.site)
         if given["state"] == "absent":

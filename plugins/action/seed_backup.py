@@ -1,4 +1,4 @@
-"""Action of module groundup.cloud.seed_backup: keeps on the controller what the seed reads, and gives it back."""
+"""Action of module groundup.cloud.seed_backup: store backups on the controller, and send them to the seed."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from ..plugin_utils.plan import Plan, load_site, make_plan
 
 
 class ActionModule(DocumentedAction):
-    """Does one step, with the module on the seed where its state is asked."""
+    """Run one step, with the module on the seed where it needs the seed's state."""
 
     _requires_connection = True
 
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Return what the step found or did."""
+        """Return the step's result."""
         plan = make_plan(load_site(given["site_file"]))
         if given["step"] == "verify":
             backup = backups.verify(plan.site, days=given["days"])
@@ -35,7 +35,7 @@ class ActionModule(DocumentedAction):
         there = _nodes(now)
         backups.refuse(backup, found, plan, schema=now["schema"], there=there, force=given["force"])
         if go:
-            # Just before: nothing is replaced that was not saved. Beside the others, so that it is never the newest.
+            # Back up first, so that everything replaced was saved. Stored apart, so that it is never "the newest".
             before = self._take(given, plan, replaced=True) if there else {}
             if before.get("failed"):
                 return before
@@ -51,7 +51,7 @@ class ActionModule(DocumentedAction):
         return now | {"backup": backups.shelf(plan.site).summary(backup), "warnings": warnings}
 
     def _take(self, given: dict[str, Any], plan: Plan, *, replaced: bool = False) -> dict[str, Any]:
-        now = datetime.now(UTC)  # what journals say later came after it
+        now = datetime.now(UTC)  # taken before the backup: later journal entries are not in it
         done = self.on_host(site_file=given["site_file"], step="take")
         if done.get("failed"):
             return done

@@ -1,4 +1,4 @@
-"""Action of module groundup.cloud.seed_node: what the seed itself is installed from is sent to it first, and signed."""
+"""Action of module groundup.cloud.seed_node: first send the signed package repositories the seed is installed from."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from ..plugin_utils.supply.publish.sender import Sender
 
 
 class ActionModule(Sender):
-    """Sends the repositories of packages that the host lacks, before the module installs from them."""
+    """Send missing package repositories before the module installs from them."""
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Return what the module did, and what was sent before."""
+        """Return the module's result, including what was sent."""
         result: dict[str, Any] = super().run(tmp, task_vars)
         return finish(result, lambda: self._converge(dict(self._task.args), task_vars or {}))
 
@@ -33,7 +33,7 @@ class ActionModule(Sender):
         done = self._module(arguments, task_vars)
         if done.get("failed") or not (lacking := done.get("lacking")):
             return done
-        # Whole and without packages of former versions: each time they would be more.
+        # Remove the old directory first; otherwise packages of former versions would pile up.
         self.command(["rm", "-rf", "--", *(f"{arguments['files_root']}/{place}" for place in lacking)], task_vars)
         self.send([served() / place for place in lacking], arguments["files_root"], task_vars)
         then = self._module(arguments, task_vars)
@@ -57,7 +57,7 @@ class ActionModule(Sender):
         return done
 
     def _repository(self, place: str, directory: Path) -> dict[str, str]:
-        """Return what the module looks for at ``place``; the repository is made and its list signed where needed."""
+        """Return the module's description of the repository at ``place``; build it and sign its list if needed."""
         name, check = place.partition("/")[0], bool(self._task.check_mode)
         missing = supply.missing(name)
         if check and missing:

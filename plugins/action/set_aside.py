@@ -1,4 +1,4 @@
-"""Action of module groundup.cloud.set_aside: runs on the controller, once for it and once for each host set aside."""
+"""Action of module groundup.cloud.set_aside: runs on the controller, for localhost and for each host set aside."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from ..plugin_utils.layers.layers import ABSENT
 
 
 class ActionModule(DocumentedAction):
-    """Compares hosts set aside with the limits; ends as unreachable on such a host."""
+    """Compare hosts set aside with the limits; end as unreachable on such a host."""
 
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Return nothing; a failure when too many hosts of a group are set aside."""
+        """Return nothing, or a failure if too many hosts of a group are set aside or too few serve."""
         variables = self.variables
         if row := _why(variables):
-            # Ansible leaves it out from now on, counts it in the recap, and ends with exit code 4.
+            # Ansible skips it from now on, counts it in the recap, and exits with code 4.
             return {"unreachable": True, "msg": f"set aside in layer {row['layer']}: {row['reason']}"}
         others = variables["hostvars"]
         away = {name: others[name]["groundup_host"] for name in variables["groups"][ABSENT]}
@@ -34,7 +34,7 @@ class ActionModule(DocumentedAction):
 
 
 def _why(variables: Any) -> dict[str, Any]:
-    """Return why the host of these variables is set aside; nothing when it is not."""
+    """Return why the host with these variables is set aside; empty if it is not."""
     return dict(variables.get(aside.FACT) or variables.get("ansible_facts", {}).get(aside.FACT) or {})
 
 

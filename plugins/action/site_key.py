@@ -1,4 +1,4 @@
-"""Action of module groundup.cloud.site_key: the ssh key of the controller, and the keys it knows hosts by."""
+"""Action of module groundup.cloud.site_key: create the site's ssh key, and write the known host keys."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from ..plugin_utils.plan import Plan, load_site, make_plan
 
 
 class ActionModule(DocumentedAction):
-    """Keeps ``ssh`` in the state directory of a site."""
+    """Maintain ``ssh`` in the state directory of a site."""
 
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Return what was written, with a diff."""
+        """Return the changes, with a diff."""
         return converge(self.changes, make_plan(load_site(given["site_file"])))
 
 
 def converge(changes: Changes, plan: Plan) -> dict[str, Any]:
-    """Make the key of the site when there is none, write the keys of its hosts, and return the action's result."""
+    """Create the site's key if there is none, write its hosts' keys, and return the action's result."""
     directory = site_key(plan.site).parent
     if not directory.is_dir() and changes.add(f"make {directory}"):
         directory.mkdir(mode=0o700, parents=True)
     key_pair(changes, site_key(plan.site), comment=f"groundup@{plan.site}")
-    # Not known_hosts, which the layer that makes hosts fills.
+    # Not known_hosts, which the metal layer fills.
     lines = [f"{_address(plan, host.address)} {host.host_key}\n" for host in plan.hosts.values() if host.host_key]
     files.place(
         changes, directory / "host_keys", "# Written from access.host_keys of the site file.\n" + "".join(lines)
@@ -37,7 +37,7 @@ def converge(changes: Changes, plan: Plan) -> dict[str, Any]:
 
 
 def key_pair(changes: Changes, path: Path, *, comment: str) -> None:
-    """Make the key ``path`` when there is none, and have ``path``.pub say its public half. Raises GroundupError."""
+    """Create the key ``path`` if there is none, and write its public key to ``path``.pub. Raises GroundupError."""
     public = path.with_name(f"{path.name}.pub")
     if not path.exists():
         if changes.add(f"make {path}"):
@@ -50,7 +50,7 @@ def key_pair(changes: Changes, path: Path, *, comment: str) -> None:
     if path.stat().st_mode & 0o077 and changes.add(f"set mode 600 of {path}"):
         path.chmod(0o600)
     if changes.check and path.stat().st_mode & 0o077:
-        return  # ssh-keygen reads no key that others can read
+        return  # ssh-keygen refuses a key that others can read
     found = run(
         ["ssh-keygen", "-y", "-P", "", "-f", str(path)],
         why="the controller reaches the site's hosts with this key",

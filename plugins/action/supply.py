@@ -1,4 +1,4 @@
-"""Action of module groundup.cloud.supply: artifacts of the lock, made on the controller."""
+"""Action of module groundup.cloud.supply: build or fetch artifacts of the lock on the controller."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from ..plugin_utils.progress import TERMINAL
 
 
 class ActionModule(DocumentedAction):
-    """Makes what the cache lacks."""
+    """Build or fetch artifacts that the cache lacks."""
 
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Return the artifacts, and what was built."""
+        """Return the artifacts, and which were built."""
         names, source, rebuild = given["names"], given["source"], given["rebuild"]
         if self._task.check_mode and (pending := supply.missing(names, source=source, rebuild=rebuild)):
             return {"changed": True, "built": list(pending), "msg": f"would be made: {', '.join(pending)}"}

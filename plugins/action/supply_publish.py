@@ -1,4 +1,4 @@
-"""Action of module groundup.cloud.supply_publish: what a seed host lacks of the site's artifacts is sent to it."""
+"""Action of module groundup.cloud.supply_publish: send missing artifacts to the seed."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from ..plugin_utils.supply.publish.images import Way, push
 from ..plugin_utils.supply.publish.sender import Sender, failed, name_of
 from ..plugin_utils.supply.publish.tunnel import ssh_command, tunnel
 
-WARN_DAYS = 30  # that the web server's certificate has left; a run renews it long before
+WARN_DAYS = 30  # left of the web server's certificate; a run renews it long before
 
 
 class ActionModule(Sender):
-    """Compares by digest, sends the difference."""
+    """Compare artifacts by digest, and send those that differ."""
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Return what was sent."""
+        """Return the images and files sent."""
         result: dict[str, Any] = super().run(tmp, task_vars)
         _, arguments = self.validate_argument_spec(documented(__name__))
         return finish(result, lambda: self._publish(arguments, task_vars or {}))
@@ -77,7 +77,7 @@ class ActionModule(Sender):
         nothing = {"images": arguments["images"], "files": names, "msg": "nothing is served yet"}
         first = FIRST_CONTACT in task_vars.get("group_names", ())
         if check and first and self._connection.get_option("password"):
-            return result | nothing  # nor is the site's key there, and the tunnel knows no password
+            return result | nothing  # the site's key is not there yet either, and the tunnel cannot use a password
         with self._way(arguments) as way:
             if check and _get(f"https://{way.reads}/v2/", ca=way.ca) is None:
                 return result | nothing
@@ -91,13 +91,13 @@ class ActionModule(Sender):
         self, arguments: dict[str, Any], task_vars: dict[str, Any], way: Way, *, images: list[supply.Artifact],
         places: list[Path],
     ) -> dict[str, Any]:  # fmt: skip
-        """Send what the seed lacks, then compare all it serves; only look in a dry run and to verify."""
+        """Send what the seed lacks, then compare everything it serves. A dry run and verify send nothing."""
         check, verify, registry = bool(self._task.check_mode), arguments["verify"], arguments["registry"]
         _wait_for(f"https://{way.reads}/v2/", ca=way.ca, progress=self._display.display)
         lacking = _lacking(way, places)
         if not (check or verify):
             self.send(lacking, arguments["files_root"], task_vars)
-            # tar does not notice an archive that ends between two of its members.
+            # tar does not detect an archive truncated between two members.
             _refuse(_lacking(way, lacking), "sent, and not served whole:", arguments["files_url"])
         pushed = push(registry, images, progress=self._display.display, dry_run=check or verify, way=way)
         missing = [image.reference for image in pushed if image.changed]
@@ -122,7 +122,7 @@ class ActionModule(Sender):
 
     @contextmanager
     def _way(self, arguments: Mapping[str, Any]) -> Iterator[Way]:
-        """Reach the seed's services at its loopback, through ssh."""
+        """Open an ssh tunnel to the seed's services on its loopback."""
         ports = (arguments["registry"].rpartition(":")[2], urlsplit(arguments["files_url"]).port)
         ssh = ssh_command(self._connection.get_option, transport=self._connection.transport)
         with tunnel(ssh, arguments["registry_inside"], *(f"127.0.0.1:{port}" for port in ports)) as (into, *shown):
@@ -148,7 +148,7 @@ class ActionModule(Sender):
 
 
 def _lacking(way: Way, places: list[Path]) -> list[Path]:
-    """Return those of ``places`` that the host serves otherwise or not at all, by what is sent last."""
+    """Return those of ``places`` that the host lacks or serves differently, by the marker file that is sent last."""
     return [
         place
         for place in places
@@ -157,7 +157,7 @@ def _lacking(way: Way, places: list[Path]) -> list[Path]:
 
 
 def _get(url: str, *, ca: str) -> bytes | None:
-    """Return what is at ``url``, None when nothing is or nothing answers."""
+    """Return the content of ``url``, None if there is none or no answer."""
     with suppress(OSError):
         status, _, content = ask(url, ca=ca)
         return content if status == HTTPStatus.OK else None
@@ -165,7 +165,7 @@ def _get(url: str, *, ca: str) -> bytes | None:
 
 
 def _wait_for(url: str, *, ca: str, seconds: float = 60, progress: Progress = no_progress) -> None:
-    """Wait until something answers at ``url``: a service that was just started needs a moment."""
+    """Wait until ``url`` answers; a service that was just started needs a moment."""
     with reminder(progress, f"[publish] waiting for {url}"):
         silent = wait_until(lambda: _get(url, ca=ca) is None, timeout=seconds, pause=0.2)
     if silent:

@@ -1,4 +1,4 @@
-"""Action of module groundup.cloud.system_container: machines of a lab as containers with systemd as PID 1."""
+"""Action of module groundup.cloud.system_container: run lab machines as containers with systemd as PID 1."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from ..plugin_utils.actions import DocumentedAction
 
 
 class ActionModule(DocumentedAction):
-    """Starts or removes the machines of a lab."""
+    """Start or remove the machines of a lab."""
 
     RULES: ClassVar = {"required_if": [("state", "running", ("image",))]}
 
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Return how each host was found, with a diff."""
-        # Ansible's strings carry marks: plain ones from here on.
+        """Return the state in which each host was found, with a diff."""
+        # Ansible's strings are tagged objects: convert to plain ones.
         return apply(self.changes, json.loads(json.dumps(given)))
 
 
 def apply(changes: Changes, params: dict[str, Any]) -> dict[str, Any]:
-    """Bring the lab to what ``params`` say and return the result. Raises GroundupError."""
+    """Converge the lab to ``params`` and return the result. Raises GroundupError."""
     if os.geteuid() != 0:
         raise GroundupError(
             "a lab needs root",

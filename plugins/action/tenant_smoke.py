@@ -1,4 +1,4 @@
-"""Action of module groundup.cloud.tenant_smoke: a tenant's first steps, from the controller."""
+"""Action of module groundup.cloud.tenant_smoke: test the cloud as a tenant, from the controller."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 class ActionModule(DocumentedAction):
-    """Boots an instance as a tenant of its own, and talks to it."""
+    """Boot an instance as a separate tenant, and log in to it."""
 
     RULES = REACHED_BY
 
     def work(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Return what answered, and the seconds of each step."""
+        """Return the instance's address and hosts, and the seconds of each step."""
         if self._task.check_mode:
             return {"skipped": True, "msg": "a dry run makes no instance"}
         return self.stepped(lambda steps: self._prove(given, steps), killed="the instance was not proven")

@@ -1,10 +1,10 @@
-"""Documentation that modules share: who wrote them, check mode and diff mode."""
+"""Documentation fragment: author, check mode and diff mode."""
 
 from __future__ import annotations
 
 
 class ModuleDocFragment:
-    """A module adds its own description of what it does in each mode."""
+    """Each module adds its own descriptions of both modes."""
 
     DOCUMENTATION = r"""
 author:

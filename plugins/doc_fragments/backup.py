@@ -4,24 +4,24 @@ from __future__ import annotations
 
 
 class ModuleDocFragment:
-    """Which backups stay, how old the newest may be, and which one is restored."""
+    """Retention, maximum age and source of backups."""
 
     DOCUMENTATION = r"""
 options:
   keep:
-    description: How many backups stay. With V(0) all do.
+    description: Number of backups to keep. V(0) keeps all.
     type: int
     default: 14
   days:
-    description: How old the newest backup may be, in days.
+    description: Maximum age of the newest backup, in days.
     type: float
     default: 2.0
   source:
-    description: Name of the backup to restore, V(newest), or the path of the JSON file of one elsewhere.
+    description: Backup to restore, as its name, V(newest), or the path of its JSON file elsewhere.
     type: str
     default: newest
   content:
-    description: The backup. The action fills it in.
+    description: Content of the backup. The action fills it in.
     type: str
     default: ""
 """

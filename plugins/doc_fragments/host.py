@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class ModuleDocFragment:
-    """Its name, and what modules of one subject take from the plan or the action."""
+    """The host's name, and options that modules of one subject take from the plan or the action."""
 
     DOCUMENTATION = r"""
 options:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class ModuleDocFragment:
-    """What it is made of, and how long it may take."""
+    """Image, login, size and timeout of the instance."""
 
     DOCUMENTATION = r"""
 options:

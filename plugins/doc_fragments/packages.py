@@ -1,22 +1,22 @@
-"""Documentation fragment: packages of the OS, and where they come from."""
+"""Documentation fragment: packages of the OS and their sources."""
 
 from __future__ import annotations
 
 
 class ModuleDocFragment:
-    """Options that every module which installs packages has, and takes from the plan."""
+    """Options of modules that install packages, from the plan."""
 
     DOCUMENTATION = r"""
 options:
   packages:
-    description: Packages of the OS to install. Installed ones are left as they are, whatever their version.
+    description: Packages of the OS to install. Installed packages stay at their version.
     type: list
     elements: str
     default: []
   packages_seed:
     description:
-      - Repositories of the site's seed. The packages come from there, by a configuration of apt of their own; the
-        host's own sources stay as they are. Without it and O(packages_url) they come from the host's own sources.
+      - Package repositories on the site's seed, used with a separate apt configuration; the host's own sources stay
+        unchanged. Without it and O(packages_url), packages come from the host's own sources.
     type: dict
     suboptions:
       url:
@@ -24,7 +24,7 @@ options:
         type: str
         required: true
       places:
-        description: Where the repository of each Debian release is below O(packages_seed.url).
+        description: Path of each Debian release's repository below O(packages_seed.url).
         type: dict
         required: true
       key:
@@ -32,7 +32,7 @@ options:
         type: str
         default: ""
   packages_url:
-    description: Package mirror, the only source then.
+    description: Package mirror. It is then the only source.
     type: str
   packages_suites:
     description: Suites of O(packages_url). Empty means the host's release.
@@ -49,7 +49,7 @@ options:
     type: str
   packages_ca:
     description:
-      - Certificate of the CA, in PEM, that the server of O(packages_url) has its own from. apt trusts it for that
-        server alone. Default is the host's trust store.
+      - CA, in PEM, of the certificate of O(packages_url). apt trusts it for that server only. Default is the host's
+        trust store.
     type: str
 """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class ModuleDocFragment:
-    """By its name, by its site file, or, in a lookup, as the inventory says."""
+    """By name, by site file, or, in a lookup, from the inventory."""
 
     DOCUMENTATION = r"""
 options:
