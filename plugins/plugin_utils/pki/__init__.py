@@ -1,7 +1,7 @@
 """The site's own certificate authority, and the certificates it issues.
 
-Scope: keys live in the secrets store, certificates (public) in the site's state directory. Kubernetes keeps its own
-authorities, which kubeadm makes; nothing here touches those.
+Scope: keys are in the secrets store, certificates (public) in the site's state directory. The CAs of Kubernetes belong
+to kubeadm and are not touched here.
 """
 
 from __future__ import annotations

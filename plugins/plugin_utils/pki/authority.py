@@ -1,6 +1,6 @@
-"""The site's certificate authority: one key for the life of the site, a certificate renewed long before it ends.
+"""The site's certificate authority (CA): one key for the site's life, a certificate renewed long before it expires.
 
-A renewed authority keeps its key and its subject, so what it issued before stays valid on hosts that trust the new one.
+A renewed CA keeps its key and subject, so certificates issued before stay valid on hosts that trust the new one.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from ..secrets.names import CA_KEY
 
 FILE = "ca.crt"
 LIFETIME = timedelta(days=3650)
-RENEW_BEFORE = timedelta(days=800)  # the longest life of a leaf: none outlives its authority
-BACKDATE = timedelta(days=1)  # a host whose clock is not set yet must still accept what was issued a minute ago
+RENEW_BEFORE = timedelta(days=800)  # the longest life of a leaf, so that none outlives its CA
+BACKDATE = timedelta(days=1)  # a host whose clock is slow must accept a new certificate
 
 
 class PkiError(GroundupError):
@@ -31,24 +31,24 @@ class PkiError(GroundupError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Authority:
-    """The authority, ready to sign."""
+    """The CA, ready to sign."""
 
     certificate: x509.Certificate
     key: ec.EllipticCurvePrivateKey = field(repr=False)
-    reason: str  # why the certificate was written now; empty: it was there
+    reason: str  # why the certificate was written now; empty: it existed
 
     @property
     def pem(self) -> str:
-        """The certificate, public."""
+        """Return the public certificate in PEM."""
         return to_pem(self.certificate)
 
 
 def ensure_authority(
     store: Store, directory: Path, *, site: str, now: datetime | None = None, write: bool = True
 ) -> Authority:
-    """Return the authority of ``site``, made or renewed when needed; its certificate is ``directory/ca.crt``.
+    """Return the CA of ``site``, created or renewed when needed; its certificate is ``directory/ca.crt``.
 
-    ``write=False`` is a dry run: the store must not write either. Raises PkiError, SecretsError, OSError.
+    ``write=False`` is a dry run; the store must be opened without write too. Raises PkiError, SecretsError, OSError.
     """
     now = now or datetime.now(UTC)
     key = ensure_key(store, CA_KEY)
@@ -89,7 +89,7 @@ def _self_signed(key: ec.EllipticCurvePrivateKey, *, site: str, now: datetime) -
 
 
 def key_usage(*, sign_certificates: bool) -> x509.KeyUsage:
-    """Return the key usage of an authority, or of a TLS end with an elliptic-curve key (RFC 5280, 4.2.1.3)."""
+    """Return the key usage of a CA, or of a TLS server or client with an elliptic-curve key (RFC 5280, 4.2.1.3)."""
     return x509.KeyUsage(
         digital_signature=not sign_certificates,
         key_cert_sign=sign_certificates,
@@ -104,12 +104,12 @@ def key_usage(*, sign_certificates: bool) -> x509.KeyUsage:
 
 
 def ensure_key(store: Store, name: str) -> ec.EllipticCurvePrivateKey:
-    """Return the private key kept as ``name``, made first when there is none. Raises PkiError, SecretsError."""
+    """Return the private key stored as ``name``; generate it if missing. Raises PkiError, SecretsError."""
     store.ensure([name])
     try:
         key = serialization.load_pem_private_key(store.get(name).encode(), password=None)
     except (ValueError, TypeError):
-        key = None  # not chained: the parser's error may quote what it read
+        key = None  # not chained: the parser's error may quote the key
     if isinstance(key, ec.EllipticCurvePrivateKey):
         return key
     raise PkiError(
@@ -121,7 +121,7 @@ def ensure_key(store: Store, name: str) -> ec.EllipticCurvePrivateKey:
 
 
 def read_certificate(path: Path) -> x509.Certificate | None:
-    """Return the certificate in the PEM file ``path``, None when there is no such file. Raises PkiError."""
+    """Return the certificate in the PEM file ``path``, None if the file is missing. Raises PkiError."""
     try:
         return x509.load_pem_x509_certificate(path.read_bytes())
     except FileNotFoundError:

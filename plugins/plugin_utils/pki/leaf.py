@@ -1,6 +1,6 @@
-"""Certificates of servers and clients, issued by the site's authority and replaced in time.
+"""Certificates of servers and clients, issued by the site's CA and renewed in time.
 
-A user of the authority is named (``edge``, ``ovn-nb``, ``compute-1``): its key is the secret ``pki/<user>-key``, its
+Each user of the CA has a name (``edge``, ``ovn-nb``, ``compute-1``). Its key is the secret ``pki/<user>-key``, its
 certificate the file ``pki/<user>.crt`` in the site's state directory.
 """
 
@@ -34,26 +34,26 @@ _EXTENDED = {
 
 
 def key_name(user: str) -> str:
-    """Return the name of the secret that holds the private key of ``user``."""
+    """Return the name of the secret with the private key of ``user``."""
     return f"pki/{user}-key"
 
 
 def certificate_path(directory: Path, user: str) -> Path:
-    """Return the file of the certificate of ``user`` in the site's state ``directory``."""
+    """Return the path of the certificate of ``user`` in the site's state ``directory``."""
     return directory / "pki" / f"{user}.crt"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeafSpec:
-    """The certificate a user of the authority needs. Raises PkiError when none can be issued for it."""
+    """The certificate that a user of the CA needs. Raises PkiError if it cannot be issued."""
 
     user: str
     names: tuple[str, ...] = ()  # DNS names and IP addresses; a client may have none
     usage: Usage = "server"
-    days: int = 397  # the longest that browsers accept (CA/Browser Forum, SC-31)
+    days: int = 397  # the maximum that browsers accept (CA/Browser Forum, SC-31)
 
     def __post_init__(self) -> None:
-        """Refuse what no client would accept, or what the authority's life cannot cover."""
+        """Refuse a certificate that no client would accept, or that would outlive the CA."""
         check_name(self.key_name, where=f"certificate of {self.user!r}")
         longest = ca.RENEW_BEFORE.days
         if self.key_name == CA_KEY or "/" in self.user:
@@ -68,25 +68,25 @@ class LeafSpec:
 
     @property
     def key_name(self) -> str:
-        """Name of the secret that holds the private key."""
+        """Return the name of the secret with the private key."""
         return key_name(self.user)
 
     @property
     def life(self) -> timedelta:
-        """How long the certificate is valid."""
+        """Return the validity of the certificate."""
         return timedelta(days=self.days)
 
     @property
     def renew_before(self) -> timedelta:
-        """How long before its end it is issued again: 90 days, a third of a short life.
+        """Return how long before its expiry it is renewed: 90 days, or a third of a short life.
 
-        Only a run does it, because the authority's key is in the store: so a run each quarter is enough.
+        Only a run can renew it, because the CA's key is in the store; with 90 days, one run per quarter is enough.
         """
         return min(timedelta(days=90), self.life / 3)
 
     @property
     def alternative_names(self) -> list[x509.GeneralName]:
-        """The names as the certificate has them, sorted."""
+        """Return the certificate's alternative names, sorted."""
         return [_general_name(name) for name in sorted(set(self.names))]
 
 
@@ -95,11 +95,11 @@ class Leaf:
     """A certificate of a user; its key is in the store."""
 
     certificate: x509.Certificate
-    reason: str  # why it was issued now; empty: the one there is still good
+    reason: str  # why it was issued now; empty: the existing one is still valid
 
     @property
     def pem(self) -> str:
-        """The certificate, public."""
+        """Return the public certificate in PEM."""
         return to_pem(self.certificate)
 
 
@@ -112,7 +112,7 @@ def ensure_leaf(
     now: datetime | None = None,
     write: bool = True,
 ) -> Leaf:
-    """Return the certificate ``directory/pki/<user>.crt``, made when it is missing, not as wanted or close to its end.
+    """Return the certificate ``directory/pki/<user>.crt``; issue it if missing, different from ``spec`` or near expiry.
 
     ``write=False`` is a dry run. Raises PkiError, SecretsError, OSError.
     """
@@ -174,14 +174,14 @@ def _signed(
         .not_valid_before(now - BACKDATE)
         .not_valid_after(now + spec.life)
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-        # Not critical: libvirt 9.0 and QEMU 7.2, of Debian 12, refuse a critical one without key encipherment, which an
-        # elliptic-curve key cannot have (RFC 5280, 4.2.1.3: it should be critical).
+        # Not critical, although RFC 5280, 4.2.1.3 recommends it: libvirt 9.0 and QEMU 7.2, of Debian 12, refuse a
+        # critical one without key encipherment, which an elliptic-curve key cannot have.
         .add_extension(key_usage(sign_certificates=False), critical=False)
         .add_extension(x509.ExtendedKeyUsage(_EXTENDED[spec.usage]), critical=False)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(public), critical=False)
         .add_extension(x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(identifier), critical=False)
     )
-    if spec.names:  # an empty list is none (RFC 5280, 4.2.1.6)
+    if spec.names:  # an empty list is not allowed (RFC 5280, 4.2.1.6)
         builder = builder.add_extension(x509.SubjectAlternativeName(spec.alternative_names), critical=False)
     return builder.sign(authority.key, hashes.SHA256())
 

@@ -1,6 +1,6 @@
-"""The OpenPGP key of a site: it signs the lists of the packages that the seed serves.
+"""The OpenPGP key of a site, which signs the package lists that the seed serves.
 
-The key is made once, into the secrets store; hosts get its public part (``packages.pub`` of the state directory).
+The key is generated once, into the secrets store; hosts get its public part (``packages.pub`` of the state directory).
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ _SIGNATURE = "-----BEGIN PGP SIGNATURE-----"
 
 
 def ensure_packages_key(store: Store, directory: Path, *, write: bool = True) -> str:
-    """Write the public part of the site's key to ``directory``; return why it was written, empty when it was there.
+    """Write the public part of the site's key to ``directory``; return why it was written, empty if it existed.
 
-    ``write=False`` is a dry run: the store must not write either. Raises PkiError, SecretsError, OSError.
+    ``write=False`` is a dry run; the store must be opened without write too. Raises PkiError, SecretsError, OSError.
     """
     path, public = directory / FILE, str(_key(store).extract_certificate())
     if (current := read(path)) == public:
@@ -42,8 +42,8 @@ def ensure_packages_key(store: Store, directory: Path, *, write: bool = True) ->
 
 
 def signed_release(directory: Path, name: str, release: str) -> str | None:
-    """Return the kept, signed form of ``release``, the text of a file Release; None: it is to be signed (again)."""
-    import pysequoia  # late: most runs of most programs sign nothing
+    """Return the stored, signed form of ``release`` (text of a Release file); None if it must be signed again."""
+    import pysequoia  # imported late: most runs sign nothing
 
     kept, public = read(directory / name), read(directory / FILE)
     if not kept or not public or kept.partition("\n\n")[2].partition(_SIGNATURE)[0].strip() != release.strip():
@@ -56,7 +56,7 @@ def signed_release(directory: Path, name: str, release: str) -> str | None:
 
 
 def sign_release(store: Store, directory: Path, name: str, release: str) -> str:
-    """Sign ``release`` with the site's key, keep it as ``name`` in ``directory``, and return it: apt's InRelease."""
+    """Sign ``release`` with the site's key, store it as ``name`` in ``directory``, and return it (apt's InRelease)."""
     import pysequoia
 
     ensure_packages_key(store, directory)
@@ -67,7 +67,7 @@ def sign_release(store: Store, directory: Path, name: str, release: str) -> str:
 
 
 def _key(store: Store) -> pysequoia.Tsk:
-    """Return the site's key, made first when there is none. Raises PkiError, SecretsError."""
+    """Return the site's key; generate it if missing. Raises PkiError, SecretsError."""
     import pysequoia
 
     store.ensure([PACKAGES_KEY])

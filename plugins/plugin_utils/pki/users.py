@@ -1,4 +1,4 @@
-"""The users of the site's authority: who needs a certificate, by the plan."""
+"""List the certificates that a plan needs from the site's CA."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from .leaf import LeafSpec
 
 
 def users(plan: Plan) -> tuple[LeafSpec, ...]:
-    """Return the certificate of every user in the site."""
+    """Return the certificate spec of every user in the site."""
     edge = plan.edge
     found = [LeafSpec(user="edge", names=(*(endpoint.name for endpoint in edge.endpoints), edge.address))]
     if plan.supply.seed:
         seed = plan.hosts[plan.supply.seed]
         called = [str(urlsplit(url).hostname) for url in (f"//{plan.supply.registry}", plan.supply.files_url)]
-        # The loopback: publishing and the seed's own questions come that way.
+        # The loopback: publishing and the seed's own checks connect there.
         found.append(
             LeafSpec(user="seed", names=tuple(dict.fromkeys((*called, seed.fqdn, *_addresses(seed), "127.0.0.1"))))
         )
     if LAYERS["network"].service in plan.openstack.services:
-        # A member of OVN's databases is a server to its clients and a client to the other members.
+        # A member of OVN's databases is a server for its clients and a client of the other members.
         found += [
             LeafSpec(user=f"ovn-{host.name}", names=(host.fqdn, host.address), usage="both")
             for host in map(plan.hosts.__getitem__, plan.edge.hosts)
         ]
         found.append(LeafSpec(user="neutron-ovn", usage="client"))
-    # OVN's southbound database lets a chassis write by the name in its certificate: the user is the host's name.
+    # OVN's southbound database authorises a chassis by its certificate's name: the user is the host's name.
     found += [
         LeafSpec(user=host.name, names=tuple(dict.fromkeys((host.name, host.fqdn, *_addresses(host)))), usage="both")
         for host in plan.hosts.values()

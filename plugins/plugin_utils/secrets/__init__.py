@@ -1,6 +1,6 @@
-"""Secrets of a site: generated once, kept in one file encrypted by Ansible Vault, handed out by name.
+"""Secrets of a site: generated once, stored in one file encrypted with Ansible Vault, read by name.
 
-Scope: the file, its password, its names, and finding or hiding values in text. The plan decides who needs which secret.
+Scope: the file, its password, its names, and finding or redacting values in text. The plan decides which are needed.
 
     store = open_store(plan.site)
     store.ensure(required(plan))

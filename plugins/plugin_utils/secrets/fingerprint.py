@@ -1,6 +1,6 @@
-"""Fingerprints of a store's secrets: to tell whether two runs use the same ones, without showing any.
+"""Compute fingerprints of secrets, to compare the stores of two runs without showing a secret.
 
-Keyed by the site's CA key, so that nobody can guess a short password from its fingerprint.
+They are keyed with the site's CA key, so that a short password cannot be guessed from its fingerprint.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from .names import CA_KEY
 
 
 def fingerprints(values: Mapping[str, str]) -> dict[str, str]:
-    """Return a fingerprint of each of ``values``, secrets by name; none while there is no CA key to make them with."""
+    """Return a fingerprint of each of ``values``, secrets by name; empty while there is no CA key."""
     if CA_KEY not in values:
         return {}
     key = hashlib.sha256(values[CA_KEY].encode()).digest()

@@ -1,6 +1,6 @@
-"""Names of secrets: what kind of value a name stands for, and which names a plan needs.
+"""Names of secrets: the kind of value of each name, and the names a plan needs.
 
-The table ``KINDS`` is the only place that ties a name to a kind; any other name is a password.
+Only the table ``KINDS`` maps names to kinds; any other name is a password.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class SecretsError(GroundupError):
-    """A secret cannot be read or made."""
+    """A secret cannot be read or generated."""
 
 
 REFERENCE = "$secret"
@@ -30,30 +30,30 @@ NAME = re.compile(r"[a-z0-9][a-z0-9_.-]*(/[a-z0-9][a-z0-9_.-]*)+")
 
 CA_KEY = "pki/ca-key"
 PACKAGES_KEY = "packages/openpgp-key"  # of a site whose seed serves packages
-IRONIC = "ironic/groundup"  # the password of our user of the seed's Ironic
-MACHINES_PAGE = "ironic/operator"  # who looks at the seed's page of machines
+IRONIC = "ironic/groundup"  # password of user groundup in the seed's Ironic
+MACHINES_PAGE = "ironic/operator"  # password of user operator of the seed's machines page
 NOVA_SSH_KEY = "nova/ssh-key"  # of a site with hypervisors
-# What the infrastructure itself needs, whatever the releases. Keys of certificates: `pki.users`.
+# Secrets of the infrastructure, independent of releases. Keys of certificates: `pki.users`.
 INFRASTRUCTURE = ("keepalived/auth", "kubernetes/encryption-key", CA_KEY)
 
 
 def password(length: int = 32) -> str:
     """Return ``length`` letters and digits, a letter first.
 
-    No YAML reader takes such a word for a number, a date or a boolean, no URL or INI file needs it escaped, and
-    32 is the longest password MariaDB accepts for replication.
+    YAML never reads such a word as a number, a date or a boolean, URLs and INI files need no escapes, and 32 is the
+    longest password that MariaDB accepts for replication.
     """
     letter = secrets.choice(string.ascii_letters)
     return letter + "".join(secrets.choice(string.ascii_letters + string.digits) for _ in range(length - 1))
 
 
 def vrrp_password() -> str:
-    """Return 8 letters and digits: VRRP version 2 carries no more (RFC 2338, 5.3.6)."""
+    """Return 8 letters and digits, the maximum of VRRP version 2 (RFC 2338, 5.3.6)."""
     return password(8)
 
 
 def aes_key() -> str:
-    """Return 32 random bytes in base64: aescbc, aesgcm and secretbox keys of Kubernetes."""
+    """Return 32 random bytes in base64: an aescbc, aesgcm or secretbox key of Kubernetes."""
     return base64.b64encode(secrets.token_bytes(32)).decode("ascii")
 
 
@@ -63,7 +63,7 @@ def fernet_key() -> str:
 
 
 def erlang_cookie() -> str:
-    """Return an Erlang cookie: upper-case letters, as Erlang itself makes them."""
+    """Return an Erlang cookie: upper-case letters, as Erlang generates them."""
     return "".join(secrets.choice(string.ascii_uppercase) for _ in range(32))
 
 
@@ -73,7 +73,7 @@ def hex_key() -> str:
 
 
 def private_key() -> str:
-    """Return an ECDSA P-256 private key in PEM: every TLS client and OpenSSH take them, and they sign fast."""
+    """Return an ECDSA P-256 private key in PEM: every TLS client and OpenSSH support it, and it signs fast."""
     from cryptography.hazmat.primitives import serialization
     from cryptography.hazmat.primitives.asymmetric import ec
 
@@ -83,12 +83,12 @@ def private_key() -> str:
 
 
 def cephx_key() -> str:
-    """Return a key as Ceph writes it: type 1 (AES), when it was made, its length, 16 random bytes; in base64."""
+    """Return a Ceph key in base64: type 1 (AES), creation time, length, 16 random bytes."""
     return base64.b64encode(struct.pack("<HIIH", 1, int(time.time()), 0, 16) + secrets.token_bytes(16)).decode("ascii")
 
 
 def openpgp_key() -> str:
-    """Return an OpenPGP private key, armored: Ed25519, which gpgv and sqv of Debian both take, without an end."""
+    """Return an armored OpenPGP private key without expiry: Ed25519, which Debian's gpgv and sqv both support."""
     import pysequoia
 
     return str(pysequoia.Tsk.generate("groundup.cloud, packages of the site"))
@@ -111,13 +111,13 @@ KINDS: tuple[tuple[str, Callable[[], str]], ...] = (
 
 
 def generate(name: str) -> str:
-    """Return a new value of the kind that ``name`` stands for. Raises SecretsError for a malformed name."""
+    """Return a new value of the kind of ``name``. Raises SecretsError for a malformed name."""
     check_name(name)
     return next(make for pattern, make in KINDS if fnmatchcase(name, pattern))()
 
 
 def check_name(name: object, *, where: str = "") -> str:
-    """Return ``name`` when it is well formed: owner/what, lower case. Raises SecretsError otherwise."""
+    """Return ``name`` if it is well formed (owner/what, lower case). Raises SecretsError otherwise."""
     if isinstance(name, str) and NAME.fullmatch(name):
         return name
     raise SecretsError(
@@ -129,7 +129,7 @@ def check_name(name: object, *, where: str = "") -> str:
 
 
 def references(values: Any) -> frozenset[str]:
-    """Return every name that ``{"$secret": name}`` leaves of ``values`` refer to. Raises SecretsError."""
+    """Return every name that ``{"$secret": name}`` in ``values`` refers to. Raises SecretsError."""
     return frozenset(name for _, name in walk(values))
 
 
@@ -146,7 +146,7 @@ def walk(values: Any, path: str = "") -> Iterator[tuple[str, str]]:
 
 
 def reference(value: Any, path: str) -> str | None:
-    """Return the name when ``value`` is a reference, else None. Raises SecretsError for a mixture."""
+    """Return the name if ``value`` is a reference, else None. Raises SecretsError if the reference has other keys."""
     if not isinstance(value, Mapping) or REFERENCE not in value:
         return None
     if len(value) != 1:

@@ -1,4 +1,4 @@
-"""The password of a site's secrets store: where it comes from, and its creation for a new site."""
+"""The password of a site's secrets store: its source, and its creation for a new site."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ VARIABLE = "ANSIBLE_VAULT_PASSWORD_FILE"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PasswordSource:
-    """A file that holds, or a script that prints, the password."""
+    """A file with the password, or a script that prints it."""
 
     path: Path
-    ours: bool  # this product may create the file; False: the operator keeps it
+    ours: bool  # this collection may create the file; False: the operator maintains it
 
     def exists(self) -> bool:
-        """Return whether the file is there."""
+        """Return whether the file exists."""
         return self.path.exists()
 
     def read(self) -> bytes:
@@ -42,7 +42,7 @@ class PasswordSource:
             secret = get_file_vault_secret(filename=str(self.path), loader=DataLoader())
             secret.load()
         except AnsibleError as error:
-            # Ansible's message names the file and what it did; it never holds the password.
+            # Ansible's message names the file and the failure; it never contains the password.
             raise SecretsError(
                 "the password of the secrets store cannot be read",
                 where=str(self.path),
@@ -52,17 +52,17 @@ class PasswordSource:
         return bytes(secret.bytes)
 
     def create(self) -> bytes:
-        """Return the password, written first when there is none yet and the file is ours to write."""
+        """Return the password; create it first if it is missing and the file is ours."""
         if self.ours:
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             write_new(self.path, password().encode() + b"\n", mode=0o600)
         return self.read()
 
     def forget(self, store: Path, *, write: bool) -> bool:
-        """Remove the password of ``store``, a file that is gone; return whether there was one, and it was ours.
+        """Remove the password of a removed ``store``; return whether there was one and it was ours.
 
-        Without ``write`` (check mode, where the store is only about to go) nothing is removed.
-        Raises SecretsError while the store is there: it would never open again.
+        Without ``write`` (check mode, in which the store still exists) nothing is removed.
+        Raises SecretsError while the store exists, because it could never be opened again.
         """
         if write and store.exists():
             raise SecretsError(
@@ -78,7 +78,7 @@ class PasswordSource:
 
 
 def password_source(site: str, environ: Mapping[str, str] = os.environ) -> PasswordSource:
-    """Return where the password of ``site`` is: ``$ANSIBLE_VAULT_PASSWORD_FILE``, else in the user's configuration."""
+    """Return the password source of ``site``: ``$ANSIBLE_VAULT_PASSWORD_FILE``, else a file in the user's config."""
     if chosen := environ.get(VARIABLE):
         return PasswordSource(path=Path(chosen).expanduser(), ours=False)
     config = environ.get("XDG_CONFIG_HOME") or str(Path(environ.get("HOME") or Path.home()) / ".config")

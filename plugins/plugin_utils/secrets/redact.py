@@ -1,8 +1,8 @@
-"""Hiding and finding secret values in text, in each form in which a value can turn up there.
+"""Find and redact secret values in text, in every form in which they can appear.
 
-A value is looked for as it is, escaped as in JSON, percent-encoded, and inside base64 at each of the three byte
-alignments (a Kubernetes Secret of a whole configuration file hides its passwords so). A multi-line value, a private
-key, is also looked for line by line.
+Forms are the plain value, JSON-escaped, percent-encoded, and inside base64 at each of the three byte alignments (as in
+a Kubernetes Secret with a whole configuration file). A multi-line value, such as a private key, is also searched line
+by line.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
-SHORTEST = 6  # shorter values would hide half of any text; nothing the store generates is shorter than 8
-SHORTEST_BASE64 = 8  # characters of base64 that still mean one value and not chance
-_LINE = 24  # a line of a multi-line value shorter than this is no secret by itself: the markers of a PEM file
-_PUBLIC = ("-----", "Comment: ")  # how lines of a key begin that its public part has, too: PEM, armor of OpenPGP
+SHORTEST = 6  # shorter values would redact half of any text; generated secrets have at least 8 characters
+SHORTEST_BASE64 = 8  # characters of base64 that cannot match by chance
+_LINE = 24  # shorter lines of a multi-line value are not secret by themselves, such as the markers of a PEM file
+_PUBLIC = ("-----", "Comment: ")  # prefixes of a key's lines that its public part has too: PEM, OpenPGP armor
 
 
 def forms(value: str) -> frozenset[str]:
-    """Return every string whose presence in a text gives ``value`` away."""
+    """Return every string that would reveal ``value`` in a text."""
     whole = {value, json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1], quote(value, safe="")}
     lines = {line for line in value.splitlines() if len(line) >= _LINE and not line.startswith(_PUBLIC)}
     found = {form for form in whole | (lines if "\n" in value else set()) if len(form) >= SHORTEST}
@@ -31,7 +31,7 @@ def forms(value: str) -> frozenset[str]:
 
 
 def _base64_forms(raw: bytes) -> set[str]:
-    """Return the characters of base64 that depend on ``raw`` alone, for each of the three alignments."""
+    """Return the base64 characters that depend only on ``raw``, for each of the three alignments."""
     found = set()
     for before in range(3):
         encoded = base64.b64encode(bytes(before) + raw).decode("ascii")
@@ -44,20 +44,20 @@ def _base64_forms(raw: bytes) -> set[str]:
 
 
 class Redactor:
-    """Replaces every form of every value by ``[secret NAME]``; made once, used on each text before it is shown."""
+    """Replace every form of every value by ``[secret NAME]``; created once, used on each text before it is shown."""
 
     def __init__(self, secrets: Mapping[str, str]) -> None:
-        """Prepare one pattern for the values of ``secrets``, by name; longest first, so that none is left in half."""
+        """Prepare one pattern for the values of ``secrets``, by name; longest first, so that no part of one is left."""
         self._names = {form: name for name in sorted(secrets, reverse=True) for form in forms(secrets[name])}
         every = sorted(self._names, key=len, reverse=True)
         self._pattern = re.compile("|".join(map(re.escape, every))) if every else None
 
     def text(self, text: str) -> str:
-        """Return ``text`` without any secret."""
+        """Return ``text`` without secrets."""
         return self._pattern.sub(lambda found: f"[secret {self._names[found[0]]}]", text) if self._pattern else text
 
     def value(self, value: Any) -> Any:
-        """Return JSON-like ``value`` without any secret, keys included."""
+        """Return JSON-like ``value`` without secrets, also in keys."""
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, Mapping):
@@ -67,5 +67,5 @@ class Redactor:
         return value
 
     def __repr__(self) -> str:
-        """Say what this is, not what it hides."""
+        """Return a text without secrets."""
         return "Redactor()"

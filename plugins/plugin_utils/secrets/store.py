@@ -1,8 +1,8 @@
-"""The store: one file of a site, encrypted by Ansible Vault, that only ever gains names.
+"""The secrets store: one file per site, encrypted with Ansible Vault, to which names are only added.
 
-Reading needs no lock, because the file is replaced in one step. Whoever adds a name holds the lock and reads the file
-again first, so two runs at once end with the same values. A store that is gone while the site exists is an error:
-new passwords would lock the operator out of the databases that still know the old ones.
+Reading needs no lock, because the file is replaced atomically. A run that adds a name takes the lock and reads the file
+again first, so that concurrent runs get the same values. A missing store of an existing site is an error: new passwords
+would lock the operator out of databases with the old ones.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from .password import VARIABLE, PasswordSource, password_source
 
 FILE = "secrets.yml"
 LOCK = ".secrets.lock"
-# Files that are only written once a store exists: without the store they mean that it was lost.
+# Files that are written only after the store: if they exist without it, the store was lost.
 MARKERS = (SECRETS_IDENTITY, "ca.crt", "kubeconfig")
 
 
 class Store:
-    """Secrets of one site by name. Never shows a value unless asked for it by name."""
+    """Secrets of one site, by name. A value is never shown by accident (repr, pickle)."""
 
     def __init__(
         self, directory: Path, source: PasswordSource, *, write: bool, identity: str, values: dict[str, str]
@@ -42,10 +42,10 @@ class Store:
 
     @classmethod
     def open(cls, directory: Path, source: PasswordSource, *, write: bool = True) -> Store:
-        """Read the store in ``directory``; a new one is empty, and written by the first ``ensure``.
+        """Read the store in ``directory``; a new store is empty, and written by the first ``ensure``.
 
-        With ``write=False`` (check mode) nothing is ever written: new values live in memory only.
-        Raises SecretsError when the store was lost, does not open, or cannot be read.
+        With ``write=False`` (check mode) nothing is written: new values are only in memory.
+        Raises SecretsError when the store was lost, cannot be decrypted, or cannot be read.
         """
         store = cls(directory, source, write=write, identity=str(uuid.uuid4()), values={})
         store._read()
@@ -53,12 +53,12 @@ class Store:
 
     @property
     def path(self) -> Path:
-        """The file."""
+        """Return the path of the file."""
         return self._directory / FILE
 
     @property
     def identity(self) -> str:
-        """A public UUID made with the store: hosts and clusters keep it, to know whose secrets they run on."""
+        """Return the store's public UUID; hosts and clusters record it, to detect another store."""
         return self._identity
 
     def names(self) -> tuple[str, ...]:
@@ -66,7 +66,7 @@ class Store:
         return tuple(sorted(self._values))
 
     def __repr__(self) -> str:
-        """Say where and how many, never what."""
+        """Return path and number of secrets, never values."""
         return f"Store({str(self.path)!r}, {len(self._values)} secrets)"
 
     def __getstate__(self) -> object:
@@ -74,7 +74,7 @@ class Store:
         raise TypeError("a secrets store is not to be pickled")
 
     def get(self, name: str) -> str:
-        """Return the value of ``name``. Raises SecretsError when the store does not hold it."""
+        """Return the value of ``name``. Raises SecretsError when the store does not have it."""
         try:
             return self._values[name]
         except KeyError:
@@ -86,15 +86,15 @@ class Store:
             ) from None
 
     def values(self) -> frozenset[str]:
-        """Return every value, to be hidden from what is shown."""
+        """Return every value, for redaction."""
         return frozenset(self._values.values())
 
     def items(self) -> Mapping[str, str]:
-        """Return a copy: every value by name."""
+        """Return a copy of all values, by name."""
         return dict(self._values)
 
     def ensure(self, names: Iterable[str]) -> tuple[str, ...]:
-        """Generate a value for each of ``names`` that has none; return the new names, sorted. Raises SecretsError."""
+        """Generate missing values for ``names``; return the new names, sorted. Raises SecretsError."""
         wanted = sorted({check_name(name) for name in names})
         complete = all(name in self._values for name in wanted)
         if complete and _holds(self._directory / SECRETS_IDENTITY, self._public()):
@@ -107,12 +107,12 @@ class Store:
             new = self._generate(wanted)
             if new:
                 self._save()
-            # After the store, never before it: without the store this file means that the store was lost.
+            # Only after the store: this file without the store means that the store was lost.
             write_file(self._directory / SECRETS_IDENTITY, self._public(), mode=0o644)
         return new
 
     def take(self, given: Mapping[str, str]) -> tuple[str, ...]:
-        """Keep values that somebody else made; return the new names. None replaces another. Raises SecretsError."""
+        """Add given values, never replacing existing ones; return the new names. Raises SecretsError."""
         wanted = {check_name(name): value.strip() for name, value in given.items()}
         if not self._write or all(self._values.get(name) == value for name, value in wanted.items()):
             return self._add(wanted)
@@ -138,7 +138,7 @@ class Store:
         return tuple(new)
 
     def lacking(self, names: Iterable[str]) -> tuple[str, ...]:
-        """Return those of ``names`` that the store does not hold, sorted."""
+        """Return those of ``names`` that the store lacks, sorted."""
         return tuple(sorted(set(names) - set(self._values)))
 
     def resolve(self, values: Any) -> Any:
@@ -146,11 +146,11 @@ class Store:
         return self._resolve(values, "")
 
     def seal(self, data: bytes) -> bytes:
-        """Return ``data`` encrypted as the store is: ``ansible-vault decrypt`` opens it with the same password."""
+        """Return ``data`` encrypted with the store's password, for ``ansible-vault decrypt``."""
         return bytes(self._vault(self._source.read()).encrypt(data))
 
     def unseal(self, data: bytes, *, where: str) -> bytes:
-        """Return what `seal` was given. Raises SecretsError."""
+        """Return the data that `seal` encrypted. Raises SecretsError."""
         try:
             return bytes(self._vault(self._source.read()).decrypt(data))
         except AnsibleVaultError:
@@ -191,7 +191,7 @@ class Store:
         try:
             text = self._vault(self._source.read()).decrypt(encrypted)
         except AnsibleVaultError:
-            # Not chained: the original error carries the text that did not decrypt.
+            # Not chained: the original error contains the encrypted text.
             raise SecretsError(
                 "the secrets store does not open",
                 where=str(self.path),
@@ -227,7 +227,7 @@ def _parse(text: bytes, path: Path) -> tuple[str, dict[str, str]]:
     try:
         content = yaml.safe_load(text)
     except yaml.YAMLError:
-        content = None  # not chained: a YAML error quotes the line it stumbled over
+        content = None  # not chained: a YAML error quotes the faulty line
     match content:
         case {"version": 1, "identity": str(identity), "secrets": dict(values)} if all(
             isinstance(item, str) for pair in values.items() for item in pair
@@ -246,5 +246,5 @@ def _holds(path: Path, content: bytes) -> bool:
 
 
 def open_store(site: str, *, write: bool = True) -> Store:
-    """Open the store of ``site`` in its state directory, with the password from where the operator keeps it."""
+    """Open the store of ``site`` in its state directory, with the operator's password source."""
     return Store.open(state_dir(site), password_source(site), write=write)

@@ -1,4 +1,4 @@
-"""Supply: every artifact of a site, built or fetched as ``supply.lock`` says, kept by content, and served.
+"""Supply: build or fetch every artifact of a site by ``supply.lock``, cache it by content, and serve it.
 
     artifacts = ensure(["kubernetes", "images-kubernetes"], progress=print)
     root = unpacked("rootfs-host")
@@ -17,7 +17,7 @@ from ..errors import GroundupError
 from ..progress import Progress, no_progress
 from .cache.artifact import Artifact
 
-# Lock and build are imported late: a lookup that a task of every host uses needs neither.
+# Lock and build are imported late: a lookup used in tasks of every host needs neither.
 if TYPE_CHECKING:
     from .build.progress import Draw
     from .lock.model import Lock, Source
@@ -42,18 +42,18 @@ def ensure(
     lock: Lock | None = None,
     jobs: int | None = None,
 ) -> dict[str, Artifact]:
-    """Return the artifacts called ``names``, making what the cache lacks.
+    """Return the artifacts called ``names``, building or fetching what the cache lacks.
 
     Args:
         names: artifact or group names of the lock; None: all.
         progress: called with one line at a time, from several threads, never from two at once.
-        draw: writes to a terminal as it is; None: there is none.
-        rebuild: make these artifacts again, whatever the cache holds; what they need is not made again.
-        source: ``build`` everything from packages, or fetch what is published (``upstream``) and build only the rest.
-        lock: another lock than the collection's own.
-        jobs: how many artifacts are made at once; default: one per core.
+        draw: writes to a terminal unchanged; None: there is no terminal.
+        rebuild: rebuild these artifacts even if cached, but not the artifacts they need.
+        source: ``build`` everything from packages, or fetch published artifacts (``upstream``) and build only the rest.
+        lock: a lock to use instead of the collection's own.
+        jobs: number of artifacts to build at once; default: one per core.
 
-    Raises GroundupError naming the artifact that could not be made, is damaged, or has the wrong digest.
+    Raises GroundupError naming the artifact that failed to build, is damaged, or has the wrong digest.
     """
     from .build.run import Run
 
@@ -64,7 +64,7 @@ def ensure(
 def missing(
     names: str | Iterable[str] | None, *, rebuild: bool = False, source: Source = "build", lock: Lock | None = None
 ) -> tuple[str, ...]:
-    """Return what ``ensure`` would have to make for ``names``, needs first; make nothing."""
+    """Return the artifacts ``ensure`` would have to build or fetch for ``names``, dependencies first; build nothing."""
     from .build.run import Run
 
     lock = (lock or load_lock()).by(source).including(names)
@@ -73,7 +73,7 @@ def missing(
 
 
 def unpacked(name: str, *, progress: Progress = no_progress) -> Path:
-    """Return the read-only directory of the root file system ``name``: built, and unpacked once per digest."""
+    """Return the read-only directory of the root file system ``name``; build it, and unpack it once per digest."""
     from .cache import unpack
 
     return unpack.unpacked(ensure(name, progress=progress)[name])
@@ -82,7 +82,7 @@ def unpacked(name: str, *, progress: Progress = no_progress) -> Path:
 def tool(program: str, *, progress: Progress = no_progress) -> Path:
     """Return the path of an executable of the lock (``helm``, ``kubectl``, ...) for use on the controller.
 
-    ``progress`` is called only when something has to be made.
+    ``progress`` is called only when something has to be built.
     """
     lock = load_lock()
     for entry in lock.artifacts.values():

@@ -17,7 +17,7 @@ from .report import check, graph, rebuild_and_compare, record_digests, table
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run one command; return the exit status: 0 done, 1 an error that was explained."""
+    """Run one command; return the exit status: 0 done, 1 an error, with its message printed."""
     options = _parser().parse_args(arguments)
     try:
         return 0 if _run(options, load_lock(), getattr(options, "names", None) or None) else 1
@@ -27,7 +27,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace, lock: Lock, names: list[str] | None) -> bool:
-    """Run one command; return whether what it checked is whole."""
+    """Run one command; return whether its checks passed."""
     match options.command:
         case "build":
             draw = _draw if TERMINAL else None
@@ -51,7 +51,7 @@ def _run(options: argparse.Namespace, lock: Lock, names: list[str] | None) -> bo
 
 
 def _made(lock: Lock, names: list[str] | None, kind: Kind) -> list[Artifact]:
-    """Return the artifacts of ``kind`` among ``names``, made when missing."""
+    """Return the artifacts of ``kind`` among ``names``, built when missing."""
     chosen = [name for name in lock.select(names) if lock.artifacts[name].kind == kind]
     return list(ensure(chosen, progress=_show, lock=lock).values())
 

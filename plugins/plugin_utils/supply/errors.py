@@ -9,7 +9,7 @@ from .lock.model import Entry
 
 
 def damaged(name: str, path: Path, what: str = "its content is not what was stored") -> GroundupError:
-    """Return the error for an artifact of the cache that cannot be used."""
+    """Return the error for a damaged artifact in the cache."""
     return GroundupError(
         f"artifact {name} in the cache is damaged: {what}",
         where=str(path),
@@ -19,7 +19,7 @@ def damaged(name: str, path: Path, what: str = "its content is not what was stor
 
 
 def not_locked(entry: Entry, what: str, *, locked: str | None, key: str) -> GroundupError:
-    """Return the error for content that is not the locked one. ``key`` is the lock's key below the entry."""
+    """Return the error for content that differs from the lock. ``key`` is the lock's key below the entry."""
     return GroundupError(
         f"artifact {entry.name} {entry.version}: {what}, the lock says {locked}",
         where=f"supply.lock: artifacts.{entry.name}.{key}",

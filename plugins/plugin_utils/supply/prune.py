@@ -1,8 +1,8 @@
-"""Prune the cache: remove artifacts, unpacked roots and served files that nothing names and nothing used for a while.
+"""Prune the cache: remove unused artifacts, unpacked roots and served files that the lock does not name.
 
-Kept are: what the lock names, built or published; what any clone used in the last days (`ArtifactStore.find` and
-`unpacked` touch a mark); roots that something is mounted on or a host of a lab of this user was made from. Stale files
-of killed runs go at once (``cache/stale.py``).
+Kept are: artifacts in the lock, built or published; those that any clone used in the last days (`ArtifactStore.find`
+and `unpacked` touch a mark); roots that are mounted or that a lab host of this user was created from. Stale files of
+killed runs are removed at once (``cache/stale.py``).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _MEBI = 2**20
 
 
 class Removed(NamedTuple):
-    """A directory that was removed, or would be."""
+    """A directory that was removed, or would be in a dry run."""
 
     name: str  # below the cache
     bytes: int  # of its files
@@ -38,14 +38,14 @@ class Removed(NamedTuple):
 
 
 class _Place(NamedTuple):
-    """A directory of the cache that may go, the mark of its last use, and the lock of who changes it."""
+    """A removable directory of the cache, the mark of its last use, and the lock that guards changes."""
 
     path: Path
     mark: Path
     lock: Path
 
     def used(self) -> float:
-        """Return when it was last used; without a mark: when it was made; infinity when it is gone."""
+        """Return the time of the last use; without a mark, of creation; infinity when it is gone."""
         with suppress(FileNotFoundError):
             made = self.path.stat().st_ctime
             return self.mark.stat().st_mtime if self.mark.exists() else made
@@ -53,7 +53,7 @@ class _Place(NamedTuple):
 
 
 def prune(lock: Lock, *, days: int, progress: Progress, dry_run: bool = False) -> tuple[Removed, ...]:
-    """Remove what nothing used for ``days``, at least 1; with ``dry_run`` only say what and how many bytes."""
+    """Remove directories not used for ``days``, at least 1; with ``dry_run`` only list them with their bytes."""
     if days < 1:
         raise GroundupError(
             f"--days {days} is less than 1",
@@ -74,7 +74,7 @@ def prune(lock: Lock, *, days: int, progress: Progress, dry_run: bool = False) -
         if place.used() > oldest:
             continue
         with locked(place.lock):
-            if (used := place.used()) > oldest:  # somebody asked for it, or took it away, while this one waited
+            if (used := place.used()) > oldest:  # used or removed by another run while this one waited
                 continue
             found = Removed(_name(place.path), _bytes(place.path), used)
             last = datetime.fromtimestamp(used, UTC).date()
@@ -103,7 +103,7 @@ def _roots(store: ArtifactStore, named: set[tuple[str, str]]) -> Iterator[_Place
 
 
 def _served(lock: Lock) -> Iterator[_Place]:
-    """Yield what is laid out for seeds in versions the lock does not name: links, which keep an artifact's bytes."""
+    """Yield served files of versions not in the lock: hard links, which keep an artifact's disk space in use."""
     named = {(entry.name, entry.version) for entry in lock.artifacts.values()}
     for path in sorted(laid_out.parent for laid_out in served().glob("*/[!.]*/" + LAID_OUT)):
         if (path.parent.name, path.name) not in named:
@@ -120,7 +120,7 @@ def _mounts() -> str:
 
 
 def _remove(place: _Place) -> None:
-    """Take it away in one step, then remove it; a killed prune leaves what the next build of that name removes."""
+    """Rename it in one step, then remove it; the next build of that name removes the remains of a killed prune."""
     going = place.path.with_name(f".old-{place.path.name}")
     place.path.rename(going)
     place.mark.unlink(missing_ok=True)

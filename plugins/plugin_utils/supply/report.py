@@ -1,4 +1,4 @@
-"""What the cache holds, and whether it is as it should be; recording digests in the lock."""
+"""List and verify cached artifacts, and record digests in the lock."""
 
 from __future__ import annotations
 
@@ -41,15 +41,15 @@ def table(lock: Lock, names: Sequence[str] | None) -> str:
 
 
 def graph(lock: Lock, names: Sequence[str] | None) -> str:
-    """Return what needs what in Graphviz's language."""
+    """Return the dependency graph in Graphviz's language."""
     chosen = lock.closure(lock.select(names))
     edges = [f'  "{need}" -> "{name}"' for name in chosen for need in lock.artifacts[name].needs]
     return "\n".join(["digraph supply {", "  rankdir=LR", *(f'  "{name}"' for name in chosen), *edges, "}"])
 
 
 def check(lock: Lock, names: Sequence[str] | None, *, progress: Progress) -> bool:
-    """Read every stored artifact again: digest and bill of material; return whether all are as they should be."""
-    from .build import bill  # late: its library is needed here and where something is built, nowhere else
+    """Verify digest and bill of material of every stored artifact; return whether all are valid."""
+    from .build import bill  # imported late: only this function and builds need its library
 
     store, found = ArtifactStore(), keys(lock, lock.closure(tuple(lock.artifacts)))
     whole = True
@@ -68,7 +68,7 @@ def check(lock: Lock, names: Sequence[str] | None, *, progress: Progress) -> boo
 
 
 def rebuild_and_compare(lock: Lock, names: Sequence[str] | None, *, progress: Progress) -> bool:
-    """Build ``names`` again and compare with what the cache held; return whether every digest is the same."""
+    """Rebuild ``names`` and compare with the cached artifacts; return whether every digest is the same."""
     chosen = lock.select(names)
     first, second = (Run(lock, progress=progress).ensure(chosen, rebuild=again) for again in (False, True))
     whole = True
@@ -80,7 +80,7 @@ def rebuild_and_compare(lock: Lock, names: Sequence[str] | None, *, progress: Pr
 
 
 def record_digests(path: Path, names: Sequence[str] | None, *, progress: Progress) -> None:
-    """Fetch what is published for ``names`` and write the digests that the lock at ``path`` does not have yet."""
+    """Fetch the published artifacts of ``names`` and write their missing digests to the lock at ``path``."""
     lock = load_lock(path)
     for name in lock.select(names):
         entry = lock.artifacts[name]
@@ -93,7 +93,7 @@ def record_digests(path: Path, names: Sequence[str] | None, *, progress: Progres
 
 
 def _replace_null(path: Path, keys_to: tuple[str, ...], value: str) -> None:
-    """Put ``value`` where the YAML file says null, and leave every other byte, comments too, as it is."""
+    """Replace the null at ``keys_to`` in the YAML file by ``value``; keep every other byte, including comments."""
     text = path.read_text(encoding="utf-8")
     node = yaml.compose(text, Loader=yaml.SafeLoader)
     for key in keys_to:

@@ -1,1 +1,1 @@
-"""Building one artifact, and all that are missing."""
+"""Build one artifact, or all missing ones."""

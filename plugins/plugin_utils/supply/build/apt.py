@@ -1,4 +1,4 @@
-"""Installing Debian packages into a build root: the machine's mirrors stay outside of what is built."""
+"""Install Debian packages into a build root; the machine's mirrors do not become part of the artifact."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from . import machine
 from .chroot import Chroot
 from .context import BuildContext
 
-MOUNT = "/build"  # what a build needs inside and an image must not keep: sources, lists, caches, requirement files
+MOUNT = "/build"  # files for the build that an image must not keep: sources, lists, caches, requirement files
 _CONFIGURATION = (
     'Dir::Etc::SourceList "/build/sources.list";',
     'Dir::Etc::SourceParts "/dev/null";',
@@ -19,7 +19,7 @@ _CONFIGURATION = (
     'APT::Sandbox::User "root";',
     'Acquire::Languages "none";',
 )
-_NO_SERVICES = "#!/bin/sh\nexit 101\n"  # policy-rc.d(8): services are not started while they are installed
+_NO_SERVICES = "#!/bin/sh\nexit 101\n"  # policy-rc.d(8): do not start services when they are installed
 
 
 def install(
@@ -28,8 +28,8 @@ def install(
     """Install ``packages`` from the pinned suite, without recommended ones and without starting services.
 
     Args:
-        work: directory that is mounted at ``/build`` meanwhile; made when missing.
-        components: of Debian's archive.
+        work: directory mounted at ``/build`` meanwhile; created when missing.
+        components: components of Debian's archive.
     """
     work.mkdir(parents=True, exist_ok=True)
     for directory in ("lists/partial", "cache/archives/partial"):

@@ -1,4 +1,4 @@
-"""Archives: pack trees reproducibly, take files out of what others packed."""
+"""Pack trees into reproducible archives, and extract files from downloaded archives."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..lock.model import Entry
 
 
 def pack_command(tree: Path, archive: Path, *, epoch: int, exclude: Sequence[str] = ()) -> list[str]:
-    """Return the command that packs ``tree`` so that the archive depends on the tree alone.
+    """Return the command that packs ``tree`` reproducibly: the archive depends only on the tree.
 
     Args:
         tree: the directory.
@@ -30,14 +30,14 @@ def pack_command(tree: Path, archive: Path, *, epoch: int, exclude: Sequence[str
 
 
 def extract(archive: Path, members: Sequence[str], *, entry: Entry, name: str, key: str) -> bytes:
-    """Return a file of ``archive``, a locked download.
+    """Return the content of one file of ``archive``, a locked download.
 
     Args:
         archive: a zip or tar file.
-        members: archives inside archives, from the outermost inwards, and last the file.
+        members: path of nested archives, outermost first, and last the file.
         entry: the artifact.
-        name: names the archive in an error.
-        key: where the lock names the members, below the entry.
+        name: name of the archive in an error.
+        key: the lock's key that names the members, below the entry.
     """
     content = archive.read_bytes()
     for member in members:

@@ -1,7 +1,7 @@
-"""Bills of material as CycloneDX 1.6 documents: built by its own library, and held against its schema.
+"""Write bills of material as CycloneDX 1.6 documents with CycloneDX's library, and validate them against its schema.
 
-Imported only where a bill is written or checked: library and schema cost more than a second, which a run that builds
-nothing must not pay. The same content gives the same bytes: the serial number is made from it, the time is the lock's.
+Imported only where a bill is written or checked: library and schema take more than a second to load, too long for a run
+that builds nothing. Output is reproducible: the serial number derives from the content, the time is the lock's.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _TYPES: dict[Kind, ComponentType] = {
 
 
 def document(entry: Entry, components: Iterable[Component], *, epoch: int) -> bytes:
-    """Return the document of an artifact that holds ``components``; raises GroundupError when it is not valid."""
+    """Return the bill of an artifact with ``components``. Raises GroundupError when it is not valid."""
     parts = {}
     for component in sorted(components):
         try:
@@ -55,7 +55,7 @@ def document(entry: Entry, components: Iterable[Component], *, epoch: int) -> by
 
 
 def validate(text: str, *, name: str) -> None:
-    """Hold a document against the schema of CycloneDX 1.6. Raises GroundupError naming artifact and place."""
+    """Validate a document against the CycloneDX 1.6 schema. Raises GroundupError naming artifact and place."""
     try:
         fault = _validator().validate_str(text)
     except ValueError as error:  # not JSON at all

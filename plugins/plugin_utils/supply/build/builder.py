@@ -1,7 +1,7 @@
-"""The interface of builders: a module each in ``builders/``, called as in the lock, its instance called ``BUILDER``.
+"""Interface of builders: each is a module in ``builders/``, named as in the lock, with an instance ``BUILDER``.
 
-A builder reads ``entry.inputs`` and the artifacts in ``context.needs``, and leaves its result where the kind wants it:
-``context.output`` is a file for the kinds ``root`` and ``image``, an empty directory for ``files``.
+A builder reads ``entry.inputs`` and the artifacts in ``context.needs``, and writes its result to ``context.output``: a
+file for the kinds ``root`` and ``image``, an empty directory for ``files``.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from .context import BuildContext
 class Builder(ABC):
     """The interface of a builder."""
 
-    version = 1  # part of every key: raise it when the output for the same entry changes
+    version = 1  # part of every key: raise it when the output of an unchanged entry changes
 
     def sources(self, entry: Entry) -> tuple[Path, ...]:
-        """Return files and directories of this collection that decide the output; they are part of the key."""
+        """Return this collection's files and directories that the output depends on; they are part of the key."""
         del entry
         return ()
 
     @abstractmethod
     def build(self, entry: Entry, context: BuildContext) -> None:
-        """Make the artifact, whole, or raise."""
+        """Build the complete artifact, or raise."""
 
 
 def builder_of(entry: Entry) -> Builder:
-    """Return the builder of ``entry``. Raises GroundupError when the lock names one that does not exist."""
+    """Return the builder of ``entry``. Raises GroundupError when it does not exist."""
     name = resolve_name(f"..builders.{entry.builder}", __package__)
     try:
         module = importlib.import_module(name)

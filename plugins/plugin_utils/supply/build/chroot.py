@@ -1,7 +1,7 @@
-"""Commands inside a build root: own mount and process namespaces, the host's network, a writable layer per build.
+"""Run commands inside a build root: own mount and process namespaces, the host's network, a writable layer per build.
 
-The root is an unpacked ``root`` artifact and stays untouched: what a build writes goes into an overlay in its scratch
-directory. All mounts live in the command's own mount namespace, so a killed build leaves none behind.
+The root is an unpacked ``root`` artifact and stays unchanged: a build writes into an overlay in its scratch directory.
+All mounts are in the command's own mount namespace, so a killed build leaves none behind.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from . import machine
 from .archive import pack_command
 from .process import NAMESPACES, Commands
 
-TRUST = Path("/etc/ssl/certs")  # of this machine; a build sees a copy, because packages write there
+TRUST = Path("/etc/ssl/certs")  # of this machine; a build gets a copy, because packages write there
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 class Chroot:
-    """A build root with a writable layer: ``upper`` is the tree of what the build added or changed."""
+    """A build root with a writable layer: ``upper`` is the tree of added and changed files."""
 
     def __init__(self, *, lower: Path, scratch: Path, commands: Commands) -> None:
         """Prepare the layer in ``scratch``, which must be on a file system that overlayfs accepts."""
@@ -40,11 +40,11 @@ class Chroot:
         """Run ``command`` inside.
 
         Args:
-            command: program and arguments, as seen inside; no shell unless it is named.
-            env: variables beside PATH, HOME and the machine's registry settings.
-            binds: path inside -> path of this machine, writable; made when missing.
+            command: program and arguments, with paths inside the root; no shell is used.
+            env: variables in addition to PATH, HOME and the machine's registry settings.
+            binds: path inside -> path of this machine, writable; created when missing.
             cwd: working directory inside.
-            network: False takes the network away: for steps that must not depend on it.
+            network: False for steps that must not depend on the network.
         """
         variables = {"PATH": _PATH, "HOME": "/root", "LANG": "C.UTF-8", "DEBIAN_FRONTEND": "noninteractive"}
         variables |= (machine.environment() if network else {}) | dict(env or {})
@@ -58,9 +58,9 @@ class Chroot:
         )  # fmt: skip
 
     def pack(self, archive: Path, *, epoch: int) -> None:
-        """Pack root and layer as an uncompressed tar, without what only builds need; for ``epoch`` see ``archive``."""
+        """Pack root and layer as an uncompressed tar, without files only builds need; for ``epoch`` see ``archive``."""
         left_out = ("./dev/*", "./proc/*", "./sys/*", "./tmp/*", "./etc/pip.conf", "./root/.cache")
-        # Both layers as lower ones: overlayfs marks a writable layer while it is read, and tar sees its files change.
+        # Both as lower layers: overlayfs modifies a writable layer while it is read, and tar reports changed files.
         options = f"ro,lowerdir={self.upper}:{self._lower}"
         script = f'mount -t overlay overlay -o {shlex.quote(options)} {shlex.quote(str(self._merged))}\nexec "$@"'
         command = pack_command(self._merged, archive, epoch=epoch, exclude=left_out)

@@ -1,4 +1,4 @@
-"""What a builder is given: where its result goes, what it may use, and how it runs commands."""
+"""The context of a build: output path, needed artifacts, and how to run commands."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ from .sbom import Component
 class BuildContext:
     """One build."""
 
-    lock: Lock  # the whole; builders read ``lock.pins``
-    output: Path  # where the artifact goes: a file (``root``, ``image``) or an empty directory (``files``)
+    lock: Lock  # the whole lock; builders read ``lock.pins``
+    output: Path  # where to write the artifact: a file (``root``, ``image``) or an empty directory (``files``)
     scratch: Path  # an empty directory on the cache's file system, removed afterwards
     needs: Mapping[str, Artifact]
     commands: Commands
-    say: Callable[[str], None]  # shows the step under way: ``say("compiling")``
-    components: list[Component] = field(default_factory=list)  # what is inside, for the SBOM; a builder appends
+    say: Callable[[str], None]  # shows the current step: ``say("compiling")``
+    components: list[Component] = field(default_factory=list)  # packages inside, for the SBOM; a builder appends
 
     def run(self, command: Sequence[str | Path], *, env: Mapping[str, str] | None = None) -> None:
         """Run a command of this machine (mmdebstrap, tar, skopeo). Raises GroundupError when it fails.
 
-        Its mount and process namespaces end with it, and with them what it mounted and started.
+        Its mounts and child processes end with it, because it has its own namespaces.
         """
         self.commands.run([*NAMESPACES, "--mount-proc", "--", *command], what=str(command[0]), env=env)
 
     def chroot(self, root: str, *, layer: str = "root") -> Chroot:
-        """Return a build root on the needed artifact ``root``; every ``layer`` name has its own writable layer."""
+        """Return a build root on the needed artifact ``root``, with one writable layer per ``layer`` name."""
         return Chroot(lower=unpacked(self.needs[root]), scratch=self.scratch / layer, commands=self.commands)
 
     def shared_cache(self, name: str) -> Path:
-        """Return a directory that outlives builds and that several may use at once: modules, wheels, objects."""
+        """Return a persistent cache directory (modules, wheels, objects) that several builds may use at once."""
         path = cache_dir() / "build" / name
         path.mkdir(parents=True, exist_ok=True)
         return path

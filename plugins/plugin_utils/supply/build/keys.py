@@ -1,7 +1,8 @@
-"""The key of an artifact: a digest of everything that decides its content.
+"""Compute the key of an artifact: a digest of everything its content depends on.
 
-The lock entry, the shared pins, the builder's version and source files, and the keys of what it needs. A builder's
-version is a number its author raises when its output changes, so that a better comment does not rebuild Kubernetes.
+That is the lock entry, the shared pins, the builder's version and source files, and the keys of needed artifacts. A
+builder's version is a number its author raises when the output changes, so that a new comment does not rebuild
+Kubernetes.
 """
 
 from __future__ import annotations
@@ -14,13 +15,13 @@ from pathlib import Path
 from ..lock.model import Entry, Lock
 from .builder import builder_of
 
-_FORMAT = (1, "build")  # of the store and of what `oci` and `tarball` write; changed when their output changes
-# Which artifact it is and how it is found again do not change its content.
+_FORMAT = (1, "build")  # of the store and of the output of `oci` and `tarball`; change it when their output changes
+# Fields for selection and publishing do not change the content.
 _NOT_CONTENT = {"groups", "cost", "upstream", "sha256", "provides", "optional"}
 
 
 def keys(lock: Lock, names: Iterable[str]) -> dict[str, str]:
-    """Return name -> key (16 hex digits) for ``names``, which must list needs before what needs them."""
+    """Return name -> key (16 hex digits) for ``names``, which must be in dependency order."""
     found: dict[str, str] = {}
     for name in names:
         entry = lock.artifacts[name]
@@ -37,7 +38,7 @@ def _of_build(lock: Lock, entry: Entry, found: dict[str, str]) -> object:
 
 
 def _files(paths: Iterable[Path]) -> Iterator[tuple[str, Path]]:
-    """Yield every file of ``paths``, directories searched, under a name that does not depend on where it lies."""
+    """Yield every file of ``paths``, also inside directories, with a name that does not depend on its location."""
     for path in paths:
         for file in sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else [path]:
             yield file.relative_to(path).as_posix() if path.is_dir() else path.name, file

@@ -1,6 +1,6 @@
-"""How this machine reaches package registries: apt mirrors, Go proxy, pip configuration, CA bundle.
+"""Find this machine's package registry settings: apt mirrors, Go proxy, pip configuration, CA bundle.
 
-Handed to a build through its environment; never part of an artifact, its key or its manifest.
+They are passed to a build through its environment, and are never part of an artifact, its key or its manifest.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ class AptSource(NamedTuple):
     signed_by: str | None
 
     def line(self, suite: str, components: Sequence[str]) -> str:
-        """Return this source's line for another ``suite`` and ``components`` of it."""
+        """Return this source's line for another ``suite`` and its ``components``."""
         options = f"[signed-by={self.signed_by}] " if self.signed_by else ""
         return f"deb {options}{self.uri} {suite} {' '.join(components)}"
 
 
 def apt_lines(suite: str, *, components: Sequence[str] = ("main",), etc: Path = Path("/etc")) -> tuple[str, ...]:
-    """Return source lines of ``suite``, its updates and its security fixes, on the mirrors of this machine.
+    """Return apt source lines of ``suite``, its updates and its security fixes, on this machine's mirrors.
 
-    Its own release tells which source is Debian's archive and which the security archive. Raises GroundupError when
+    The machine's own release identifies the sources of Debian's archive and security archive. Raises GroundupError when
     there is no source of the archive.
     """
     codename = platform.freedesktop_os_release().get("VERSION_CODENAME")
@@ -66,7 +66,7 @@ def apt_lines(suite: str, *, components: Sequence[str] = ("main",), etc: Path = 
 
 
 def apt_options() -> tuple[str, ...]:
-    """Return the proxy and certificate settings of the machine's apt, in the form of apt.conf lines."""
+    """Return the proxy and certificate settings of the machine's apt, as apt.conf lines."""
     dump = run(
         ["apt-config", "dump"],
         why="root file systems and images are made from this machine's package mirrors",
@@ -77,14 +77,14 @@ def apt_options() -> tuple[str, ...]:
 
 
 def environment() -> dict[str, str]:
-    """Return the variables a build needs to reach the registries as this machine does."""
+    """Return the environment variables for a build to reach the registries as this machine does."""
     given = {**_go_settings(), **os.environ}
     found = {key: value for key, value in given.items() if _PASSED_ON.match(key)}
     return found | dict.fromkeys(("SSL_CERT_FILE", "PIP_CERT", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"), CA_BUNDLE)
 
 
 def pip_configuration() -> Path | None:
-    """Return the machine's pip configuration file, which build roots see as ``/etc/pip.conf``; None: it has none."""
+    """Return the machine's pip configuration file, for ``/etc/pip.conf`` in build roots; None if there is none."""
     candidates = (
         os.environ.get("PIP_CONFIG_FILE"),
         Path.home() / ".config/pip/pip.conf",
@@ -120,11 +120,11 @@ def _one_line(text: str) -> Iterator[AptSource]:
 def _deb822(text: str) -> Iterator[AptSource]:
     lines = (line.rstrip() for line in text.splitlines() if not line.startswith("#"))
     for paragraph in "\n".join(lines).split("\n\n"):
-        fields = email.message_from_string(paragraph.strip())  # the same syntax, in every way that counts here
+        fields = email.message_from_string(paragraph.strip())  # the same syntax as mail headers, as far as needed here
         if "deb" not in fields.get("Types", "").split() or fields.get("Enabled", "yes").lower() == "no":
             continue
         written = fields.get("Signed-By", "").strip()
-        signed_by = written if written.startswith("/") else None  # else a key in the file itself
+        signed_by = written if written.startswith("/") else None  # otherwise an inline key
         for uri in fields.get("URIs", "").split():
             for suite in fields.get("Suites", "").split():
                 yield AptSource(uri, suite, tuple(fields.get("Components", "").split()), signed_by)

@@ -1,4 +1,4 @@
-"""Deterministic OCI image archives: the same trees give the same digests.
+"""Write deterministic OCI image archives: the same trees give the same digests.
 
 Layout and media types: OCI image specification 1.0. The layer is zstd, which containerd and skopeo read.
 """
@@ -25,7 +25,7 @@ _LAYER = "application/vnd.oci.image.layer.v1.tar+zstd"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImageConfig:
-    """How containers of an image start; the fields are those of the OCI image configuration."""
+    """How containers of an image start, with the fields of the OCI image configuration."""
 
     entrypoint: tuple[str, ...] = ()
     cmd: tuple[str, ...] = ()
@@ -48,9 +48,9 @@ def write_layer(
 
     Args:
         reference: ``repository:tag`` below the site's registry; only an annotation of the archive.
-        below: layers under it, lowest first, as ``.tar.zst`` (an artifact of kind ``root`` is one). Registries and
-            hosts keep a layer once, whatever the number of images on it.
-        variants: reference -> configuration of further images of the same layers in this archive.
+        below: layers under it, lowest first, as ``.tar.zst`` (such as an artifact of kind ``root``). Registries and
+            hosts store a layer once for all images on it.
+        variants: reference -> configuration of more images with the same layers in this archive.
     """
     compressed = context.scratch / "layer.tar.zst"
     context.run(["zstd", "-q", "-f", "-T0", "-3", "-o", compressed, layer])
@@ -101,7 +101,7 @@ def write_layer(
 
 
 def manifest_digest(archive: Path) -> str:
-    """Return the digest (``sha256:...``) by which a registry knows the image of an archive."""
+    """Return the manifest digest (``sha256:...``) of the image in an archive, as in a registry."""
     with tarfile.open(archive) as tar:
         stream = tar.extractfile("index.json")
         assert stream is not None  # noqa: S101 - a regular file always gives a stream

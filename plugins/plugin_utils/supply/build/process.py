@@ -1,4 +1,4 @@
-"""Run a build's commands: output into its log, CPU time counted, no process left behind."""
+"""Run a build's commands: log their output, count CPU time, leave no process behind."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from pathlib import Path
 from ...errors import GroundupError
 from .idle import Idle
 
-PATIENCE = 900.0  # seconds: a mirror that takes a connection and never answers would hold a build for ever
-# Own mounts and processes, which end with the first process.
+PATIENCE = 900.0  # seconds: a mirror that accepts a connection and never answers would block a build for ever
+# Own mount and process namespaces, which end with the first process.
 NAMESPACES = ("unshare", "--mount", "--pid", "--ipc", "--fork", "--kill-child=KILL", "--propagation=private")
 
 
 class Interrupted(Exception):  # noqa: N818 - not an error of the build
-    """The run is being given up; commands under way are ended."""
+    """The run is being aborted; running commands are killed."""
 
 
 @dataclass(slots=True)
 class Commands:
-    """Runs the commands of one build. Each dies with this process, whatever ends it."""
+    """Run the commands of one build. Each is killed when this process ends for any reason."""
 
-    log: Path  # receives what they print
-    stop: threading.Event = field(default_factory=threading.Event)  # set when the run is being given up
+    log: Path  # receives their output
+    stop: threading.Event = field(default_factory=threading.Event)  # set when the run is being aborted
     _children: float = 0.0
     _thread: float = field(default_factory=time.thread_time)
 
     def cpu_seconds(self) -> float:
-        """Return what commands, their children, and the thread that made this object have used."""
+        """Return the CPU time of the commands, their children, and the thread that created this object."""
         return self._children + time.thread_time() - self._thread
 
     def run(
@@ -44,16 +44,16 @@ class Commands:
         shown: Sequence[str | Path] | None = None,
         patience: float = PATIENCE,
     ) -> None:
-        """Run ``command`` to its end.
+        """Run ``command`` and wait for it.
 
         Args:
             command: program and arguments.
-            what: names the command in an error.
+            what: name of the command in an error.
             env: its environment; default: this process's.
-            shown: what the log says was run; default: ``command``.
+            shown: command to show in the log; default: ``command``.
             patience: seconds it may do nothing.
 
-        Raises GroundupError with its last lines when it fails or does nothing, Interrupted when the run is given up.
+        Raises GroundupError with its last lines when it fails or does nothing, Interrupted when the run is aborted.
         """
         with self.log.open("ab") as stream:
             stream.write(f"\n$ {' '.join(map(str, shown or command))}\n".encode())
@@ -78,7 +78,7 @@ class Commands:
             )
 
     def _wait(self, process: subprocess.Popen[bytes], idle: Idle) -> int | None:
-        """Return the status of ``process``; None: it did nothing for too long and was ended."""
+        """Return the exit status of ``process``; None: it did nothing for too long and was killed."""
         pause = 0.005
         while True:
             pid, status, usage = os.wait4(process.pid, os.WNOHANG)
@@ -98,6 +98,6 @@ class Commands:
 
 
 def _tail(log: Path, begin: int) -> str:
-    """Return the last lines of what a log holds from byte ``begin`` on, indented."""
+    """Return the last lines of a log from byte ``begin`` on, indented."""
     text = log.read_bytes()[begin:][-8192:].decode(errors="replace")
     return "\n".join("    " + line for line in text.splitlines()[-12:])

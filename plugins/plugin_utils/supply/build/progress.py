@@ -1,4 +1,4 @@
-"""Progress of a build: which artifact does what, for how long, how long it is expected to take."""
+"""Show the progress of a build: current step, elapsed and expected time of each artifact."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from ...progress import SILENCE, TERMINAL, Progress, clock
 
-Draw = Callable[[str], None]  # writes to a terminal as it is: control sequences, no line end added
+Draw = Callable[[str], None]  # writes to a terminal unchanged: control sequences, no line end added
 
 
 @dataclass(slots=True)
@@ -22,8 +22,8 @@ class _Running:
 class BuildProgress:
     """Report from any thread: ``[supply 3/17 04:12] kubernetes: compiling, 03:30 of about 10:00; about 08:20 left``.
 
-    Without ``draw`` every step is a line, repeated before an artifact was silent for too long. With ``draw``, a
-    terminal, running artifacts are a block that is redrawn in place, and only the end of each is a line that stays.
+    Without ``draw`` every step is a line, repeated if an artifact is silent for long. With ``draw`` (a terminal),
+    running artifacts are a block redrawn in place, and only the end of each is a permanent line.
     """
 
     def __init__(
@@ -36,7 +36,7 @@ class BuildProgress:
         draw: Draw | None = None,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Start the clock. ``needs``: every artifact to make, needs first; ``expected``: seconds each will take."""
+        """Start the clock. ``needs``: artifacts to build, dependencies first; ``expected``: seconds each will take."""
         self._show, self._draw, self._now, self._start = show, draw, now, now()
         self._needs, self._expected, self._jobs = needs, expected, jobs
         self._left, self._done, self._drawn = set(needs), 0, 0
@@ -44,19 +44,19 @@ class BuildProgress:
         self._lock = threading.Lock()
 
     def begin(self, name: str, what: str) -> None:
-        """Start the clock of ``name``; ``what`` is shown only when it lasts."""
+        """Start the clock of ``name``; ``what`` is shown only if it takes long."""
         with self._lock:
             self._running[name] = _Running(self._now(), self._now(), what)
 
     def step(self, name: str, what: str) -> None:
-        """Say what ``name`` is doing."""
+        """Show the current step of ``name``."""
         with self._lock:
             running = self._running[name]
             running.step, running.shown = what, self._now()
             self._redraw(None if self._draw else f"{self._head()} {name}: {what}")
 
     def end(self, name: str, how: str, *, done: bool = True) -> None:
-        """Say how ``name`` ended; count it when it is ``done``."""
+        """Show how ``name`` ended; count it when it is ``done``."""
         with self._lock:
             self._running.pop(name, None)
             self._left.discard(name)
@@ -64,7 +64,7 @@ class BuildProgress:
             self._redraw(f"{self._head()} {name}: {how}")
 
     def tick(self) -> None:
-        """Show the time on running artifacts. To be called about once a second."""
+        """Update the elapsed times of running artifacts. Call it about once a second."""
         with self._lock:
             if self._draw:
                 self._redraw()
@@ -75,13 +75,13 @@ class BuildProgress:
                     self._show(f"{self._head()} {name}: {self._time(name)}; {self._remaining()}")
 
     def close(self) -> None:
-        """Remove the block."""
+        """Remove the block from the terminal."""
         with self._lock:
             self._running.clear()
             self._redraw()
 
     def _redraw(self, line: str | None = None) -> None:
-        """Show ``line`` above the block, and the block anew."""
+        """Show ``line`` above the block, and redraw the block."""
         if self._draw and self._drawn:
             self._draw(f"\x1b[{self._drawn}A\x1b[J")
         if line:
@@ -103,7 +103,7 @@ class BuildProgress:
         return f"{running.step}, {clock(self._now() - running.started)} of about {clock(self._expected[name])}"
 
     def _remaining(self) -> str:
-        """Estimate the run: its longest chain, or all its work spread over the jobs."""
+        """Estimate the remaining time: the longest dependency chain, or all work spread over the jobs."""
         chains: dict[str, float] = {}
         work = 0.0
         for name, needs in self._needs.items():

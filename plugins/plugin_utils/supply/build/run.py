@@ -1,4 +1,4 @@
-"""Build what is missing: needs first, the longest chain first, every core busy, finished work kept."""
+"""Build missing artifacts: dependencies first, longest chain first, on every core; keep finished ones."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .progress import BuildProgress, Draw
 
 
 class Run:
-    """Making artifacts once."""
+    """One run that builds artifacts."""
 
     def __init__(
         self, lock: Lock, *, progress: Progress = no_progress, draw: Draw | None = None, jobs: int | None = None
@@ -36,7 +36,7 @@ class Run:
         self._found: dict[str, Artifact] = {}
 
     def ensure(self, names: tuple[str, ...], *, rebuild: bool = False) -> dict[str, Artifact]:
-        """Return the artifacts called ``names``, building what the store lacks; ``rebuild``: these in any case."""
+        """Return the artifacts called ``names``; build what the store lacks, with ``rebuild`` all of ``names``."""
         start, again = time.monotonic(), set(names) if rebuild else set()
         if missing := self.missing(names, again=again):
             self._build(missing, again=again)
@@ -46,7 +46,7 @@ class Run:
         return {name: self._found[name] for name in names}
 
     def missing(self, names: tuple[str, ...], *, again: AbstractSet[str] = frozenset()) -> tuple[str, ...]:
-        """Return what must be built, needs first: what is needed only by a stored artifact stays away."""
+        """Return the artifacts to build, dependencies first, without those that only stored artifacts need."""
         self._keys = keys(self._lock, self._lock.closure(names))
         missing: dict[str, None] = {}
 
@@ -67,7 +67,7 @@ class Run:
 
     def _build(self, names: tuple[str, ...], *, again: set[str]) -> None:
         entries = {name: self._lock.artifacts[name] for name in names}
-        cores = max(1.0, self._jobs / len(names))  # for each artifact of a first build, which has no record of its time
+        cores = max(1.0, self._jobs / len(names))  # per artifact, for a first build without recorded times
         costs = {n: self._store.last_cost(n) or (entry.cost, entry.cost / cores) for n, entry in entries.items()}
         needs = {name: [need for need in entry.needs if need in entries] for name, entry in entries.items()}
         expected = {name: seconds for name, (_, seconds) in costs.items()}
@@ -119,7 +119,7 @@ class Run:
                 needs={need: self._found[need] for need in entry.needs}, say=lambda what: progress.step(name, what),
             )  # fmt: skip
             builder_of(entry).build(entry, context)
-            from .bill import document  # late: a run that builds nothing does not pay for it
+            from .bill import document  # imported late: slow, and a run that builds nothing does not need it
 
             sbom = document(entry, context.components, epoch=self._lock.pins.epoch)
             (place / "sbom.json").write_bytes(sbom)

@@ -1,4 +1,4 @@
-"""What is inside an artifact: packages of a file system, of an environment, of Go programs; ``bill.py`` writes it."""
+"""List the packages inside an artifact: of a file system, an environment, Go programs. ``bill.py`` writes the bill."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class Component:
 
     @classmethod
     def of(cls, kind: str, name: str, version: str, **qualifiers: str) -> Component:
-        """Return the component of a package of ``kind``: ``golang`` or ``pypi``, or ``deb`` of Debian."""
-        from packageurl import PackageURL  # late: a run that builds nothing does not pay for it
+        """Return the component of a package of ``kind``: ``golang``, ``pypi``, or ``deb`` (Debian)."""
+        from packageurl import PackageURL  # imported late: a run that builds nothing does not need it
 
         if kind == "golang":
             space, _, short = name.lower().rpartition("/")
@@ -35,7 +35,7 @@ class Component:
 
 
 def debian_components(root: Path, suite: str) -> Iterator[Component]:
-    """Yield the installed packages of a Debian root file system, as its dpkg database has them."""
+    """Yield the installed packages of a Debian root file system, from its dpkg database."""
     query = ["dpkg-query", f"--admindir={root / 'var/lib/dpkg'}", "--show", f"--showformat={_DPKG}"]
     for line in run(query).splitlines():
         status, name, version, architecture = line.split("\t")
@@ -50,7 +50,7 @@ def python_components(site_packages: Path) -> Iterator[Component]:
 
 
 def go_components(version_output: str) -> Iterator[Component]:
-    """Yield the modules of Go programs, from what ``go version -m`` printed for them."""
+    """Yield the modules of Go programs, from the output of ``go version -m``."""
     lines = [line.split("\t") for line in version_output.splitlines()]
     for index, words in enumerate(lines):
         if len(words) >= 4 and words[1] in ("dep", "=>"):

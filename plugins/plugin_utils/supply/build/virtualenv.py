@@ -1,7 +1,7 @@
-"""Python environments from hashed requirements: installed in a build root, compiled, ready to be put into an image.
+"""Create Python environments from hashed requirements in a build root, compiled, ready for an image.
 
-The requirements hold names, versions and hashes; where they come from is the machine's pip or uv configuration. Source
-distributions are built with the setuptools and pbr of the same requirements, so that nothing unhashed takes part.
+The requirements list names, versions and hashes; the machine's pip or uv configuration says where to fetch them. Source
+distributions are built with setuptools and pbr of the same requirements, so that no unhashed code takes part.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .context import BuildContext
 REQUIREMENTS = COLLECTION / "supply/images/python"
 INSTALLER = REQUIREMENTS / "installer.txt"
 _UV = "/opt/installer/bin/uv"
-_BACKENDS = ("setuptools", "pbr")  # what the source distributions' own builds import: there before them
+_BACKENDS = ("setuptools", "pbr")  # imported by builds of source distributions, so installed first
 
 
 def requirements(name: str) -> Path:
@@ -29,12 +29,12 @@ def requirements(name: str) -> Path:
 
 
 def backends(lock: Path) -> str:
-    """Return what source distributions of ``lock`` are built with, itself hashed and of the same list."""
+    """Return the requirements, with hashes, of the build backends of source distributions in ``lock``."""
     return "".join(paragraph for name in _BACKENDS if (paragraph := _requirement(lock, name)) is not None)
 
 
 def install_installer(root: Chroot, context: BuildContext, *, work: Path) -> None:
-    """Put uv into ``/opt/installer`` of a build root that has python3-venv."""
+    """Install uv into ``/opt/installer`` of a build root that has python3-venv."""
     (work / "installer.txt").write_bytes(INSTALLER.read_bytes())
     root.run(["python3", "-m", "venv", "/opt/installer"])
     pip = ["/opt/installer/bin/pip", "install", "-q", "--disable-pip-version-check", "--require-hashes", "--no-deps"]
@@ -52,9 +52,9 @@ def create(
     ldflags: str = "",
     relocatable: bool = False,
 ) -> None:
-    """Make the virtual environment ``path`` with everything in ``lock``; ``ldflags`` are for what is compiled.
+    """Create the virtual environment ``path`` with everything in ``lock``; ``ldflags`` apply to compiled code.
 
-    ``relocatable``: it works in any directory, and its programs find their Python by their own place.
+    ``relocatable``: it works in any directory; its programs find Python relative to themselves.
     """
     moves = ["--relocatable"] if relocatable else []
     _uv(root, context, ["venv", "-q", *moves, "--python", "/usr/bin/python3", path], work=work)
@@ -73,12 +73,12 @@ def add(root: Chroot, context: BuildContext, *, target: str, lock: Path, work: P
 
 
 def compile_bytecode(root: Chroot, directories: Sequence[str]) -> None:
-    """Compile everything below ``directories`` so that it is used without a look at the sources' time stamps.
+    """Compile everything below ``directories`` to bytecode that is valid without a check of the sources' time stamps.
 
-    Images have one time stamp for all files, so bytecode that records the source's would be stale, and Python would
+    Images have one time stamp for all files, so bytecode with the source's time stamp would be stale, and Python would
     compile again in memory at every start.
 
-    By one process, in one order: what it compiled before decides which strings it shares, and that is in the bytecode.
+    One process compiles in a fixed order: the strings it shares depend on earlier files, and affect the bytecode.
     """
     options = ["-q", "-f", "--invalidation-mode", "unchecked-hash"]
     command = ["python3", "-m", "compileall", *options, *directories]
@@ -91,7 +91,7 @@ def _common(lock: Path, work: Path) -> list[str]:
 
 
 def _uv(root: Chroot, context: BuildContext, arguments: Sequence[str], *, work: Path, ldflags: str = "") -> None:
-    # uv keeps wheels it has built and does not know what flags made them: each set of flags has a cache of its own.
+    # uv caches wheels it has built without recording the flags: each set of flags has its own cache.
     cache = context.shared_cache("uv" + "".join(ldflags.split()))
     binds = {MOUNT: work, "/root/.cache/uv": cache}
     environment = {"UV_LINK_MODE": "copy", "UV_NO_CONFIG": "1", "SOURCE_DATE_EPOCH": str(context.lock.pins.epoch)}
@@ -101,7 +101,7 @@ def _uv(root: Chroot, context: BuildContext, arguments: Sequence[str], *, work: 
 
 
 def index_settings() -> dict[str, str]:
-    """Return uv's variables for the package index of this machine's pip configuration; empty: the default one."""
+    """Return uv's variables for the package index in this machine's pip configuration; empty for the default index."""
     environment = machine.environment()
     if any(name in environment for name in ("UV_INDEX_URL", "UV_DEFAULT_INDEX", "UV_INDEX")):
         return {}
@@ -119,6 +119,6 @@ def index_settings() -> dict[str, str]:
 
 
 def _requirement(lock: Path, name: str) -> str | None:
-    """Return the paragraph of one distribution of hashed requirements: its line and its hashes."""
+    """Return the lines of one distribution in hashed requirements: its requirement and its hashes."""
     found = re.search(rf"^{re.escape(name)}==(?:.*\\\n)*.*$", lock.read_text(encoding="utf-8"), re.MULTILINE)
     return f"{found.group(0)}\n" if found else None

@@ -1,1 +1,1 @@
-"""What makes artifacts: one module per builder, see ``build/builder.py``."""
+"""Builders of artifacts, one module each; see ``build/builder.py``."""

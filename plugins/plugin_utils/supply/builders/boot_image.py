@@ -1,10 +1,10 @@
-"""What machines boot: the deploy ramdisk, and the disk image of their operating system.
+"""Build boot images: the deploy ramdisk, and the disk image of the operating system.
 
 The first of ``needs`` is the root in which the script ``make`` of ``supply/boot/<source>`` runs, without a network. The
-others lie beside it: roots as ``<name>.tar``, files as ``<name>/``; so do ``files`` of that directory and ``common`` of
-``supply/boot``, which the script lays over what it makes. Inputs: ``source``, ``files`` (the script's results),
-``zstd`` (those of them to compress), ``packages`` (root -> Debian packages added to it first), ``firmware`` (packages
-of Debian's non-free-firmware, added to each root).
+others are beside the script: roots as ``<name>.tar``, files as ``<name>/``. So are ``files`` of that directory and
+``common`` of ``supply/boot``, which the script copies over its result. Inputs: ``source``, ``files`` (the script's
+results), ``zstd`` (which results to compress), ``packages`` (root -> Debian packages added to it first), ``firmware``
+(packages of Debian's non-free-firmware, added to each root).
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ _MOUNT = "/boot-image"
 
 
 class BootImage(Builder):
-    """The script, in a build root, with what it puts together."""
+    """Run the script in a build root with its parts."""
 
     def sources(self, entry: Entry) -> tuple[Path, ...]:
-        """The script, and what is laid over the result."""
+        """Return the script, and the files copied over its result."""
         return (_SOURCES / entry.inputs["source"], _SOURCES / "common")
 
     def build(self, entry: Entry, context: BuildContext) -> None:
-        """Lay out what the script reads, run it, keep its results."""
+        """Lay out the script's files, run it, keep its results."""
         tools, *parts = entry.needs
         epoch = context.lock.pins.epoch
         work = context.scratch / "boot"

@@ -1,17 +1,17 @@
-"""Images of services: Debian packages and Python environments as one layer on a shared base, in an OCI archive.
+"""Build service images: Debian packages and Python environments as one layer on a shared base, in an OCI archive.
 
-``needs`` names the base, a ``root`` artifact with python3: its archive is the lower layer, the same in every image.
+``needs`` names the base, a ``root`` artifact with python3. Its archive is the lower layer, the same in every image.
 Inputs, all optional:
 
 * ``packages``: Debian packages, without recommended ones;
-* ``users``: name -> numeric id of user and group, made before the packages, which then keep it;
+* ``users``: name -> numeric id of user and group, created before the packages, which then keep it;
 * ``virtualenv``: ``path``, ``requirements`` (name of a hashed list), ``build_packages`` (compilers and headers, not
-  shipped), ``ldflags`` (for what is compiled), ``omit`` (patterns below ``site-packages`` that nothing needs to run);
+  shipped), ``ldflags`` (for compiled code), ``omit`` (patterns below ``site-packages`` not needed at run time);
 * ``python``: ``requirements`` (the same) for the system's own Python;
-* ``files``: directory below ``supply/images/`` whose tree is laid over the image;
+* ``files``: directory below ``supply/images/`` whose tree is copied over the image;
 * ``links``: path -> target;
 * ``directories``: path -> numeric owner;
-* ``omit``: patterns, without the leading ``/``, that are left out: what packages generate for one machine;
+* ``omit``: patterns to leave out, without the leading ``/``: files that packages generate for one machine;
 * ``config``: ``env``, ``user``, ``cmd``, ``entrypoint`` of the image.
 """
 
@@ -36,8 +36,8 @@ from ..lock.model import Entry
 
 _IMAGES = COLLECTION / "supply/images"
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-_OPAQUE = "trusted.overlay.opaque"  # a directory that hides the base's of the same name
-# What only the build had, and what package tools leave behind: caches and backups, different in each build.
+_OPAQUE = "trusted.overlay.opaque"  # a directory that hides the base's directory of the same name
+# Files of the build only, and caches and backups of package tools, which differ in each build.
 _OMIT = (
     "build", "dev", "proc", "sys", "tmp/*", "root/.cache", "etc/pip.conf", "etc/resolv.conf", "etc/machine-id",
     "etc/.pwd.lock", "etc/*-", "var/cache/apt/*", "var/cache/debconf/*", "var/cache/ldconfig/*", "var/lib/apt/lists/*",
@@ -46,12 +46,12 @@ _OMIT = (
 
 
 class DebianImage(Builder):
-    """One layer on a base: what ``inputs`` say, compiled, without traces of its build."""
+    """Build one layer on a base from ``inputs``, compiled, without traces of its build."""
 
     version = 3
 
     def sources(self, entry: Entry) -> tuple[Path, ...]:
-        """Requirement lists and the files laid over the image."""
+        """Return requirement lists and the files copied over the image."""
         inputs = entry.inputs
         wanted = [inputs[kind] for kind in ("virtualenv", "python") if kind in inputs]
         lists = [virtualenv.requirements(each["requirements"]) for each in wanted]
@@ -90,7 +90,7 @@ class DebianImage(Builder):
         root.run(["useradd", "-o", "-u", identity, "-g", identity, *home, name], env=clock, network=False)
 
     def _python(self, root: Chroot, base: str, inputs: dict[str, Any], context: BuildContext) -> None:
-        """Install into a layer of its own, which has the compilers, and take only the result over."""
+        """Install into a separate layer with the compilers, and move only the result."""
         build, work = context.chroot(base, layer="build"), context.scratch / "work-build"
         wanted = inputs.get("virtualenv") or inputs["python"]
         context.say("installing compilers")
@@ -124,7 +124,7 @@ class DebianImage(Builder):
         return found
 
     def _local_python(self, base: str, context: BuildContext) -> str:
-        """Return where the base's Python looks for distributions that are not Debian's."""
+        """Return the directory in which the base's Python looks for distributions not packaged by Debian."""
         (library,) = (unpacked(context.needs[base]) / "usr/lib").glob("python3.*")
         return f"/usr/local/lib/{library.name}/dist-packages"
 
@@ -142,7 +142,7 @@ class DebianImage(Builder):
 
 
 def _mark_removed(upper: Path) -> None:
-    """Say in the words of image layers what overlayfs says by devices and attributes: removed files."""
+    """Convert overlayfs's markers of removed files (devices and attributes) to whiteouts of image layers."""
     for path in list(upper.rglob("*")):
         status = path.lstat()
         if stat.S_ISCHR(status.st_mode) and status.st_rdev == 0:

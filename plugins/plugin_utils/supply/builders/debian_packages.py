@@ -1,8 +1,8 @@
-"""A repository of Debian packages with everything they depend on: what hosts of a site without internet install from.
+"""Build a repository of Debian packages with all dependencies, for hosts of a site without internet access.
 
-Inputs: ``suite``, ``packages`` (names), ``further`` (more names). The closure is that of an empty machine, without
-recommended packages, so it serves any host of the release. Whoever serves it signs ``Release`` (``pki/openpgp.py``):
-the key is a site's own.
+Inputs: ``suite``, ``packages`` (names), ``further`` (more names). Dependencies are resolved for an empty machine,
+without recommended packages, so the repository serves any host of the release. ``Release`` is signed later with the
+site's own key (``pki/openpgp.py``).
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ _ARCHITECTURE = "amd64"
 
 
 class DebianPackages(Builder):
-    """apt, on the machine's own mirrors, with directories of its own and an empty dpkg database."""
+    """Run apt on the machine's mirrors, with separate directories and an empty dpkg database."""
 
     def build(self, entry: Entry, context: BuildContext) -> None:
-        """Resolve and download, then index."""
+        """Resolve and download the packages, then index them."""
         suite = entry.inputs["suite"]
         context.say("downloading packages")
         archives = _download(context, suite, [*entry.inputs["packages"], *entry.inputs.get("further", ())])
@@ -73,7 +73,7 @@ def _download(context: BuildContext, suite: str, packages: list[str]) -> Path:
 
 
 def _index(place: Path, packages: str, *, epoch: int) -> None:
-    """Write the lists of a suite at ``place``, as apt reads them: ``Packages`` and ``Release``."""
+    """Write apt's lists of a suite to ``place``: ``Packages`` and ``Release``."""
     name = f"main/binary-{_ARCHITECTURE}/Packages"
     plain = place / name
     plain.parent.mkdir(parents=True)

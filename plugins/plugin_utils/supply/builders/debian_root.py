@@ -1,10 +1,10 @@
-"""Root file systems of Debian packages: the host's operating system, and the roots that builds run in.
+"""Build root file systems of Debian packages: the host's operating system, and build roots.
 
 Inputs: ``packages`` (names), ``installed`` and ``further`` (more names), ``disable`` and ``disable_further`` (systemd
-units that a role enables later, or that no host of ours needs), ``files`` (directory of this collection whose tree is
-laid over the root), ``dpkg`` ("full", or "lean": without documentation and translations), ``variant`` (mmdebstrap's
-word for how much is there beside the packages: ``minbase``, or ``essential``: not even apt), ``suite`` (another Debian
-release than the pinned one).
+units that a role enables later, or that no host needs), ``files`` (directory of this collection whose tree is copied
+over the root), ``dpkg`` ("full", or "lean": without documentation and translations), ``variant`` (mmdebstrap's variant,
+the base beside the packages: ``minbase``, or ``essential``, without apt), ``suite`` (another Debian release than the
+pinned one).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ..build.sbom import debian_components
 from ..lock.model import Entry
 
 _FILES = COLLECTION / "supply/rootfs"
-# What belongs to one host, or to the machine that built it, is not part of an image of many hosts.
+# Files of one host, or of the machine that built it, must not be in an image of many hosts.
 _NOT_SHIPPED = (
     "etc/apt/sources.list", "etc/apt/apt.conf.d/99mmdebstrap", "etc/hostname", "etc/resolv.conf", "etc/machine-id",
     "var/lib/dbus/machine-id",
@@ -31,14 +31,14 @@ _LEAN = ("usr/share/doc/*", "usr/share/man/*", "usr/share/locale/*", "usr/share/
 
 
 class DebianRoot(Builder):
-    """``mmdebstrap`` at a suite, on the machine's own mirrors."""
+    """Run ``mmdebstrap`` for a suite, on the machine's own mirrors."""
 
     def sources(self, entry: Entry) -> tuple[Path, ...]:
-        """The files laid over the root."""
+        """Return the files copied over the root."""
         return (_FILES / entry.inputs["files"],) if "files" in entry.inputs else ()
 
     def build(self, entry: Entry, context: BuildContext) -> None:
-        """Install the packages, take away what is of one host, pack."""
+        """Install the packages, remove files of one host, pack."""
         inputs = entry.inputs
         suite = inputs.get("suite", context.lock.pins.suite)
         root = context.scratch / "root"

@@ -1,8 +1,8 @@
-"""Python environments for hosts: one tar archive, compiled, that works in whatever directory it is unpacked into.
+"""Build Python environments for hosts: one compiled, relocatable tar archive.
 
-``needs`` names a ``root`` artifact of the host's Debian release with compilers and headers: the environment runs by the
-system's own Python and links the system's own libraries. Inputs: ``requirements`` (name of a hashed list), ``ldflags``
-(for what is compiled), ``omit`` (patterns below ``site-packages`` that nothing needs to run).
+``needs`` names a ``root`` artifact of the host's Debian release with compilers and headers: the environment uses the
+system's own Python and libraries. Inputs: ``requirements`` (name of a hashed list), ``ldflags`` (for compiled code),
+``omit`` (patterns below ``site-packages`` not needed at run time).
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ _PATH = "/opt/environment"
 
 
 class Environment(Builder):
-    """uv in a build root; the result is ``environment.tar.gz``, which any host's Python can unpack."""
+    """Run uv in a build root; the result is ``environment.tar.gz``, which any host's Python can unpack."""
 
     def sources(self, entry: Entry) -> tuple[Path, ...]:
-        """The requirements, and those of the installer."""
+        """Return the requirements, and those of the installer."""
         return (virtualenv.requirements(entry.inputs["requirements"]), virtualenv.INSTALLER)
 
     def build(self, entry: Entry, context: BuildContext) -> None:
@@ -48,7 +48,7 @@ class Environment(Builder):
         context.say("packing")
         plain = context.scratch / "environment.tar"
         context.run(pack_command(home, plain, epoch=context.lock.pins.epoch))
-        context.run(["gzip", "-n", "-6", plain])  # Debian 12's Python reads nothing newer
+        context.run(["gzip", "-n", "-6", plain])  # Debian 12's Python reads no newer format
         shutil.move(plain.with_suffix(".tar.gz"), context.output / "environment.tar.gz")
 
 

@@ -1,10 +1,10 @@
-"""Go programs from their modules, in a build root whose Go obtains the pinned toolchain as a module.
+"""Build Go programs from their modules, in a build root whose Go obtains the pinned toolchain as a module.
 
 Inputs: ``module`` (directory below ``supply/go/`` with go.mod, go.sum and perhaps a main.go of our own), ``packages``
 (program name -> package to build), ``tests`` (program name -> package whose tests it runs), ``stamp`` (variable ->
 value set by the linker), ``include`` (file -> ``artifact:path``: files of other artifacts, served with the programs),
-``copy`` (file -> ``module:path``: files that a module has beside its source) and ``versions_of`` (another module
-below ``supply/go/`` whose go.mod is this one's too). go.sum fixes the content of every module.
+``copy`` (file -> ``module:path``: other files of a module) and ``versions_of`` (another module below ``supply/go/``
+whose go.mod is shared). go.sum pins the content of every module.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ _COPY = 'install -m 644 "$(go list -m -f "{{.Dir}}" "$2")/$3" "bin/$1"'  # a she
 
 
 class GoPrograms(Builder):
-    """``go build``, static and without paths of the machine in the programs."""
+    """Run ``go build``: static programs without paths of the machine."""
 
     def sources(self, entry: Entry) -> tuple[Path, ...]:
-        """The module's directory, and the go.mod it shares."""
+        """Return the module's directory, and the go.mod it shares."""
         shared = [_SOURCES / entry.inputs["versions_of"] / "go.mod"] if "versions_of" in entry.inputs else []
         return (_SOURCES / entry.inputs["module"], *shared)
 
@@ -72,9 +72,9 @@ def run_go(
     binds: Mapping[str, Path] | None = None,
     network: bool = True,
 ) -> None:
-    """Run ``command`` in ``source``: pinned toolchain, no C, modules exactly as go.sum says, shared caches.
+    """Run ``command`` in ``source``: pinned toolchain, no C, modules exactly as in go.sum, shared caches.
 
-    Compilers collect garbage less often: a fifth less CPU and a tenth more memory (CoreDNS), the same programs.
+    GOGC makes compilers collect garbage less often: a fifth less CPU, a tenth more memory (CoreDNS), the same programs.
     """
     environment = {
         "GOGC": "400",
@@ -91,7 +91,7 @@ def run_go(
 
 
 def _linked_name(package: str, module: str) -> str:
-    """Return the file name ``go build`` chooses: the last element of the path that is not a major version."""
+    """Return the file name that ``go build`` chooses: the last path element that is not a major version."""
     words = [module if word == "." else word for word in package.split("/")]
     return words[-2] if words[-1][0] == "v" and words[-1][1:].isdigit() else words[-1]
 

@@ -1,8 +1,8 @@
-"""A guest: a small bootable disk image of Debian packages, for tests of a cloud and for its users' first instance.
+"""Build a guest: a small bootable disk image of Debian packages, for tests of a cloud and its users' first instance.
 
 ``needs`` names a ``root`` artifact with kernel, busybox, dropbear and the tools. The script ``make`` of
-``supply/guest`` runs in it, without a network; the tree ``root`` beside it is laid over the guest's root file system.
-The result is ``guest.qcow2``. Inputs: ``size_mib`` (of the disk; the root grows with the instance's).
+``supply/guest`` runs in it, without a network; the tree ``root`` beside it is copied over the guest's root file system.
+The result is ``guest.qcow2``. Inputs: ``size_mib`` (of the disk; the root grows with the instance's disk).
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ _MOUNT = "/guest"
 
 
 class Guest(Builder):
-    """The script, in a build root."""
+    """Run the script in a build root."""
 
     def sources(self, entry: Entry) -> tuple[Path, ...]:
-        """The script and what it lays over the root."""
+        """Return the script and the files it copies over the root."""
         del entry
         return (_SOURCE,)
 

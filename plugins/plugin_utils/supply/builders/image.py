@@ -1,9 +1,9 @@
-"""Images of programs from other artifacts: on nothing at all, or on a Debian root file system.
+"""Build images of programs from other artifacts: on an empty base, or on a Debian root file system.
 
-Inputs: ``base`` (a needed ``root`` artifact; absent: nothing), ``files`` (path in the image -> ``artifact:path``),
-``modes`` (path -> octal mode, where it is not 0755), ``links`` (path in the image -> target), ``entrypoint``, ``cmd``,
-``env``, ``user``; ``variants`` (``repository:tag`` -> those of the former four that differ): further images
-of the same files, which share the archive and are pushed by name.
+Inputs: ``base`` (a needed ``root`` artifact; absent: empty base), ``files`` (path in the image -> ``artifact:path``),
+``modes`` (path -> octal mode, if not 0755), ``links`` (path in the image -> target), ``entrypoint``, ``cmd``, ``env``,
+``user``; ``variants`` (``repository:tag`` -> those of the previous four that differ): more images of the same files,
+which share the archive and are pushed by name.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 class ProgramImage(Builder):
-    """One layer, the same bytes each time."""
+    """Build one layer, with the same bytes each time."""
 
     def build(self, entry: Entry, context: BuildContext) -> None:
         """Lay the tree out and write the archive."""
@@ -52,7 +52,7 @@ class ProgramImage(Builder):
             context.run(pack_command(tree, layer, epoch=epoch))
         write_layer(context, layer=layer, config=config(inputs), reference=str(entry.image), variants=variants)
         for name, artifact in context.needs.items():
-            # A build root lends single files to an image: only what is whole inside is listed.
+            # Only artifacts that are completely in the image are listed, not a build root that lends single files.
             if artifact.kind == "files" or name == inputs.get("base"):
                 context.components.extend(components_of(artifact.sbom))
 

@@ -1,8 +1,8 @@
-"""A Helm chart that its project keeps beside its Go source: taken out of the module, packed into an archive Helm reads.
+"""Package a Helm chart that its project keeps beside its Go source: extract it from the module, pack it for Helm.
 
-Inputs: ``module`` and ``version``, ``sum`` (the module's content, as go.sum has it) and ``chart`` (directory in it).
-The archive is ``<chart>-<version of the artifact>.tgz``. It has every file of the directory, also those that a
-``.helmignore`` leaves out of a project's own archive, all with mode 0644.
+Inputs: ``module`` and ``version``, ``sum`` (the module's hash as in go.sum) and ``chart`` (directory in it). The
+archive is ``<chart>-<version of the artifact>.tgz``. It has every file of the directory, even those that
+``.helmignore`` excludes, all with mode 0644.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _FETCH = 'go mod download -json "$1" > module.json'
 
 
 class ModuleChart(Builder):
-    """Go fetches the module, with the machine's own configuration; its content must be the locked one."""
+    """Fetch the module with Go and the machine's own configuration; its sum must be the locked one."""
 
     def build(self, entry: Entry, context: BuildContext) -> None:
         """Fetch the module, compare its sum, pack the chart."""
@@ -43,7 +43,7 @@ class ModuleChart(Builder):
 
 
 def pack(chart: Path, archive: Path, *, epoch: int) -> None:
-    """Write ``chart`` as Helm's archive, the same bytes for the same files."""
+    """Write ``chart`` as a Helm archive, with the same bytes for the same files."""
     with (
         archive.open("wb") as raw,
         gzip.GzipFile(fileobj=raw, mode="wb", filename="", mtime=epoch) as packed,

@@ -1,4 +1,4 @@
-"""The ``pause`` program: one C file of the Kubernetes module, compiled statically in the Go build root.
+"""Build the ``pause`` program: one C file of the Kubernetes module, compiled statically in the Go build root.
 
 Inputs: ``module`` (directory below ``supply/go/`` whose go.mod pins k8s.io/kubernetes).
 """
@@ -21,10 +21,10 @@ gcc -Os -Wall -Werror -static -s -Wl,--build-id=none -ffile-prefix-map="${source
 
 
 class Pause(GoPrograms):
-    """gcc on the module's own source."""
+    """Run gcc on the module's own source."""
 
     def build(self, entry: Entry, context: BuildContext) -> None:
-        """Compile it."""
+        """Compile the program."""
         work = context.scratch / "work"
         shutil.copytree(self.sources(entry)[0], work)
         script = "go mod download k8s.io/kubernetes\n" + _COMPILE

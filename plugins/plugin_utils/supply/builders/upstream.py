@@ -1,6 +1,6 @@
-"""Artifacts as their projects publish them: by URL or OCI reference, and only with the locked digest.
+"""Fetch artifacts as their projects publish them, by URL or OCI reference, and only with the locked digest.
 
-``Lock.by`` gives entries this builder, and what the lock says of ``upstream`` as ``inputs``.
+``Lock.by`` sets this builder, and the lock's ``upstream`` as ``inputs``.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ _TIMEOUT = 60  # seconds without an answer
 
 
 class UpstreamArtifact(Builder):
-    """Downloads files, or copies an image."""
+    """Download files, or copy an image."""
 
     def build(self, entry: Entry, context: BuildContext) -> None:
-        """Fetch the artifact. Raises GroundupError: no digest in the lock, unreachable, another digest."""
+        """Fetch the artifact. Raises GroundupError if no digest is locked, the digest differs, or it is unreachable."""
         upstream = _upstream(entry)
         if upstream.reference:
             _copy(entry, upstream.reference, upstream.digest or _no_digest(entry, upstream.reference), context)
@@ -69,7 +69,7 @@ def _copy(entry: Entry, reference: str, digest: str, context: BuildContext) -> N
 
 
 def resolve(entry: Entry, *, scratch: Path) -> dict[tuple[str, ...], str]:
-    """Fetch what the entry publishes; return keys below ``upstream`` -> digest, for digests not recorded yet."""
+    """Fetch the published files or image; return key below ``upstream`` -> digest, for digests not recorded yet."""
     upstream = _upstream(entry)
     if upstream.reference:
         return {} if upstream.digest else {("digest",): _registry_digest(upstream.reference)}
@@ -81,7 +81,7 @@ def resolve(entry: Entry, *, scratch: Path) -> dict[tuple[str, ...], str]:
 
 
 def download(url: str, destination: Path) -> str:
-    """Fetch ``url`` into ``destination`` and return its digest. Raises GroundupError when it cannot be had."""
+    """Fetch ``url`` into ``destination`` and return its digest. Raises GroundupError when it cannot be fetched."""
     total = hashlib.sha256()
     try:
         request = urllib.request.Request(url, headers={"User-Agent": "groundup.cloud"})  # noqa: S310 - the lock names it
@@ -100,7 +100,7 @@ def download(url: str, destination: Path) -> str:
 
 
 def _chunks(answer: Any) -> Iterator[bytes]:
-    """Yield the whole ``answer``. Raises OSError when it was cut: read in pieces, Python takes it for a whole one."""
+    """Yield the whole ``answer``. Raises OSError if it is truncated; Python does not detect that in chunked reads."""
     while chunk := answer.read(1 << 20):
         yield chunk
     if missing := getattr(answer, "length", None):
@@ -125,7 +125,7 @@ def _registry_digest(reference: str) -> str:
 
 
 def _plain(flag: str, reference: str) -> list[str]:
-    """Registries on this very machine speak plain HTTP; all others must present a certificate."""
+    """Return the flag for plain HTTP for a registry on this machine; all others must present a certificate."""
     return [f"{flag}=false"] if reference.startswith(("127.0.0.1:", "localhost:")) else []
 
 

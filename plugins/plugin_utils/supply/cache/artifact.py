@@ -24,16 +24,16 @@ class Artifact:
     path: Path  # the archive, or for kind ``files`` the directory
     sha256: str  # of the archive; for a directory, of the list of its files' modes, digests and names
     image: str | None  # repository and tag below a registry, of an image
-    built: bool = False  # by this very run
+    built: bool = False  # by this run
 
     @property
     def sbom(self) -> Path:
-        """CycloneDX JSON: what is inside."""
+        """Return the path of the bill of material (CycloneDX JSON)."""
         return self.path.parent / "sbom.json"
 
 
 def payload_name(kind: Kind) -> str:
-    """Return the name of an artifact's payload inside its directory of the store."""
+    """Return the name of an artifact's payload in its store directory."""
     return _FILE_NAMES[kind]
 
 
@@ -59,6 +59,6 @@ def file_digest(path: Path) -> str:
 
 
 def stamp(path: Path) -> list[list[int | str]]:
-    """Return name, size, and modification time of every file: cheap to compare, enough to notice a touched file."""
+    """Return name, size, and modification time of every file: cheap to compare, enough to detect a touched file."""
     files = [path] if path.is_file() else sorted(p for p in path.rglob("*") if p.is_file() and not p.is_symlink())
     return [[f.relative_to(path.parent).as_posix(), (s := f.stat()).st_size, s.st_mtime_ns] for f in files]

@@ -1,4 +1,4 @@
-"""Files of artifacts as a seed serves them: a tree for its web server."""
+"""Lay out files of artifacts as a tree for a seed's web server."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from ...paths import cache_dir
 from ..errors import damaged
 from .artifact import Artifact, digest, file_digest
 
-LAID_OUT = ".artifact.json"  # written last beside the files of an artifact: its digest; its time says when it was used
+LAID_OUT = ".artifact.json"  # written last, beside an artifact's files: its digest; its time is that of the last use
 
 
 def served() -> Path:
-    """Return where files lie on the controller as a seed serves them, beside the artifacts they are links to."""
+    """Return the controller's directory of the served tree, beside the artifacts it links to."""
     return cache_dir() / "served"
 
 
 def lay_out(destination: Path, artifact: Artifact) -> list[Path]:
     """Lay out the files of an artifact as ``<artifact>/<version>/<file>`` with ``<file>.sha256`` beside each.
 
-    Hard links into the cache where the file system allows it. What is right already is left alone; of an artifact that
-    was made again, files that it no longer has are removed. One at a time below ``destination``, whoever asks. Returns
-    the files that were written.
+    Files are hard links into the cache if the file system allows it. Current artifacts are left unchanged; files that a
+    rebuilt artifact no longer has are removed. A lock allows one call at a time below ``destination``. Returns the
+    files that were written.
     """
     destination.mkdir(parents=True, exist_ok=True)
     with locked(destination / ".lock"):

@@ -1,4 +1,4 @@
-"""Stale files: what killed runs leave in the cache, known by their locks, which the kernel has released.
+"""Remove stale files of killed runs from the cache; the kernel has released the locks of such runs.
 
 Build directories and half-removed artifacts (``artifacts/<name>/.building-*``, ``.old-*``, behind the artifact's lock),
 half-unpacked or half-removed trees (``unpacked/.<name>-*.partial``, ``unpacked/.old-*``, ``served/*/.old-*``).
@@ -18,11 +18,11 @@ from .unpack import home
 
 
 def remove_stale(*, dry_run: bool = False) -> tuple[Path, ...]:
-    """Remove everything that dead runs left in the cache and return it, with ``dry_run`` return it only."""
+    """Remove the stale files of killed runs and return them; with ``dry_run`` only return them."""
     found = []
     for path, lock in sorted([*_of_builds(), *_of_trees()]):
         with suppress(TimeoutError), locked(lock, timeout=0):
-            if path.exists():  # its run may have ended between the look and the lock
+            if path.exists():  # its run may have ended between the search and the lock
                 found.append(path)
                 if not dry_run:
                     remove_tree(path)

@@ -1,7 +1,7 @@
-"""The cache of artifacts: ``<cache>/artifacts/<name>/<key>/`` holds the payload, ``manifest.json`` and ``sbom.json``.
+"""Store artifacts: ``<cache>/artifacts/<name>/<key>/`` has the payload, ``manifest.json`` and ``sbom.json``.
 
-An artifact appears whole, by a rename, or not at all. What a killed build leaves (``.building-*``) is removed by the
-next one, which knows that it is dead because it holds the artifact's lock.
+An artifact appears complete, by a rename, or not at all. The next build removes the remains of a killed one
+(``.building-*``); they must be dead, because it holds the artifact's lock.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from ..errors import damaged, not_locked
 from ..lock.model import Entry
 from .artifact import Artifact, digest, payload_name, stamp
 
-MARK = "used"  # a file beside the payload whose time says when the artifact was last asked for
+MARK = "used"  # a file beside the payload; its time is that of the artifact's last use
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
-    """What is known of a stored artifact."""
+    """Metadata of a stored artifact."""
 
     name: str
     version: str
@@ -41,18 +41,18 @@ class Manifest:
 
 
 class ArtifactStore:
-    """The artifacts of the cache."""
+    """The store of cached artifacts."""
 
     def __init__(self) -> None:
-        """Open the store of the user's cache, made when missing."""
+        """Open the store in the user's cache; create it when missing."""
         self.root = cache_dir() / "artifacts"
         self.root.mkdir(parents=True, exist_ok=True)
 
     def find(self, entry: Entry, key: str, *, thorough: bool = False) -> Artifact | None:
-        """Return the artifact of ``entry`` with ``key``, None when it was never made.
+        """Return the artifact of ``entry`` with ``key``, None when it is not stored.
 
-        A file whose size or time changed since it was stored is read again; with ``thorough`` every file is.
-        Raises GroundupError naming an artifact whose content is not what was stored.
+        If a file's size or time has changed since it was stored, or with ``thorough``, the digest is computed again.
+        Raises GroundupError naming an artifact whose content has changed.
         """
         place = self.root / entry.name / key
         manifest = self.manifest(entry.name, key)
@@ -76,9 +76,9 @@ class ArtifactStore:
             raise damaged(name, self.root / name / key, f"its manifest cannot be read: {error}") from error
 
     def last_cost(self, name: str) -> tuple[float, float] | None:
-        """Return CPU seconds and seconds of the dearest build of ``name`` on record; None: never built here.
+        """Return CPU seconds and seconds of the most expensive recorded build of ``name``; None: never built here.
 
-        A damaged manifest is passed over: `find` reports it, and a rebuild replaces it.
+        A damaged manifest is skipped: `find` reports it, and a rebuild replaces it.
         """
         costs = []
         for path in (self.root / name).glob("*/manifest.json"):
@@ -102,7 +102,7 @@ class ArtifactStore:
                 remove_tree(place)
 
     def keep(self, entry: Entry, key: str, place: Path, *, cpu_seconds: float, wall_seconds: float) -> Artifact:
-        """Store what was built in ``place`` (payload, SBOM) under ``key``, replacing what was there."""
+        """Store the payload and SBOM built in ``place`` under ``key``, replacing an existing artifact."""
         path = place / payload_name(entry.kind)
         found = digest(path)
         _check_digest(entry, found)
@@ -136,7 +136,7 @@ def _check_digest(entry: Entry, found: str) -> None:
 
 
 def remove_tree(tree: Path) -> None:
-    """Remove a directory tree, if it is there, and never what is mounted in it."""
+    """Remove a directory tree, if it exists, but never file systems mounted in it."""
     run(
         ["rm", "-rf", "--one-file-system", "--", str(tree)],
         why="nothing else can take its place",

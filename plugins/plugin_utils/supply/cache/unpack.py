@@ -1,4 +1,4 @@
-"""Root file systems as directories: unpacked once per digest, never written to afterwards."""
+"""Unpack root file systems into directories, once per digest; nothing writes to them afterwards."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ def unpacked_name(name: str, sha256: str) -> str:
 
 
 def mark(place: Path) -> Path:
-    """Return the file whose time says when the root at ``place`` was last asked for; the root itself stays as it is."""
+    """Return the file whose time is that of the last use of the root at ``place``; the root itself stays unchanged."""
     return place.with_name(f".{place.name}.used")
 
 
 def unpacked(artifact: Artifact) -> Path:
-    """Return the directory with the unpacked content of an artifact of kind ``root``; unpack it when it is not there.
+    """Return the directory of an artifact of kind ``root``; unpack it when it is missing.
 
-    Raises GroundupError when the archive is not what was stored.
+    Raises GroundupError when the archive's content has changed.
     """
     home().mkdir(parents=True, exist_ok=True)
     final = home() / unpacked_name(artifact.name, artifact.sha256)

@@ -1,1 +1,1 @@
-"""supply.lock: what every artifact is, and the key of its content."""
+"""The model of supply.lock."""

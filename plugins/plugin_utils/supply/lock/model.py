@@ -1,7 +1,7 @@
-"""The model of ``supply.lock``: every artifact by name, what it is made of, and where its project publishes it.
+"""The model of ``supply.lock``: every artifact by name, its inputs, and where its project publishes it.
 
-Names, versions and digests, never a package mirror (``machine.py``). Builders read only their entry's ``inputs`` and
-what it ``needs``, so that entry, builder's version and source files identify an artifact (``keys.py``).
+It has names, versions and digests, never a package mirror (``machine.py``). Builders read only their entry's ``inputs``
+and its ``needs``, so that entry, builder's version and source files identify an artifact (``keys.py``).
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ class _Strict(BaseModel):
 
 
 class UpstreamFile(_Strict):
-    """A file published by its project. ``digest`` is of what the URL serves; None: nobody recorded it yet."""
+    """A file published by its project. ``digest`` is that of the URL's content; None: not recorded yet."""
 
     url: str
     digest: Digest | None
-    member: str | None = None  # path inside the .tar.gz that the URL serves; None: the URL serves the file itself
+    member: str | None = None  # path inside the .tar.gz at the URL; None: the URL is the file itself
 
 
 class Upstream(_Strict):
@@ -57,17 +57,17 @@ class Entry(_Strict):
 
     name: str
     kind: Kind  # a root file system (tar.zst), a directory of files, an OCI image archive
-    version: str  # of what is inside
-    builder: str  # the module in ``builders/`` that makes it
+    version: str  # of the content
+    builder: str  # the module in ``builders/`` that builds it
     needs: tuple[str, ...] = ()  # artifacts that must exist first
-    groups: tuple[str, ...] = ()  # names by which several artifacts are asked for together
-    inputs: dict[str, Any] = {}  # what the builder reads; the meaning is the builder's
-    provides: tuple[str, ...] = ()  # executables among ``files`` that the controller itself may run (``supply.tool``)
+    groups: tuple[str, ...] = ()  # names that select several artifacts together
+    inputs: dict[str, Any] = {}  # parameters of the builder, which defines their meaning
+    provides: tuple[str, ...] = ()  # executables in ``files`` that the controller itself may run (``supply.tool``)
     image: str | None = None  # repository and tag below the site's registry, of an image
-    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None  # of a build that is the same bit for bit
+    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None  # of a bit-for-bit reproducible build
     cost: float = 1.0  # CPU seconds of a build without caches: order and expected time of a first run
-    upstream: Upstream | None = None  # where its project publishes the same
-    optional: bool = False  # asked for by name or group, never as one of all
+    upstream: Upstream | None = None  # where its project publishes the same artifact
+    optional: bool = False  # selected only by name or group, not by default
 
     @model_validator(mode="after")
     def _fetched_has_an_address(self) -> Entry:
@@ -89,7 +89,7 @@ class Pins(_Strict):
 
     suite: str  # Debian suite of every build root and image
     go: str  # Go toolchain, obtained as a module by the suite's own Go: "go1.26.8"
-    epoch: int  # seconds since 1970: the time stamp of every file and image made here
+    epoch: int  # seconds since 1970: the time stamp of every file and image built here
 
 
 class Lock(_Strict):
@@ -137,8 +137,9 @@ class Lock(_Strict):
     def by(self, source: Source) -> Lock:
         """Return the lock as ``source`` reads it.
 
-        ``upstream``: what is published is fetched, by the builder of that name; the rest is built. ``build``: only what
-        cannot be built is fetched. Either way the digests are part of the entry's inputs, and so of its key.
+        ``upstream``: published artifacts are fetched, by the builder of that name; the rest is built. ``build``: only
+        artifacts that cannot be built are fetched. In both cases the digests are part of the entry's inputs, and so of
+        its key.
         """
         fetched = {
             name: entry.model_copy(
@@ -150,7 +151,7 @@ class Lock(_Strict):
         return self.model_copy(update={"artifacts": {**self.artifacts, **fetched}})
 
     def including(self, names: str | Iterable[str] | None) -> Lock:
-        """Return the lock with the variants among ``names``: "machine-13+bnx2x" is machine-13 with firmware-bnx2x."""
+        """Return the lock plus the variants in ``names``: "machine-13+bnx2x" is machine-13 with firmware-bnx2x."""
         variants = dict[str, Entry]()
         for name in [names] if isinstance(names, str) else names or ():
             base, *firmware = name.split("+")
@@ -161,7 +162,7 @@ class Lock(_Strict):
         return self.model_copy(update={"artifacts": {**self.artifacts, **variants}}) if variants else self
 
     def select(self, names: str | Iterable[str] | None) -> tuple[str, ...]:
-        """Return the artifacts meant by ``names`` (artifacts, groups; None: all but optional ones), without needs."""
+        """Return the artifacts that ``names`` selects (artifacts, groups; None: all but optional), without needs."""
         if names is None:
             return tuple(name for name, entry in self.artifacts.items() if not entry.optional)
         chosen: dict[str, None] = {}

@@ -1,1 +1,1 @@
-"""Serving artifacts to a site."""
+"""Publish artifacts to a site's seed."""

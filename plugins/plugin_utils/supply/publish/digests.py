@@ -1,7 +1,7 @@
-"""Digests of everything a site's seed serves.
+"""The record of digests: everything a site's seed serves.
 
-The plan is pure: it knows names and versions, and an artifact made again under its version is other content. So what is
-published is recorded, and nodes get digests. The record is part of the site's state, not of the cache.
+The plan is pure: it knows only names and versions, and a rebuilt artifact has the same version but other content. So
+published digests are recorded, and nodes use them. The record is part of the site's state, not of the cache.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ FILE = "published.json"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublishedDigests:
-    """Digests of everything a seed serves."""
+    """The record of digests of everything a seed serves."""
 
     images: Mapping[str, str] = field(default_factory=dict)  # "groundup/mariadb:11.8" -> "sha256:..."
     files: Mapping[str, str] = field(default_factory=dict)  # "kubernetes/1.36.3/kubeadm" -> sha256 in hexadecimal
 
     @classmethod
     def of(cls, images: Iterable[Artifact], places: Iterable[Path], *, root: Path) -> PublishedDigests:
-        """Return the record of image artifacts and of the directories ``places`` of a file tree below ``root``."""
-        from ..build.oci import manifest_digest  # late: it has all of a build with it
+        """Return the record of image artifacts and of the directories ``places`` in the file tree ``root``."""
+        from ..build.oci import manifest_digest  # imported late: it imports all build modules
 
         files = {}
         for place in places:
@@ -53,11 +53,11 @@ class PublishedDigests:
         return asdict(self)
 
     def updated(self, newer: PublishedDigests) -> PublishedDigests:
-        """Return this record updated by ``newer``: what is not published again stays served."""
+        """Return this record updated by ``newer``; entries that are not published again stay."""
         return PublishedDigests(images={**self.images, **newer.images}, files={**self.files, **newer.files})
 
     def without(self, images: Iterable[str], files: Iterable[str]) -> PublishedDigests:
-        """Return the record without these images (names as in it) and the files below these directories."""
+        """Return the record without these images (by the record's names) and the files below these directories."""
         without, places = set(images), tuple(f"{place}/" for place in files)
         return PublishedDigests(
             images={name: digest for name, digest in self.images.items() if name not in without},
@@ -65,9 +65,9 @@ class PublishedDigests:
         )
 
     def pin(self, references: Mapping[str, str], *, registry: str) -> dict[str, str]:
-        """Return ``references`` with the digest behind each that names an image of the record in ``registry``.
+        """Return ``references`` with a digest appended to each image of the record in ``registry``.
 
-        References to other registries, and those with a digest, stay as they are.
+        References to other registries, and those with a digest, stay unchanged.
         """
         pinned = {}
         for name, reference in references.items():
@@ -77,7 +77,7 @@ class PublishedDigests:
 
 
 def load(site: str) -> PublishedDigests | None:
-    """Return the record of ``site``, None when nothing was published for it from here."""
+    """Return the record of ``site``, None when this controller has published nothing for it."""
     path = state_dir(site) / FILE
     try:
         return PublishedDigests.from_plain(json.loads(path.read_text(encoding="utf-8")))
@@ -116,7 +116,7 @@ def required(site: str, *, seed: str | None, dry_run: bool) -> PublishedDigests:
 
 
 def of_dry_run(variables: Mapping[str, Any], *, seed: str | None) -> PublishedDigests | None:
-    """Return what ``seed`` would serve, as its layer returned it earlier in this dry run; None: it did not."""
+    """Return the record that the seed layer predicted earlier in this dry run; None if there is none."""
     if not seed or not dry_run(variables) or seed not in variables.get("hostvars", {}):
         return None
     earlier = variables["hostvars"][seed].get("seed_published") or {}

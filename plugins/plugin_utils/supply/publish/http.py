@@ -1,4 +1,4 @@
-"""HTTP requests to a seed: never through this machine's proxy."""
+"""Send HTTP requests to a seed, never through this machine's proxy."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from ....module_utils._base.tls import client_context
 def ask(
     url: str, *, method: str = "GET", accept: str = "*/*", timeout: float = 60, ca: str | None = None
 ) -> tuple[int, Message, bytes]:
-    """Return status, headers and content of the answer. Raises OSError when there is none, or half of one.
+    """Return status, headers and content of the response. Raises OSError when it is missing or incomplete.
 
-    ``ca`` (PEM) is what the seed's certificate is signed with; None: one that this machine trusts.
+    ``ca`` (PEM) signed the seed's certificate; None: use this machine's trust store.
     """
     request = urllib.request.Request(url, headers={"Accept": accept}, method=method)  # noqa: S310 - callers build it
     try:
@@ -31,7 +31,7 @@ def ask(
 
 
 def end_of_certificate(address: str, *, ca: str) -> float:
-    """Return when the certificate that ``address:port`` shows ends, in seconds of the epoch. Raises OSError."""
+    """Return when the certificate of ``address:port`` expires, in seconds of the epoch. Raises OSError."""
     host, _, port = address.partition(":")
     with (
         socket.create_connection((host, int(port)), timeout=20) as raw,
@@ -40,7 +40,7 @@ def end_of_certificate(address: str, *, ca: str) -> float:
         return ssl.cert_time_to_seconds(str((connection.getpeercert() or {})["notAfter"]))
 
 
-@functools.cache  # it reads the machine's certificates, which takes longer than a request
+@functools.cache  # cached: loading the machine's certificates takes longer than a request
 def _direct(ca: str | None) -> urllib.request.OpenerDirector:
     context = client_context(ca=ca) if ca else ssl.create_default_context()
     return urllib.request.build_opener(urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=context))

@@ -1,4 +1,4 @@
-"""Put images into a site's OCI registry."""
+"""Push images to a site's OCI registry."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ PUSH_TIMEOUT = 1800.0  # seconds for one image, of some hundred megabytes
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Way:
-    """How the controller reaches a seed: through ssh, so that it need not be among those the seed serves."""
+    """How the controller reaches a seed: through ssh, so that it need not be one of the seed's readers."""
 
     writes: str  # address:port of the registry itself, in plain HTTP
-    reads: str  # address:port of the registry as the site reads it, with TLS
+    reads: str  # address:port of the read-only registry, with TLS
     files: str  # address:port of the file tree, with TLS
-    ca: str  # PEM; signed the certificate of both
+    ca: str  # PEM of the CA that signed the certificate of both
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +34,7 @@ class PushedImage:
     name: str  # of the artifact
     reference: str  # "10.90.0.2:5000/kubernetes/etcd:3.6.8-0"
     digest: str
-    changed: bool  # pushed just now; False: the registry had it
+    changed: bool  # pushed now; False: the registry had it
 
 
 def push(
@@ -46,15 +46,15 @@ def push(
     dry_run: bool = False,
     way: Way | None = None,
 ) -> list[PushedImage]:
-    """Put images into a registry, each only when it lacks that digest.
+    """Push images to a registry, each only if the registry lacks its digest.
 
     Args:
         registry: ``address:port``.
         images: artifacts of kind ``image``.
         tls_verify: False for a registry that speaks plain HTTP.
-        progress: called with a line per image, and while one takes long.
-        dry_run: only say what would be pushed.
-        way: how to reach a registry that the controller need not reach by its name, and that takes no images itself.
+        progress: called with a line per image, and repeatedly during a long push.
+        dry_run: only report what would be pushed.
+        way: tunnel addresses of a registry that is read-only at its public address, and need not be reachable there.
 
     Raises GroundupError when the registry does not answer or refuses an image.
     """
@@ -81,7 +81,7 @@ def push(
 
 
 def registry_digest(registry: str, image: Artifact, *, ca: str | None = None) -> str | None:
-    """Return the digest that the registry at a URL holds under the image's tag, None when it has no such tag."""
+    """Return the digest under the image's tag in the registry at a URL, None when it has no such tag."""
     repository, _, tag = str(image.image).rpartition(":")
     url = f"{registry}/v2/{repository}/manifests/{tag}"
     try:

@@ -1,4 +1,4 @@
-"""Send artifacts of files to a host, over Ansible's own connection: it needs nothing but Python there."""
+"""Send file artifacts to a host over Ansible's own connection; the host needs only Python and tar."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from ...paths import cache_dir
 from ...progress import reminder
 from ..cache.served import LAID_OUT
 
-# Archives on their way lie in the account's own directory: where it is not root, it becomes root only to unpack. Always
-# the same one, so that the next run removes what a killed one left there.
+# Archives are sent to the login account's home; root rights are used only to unpack. The directory is always the same,
+# so that the next run removes the remains of a killed one.
 _EMPTY = "cd && rm -rf .groundup-publish"
 _ROOM = f"{_EMPTY} && mkdir -m 0700 .groundup-publish && cd .groundup-publish && pwd -P"
 
 
 class Sender(ActionBase):  # type: ignore[misc]  # ansible ships no types
-    """An action that can send."""
+    """Base class of actions that send files."""
 
     def send(self, places: list[Path], root: str, task_vars: dict[str, Any]) -> None:
-        """Send directories of `served` to ``root`` on the host, which has them whole or not at all afterwards."""
+        """Send directories of `served` to ``root`` on the host; the marker file of each is unpacked last."""
         room = self._as_account(_ROOM if places else _EMPTY)
         for place in places:
             what = f"[publish] {name_of(place)}"
             self._display.display(what)
             remote = self._connection._shell.join_path(room, f"{place.parent.name}-{place.name}.tar")
-            # Without a name of its own: the kernel removes it when this run dies.
+            # A file without a name: the kernel removes it when this run dies.
             with tempfile.TemporaryFile(dir=cache_dir()) as archive, reminder(self._display.display, what):
                 with tarfile.open(fileobj=archive, mode="w") as tar:
                     inside = sorted(place.rglob("*"), key=lambda path: (path.name == LAID_OUT, path))
@@ -51,14 +51,14 @@ class Sender(ActionBase):  # type: ignore[misc]  # ansible ships no types
             self._as_account(_EMPTY)
 
     def _as_account(self, line: str) -> str:
-        """Run a line of shell on the host as the account that logs in, and return the last line it prints."""
+        """Run a shell line on the host as the login account, and return the last line of its output."""
         done = self._low_level_execute_command(line, sudoable=False)
         if done["rc"]:
             raise AnsibleActionFail(f"{line}: {done['stderr'].strip() or done['stdout'].strip()}", result=done)
         return "".join(done["stdout"].splitlines()[-1:])
 
     def command(self, argv: list[str], task_vars: dict[str, Any], **more: Any) -> dict[str, Any]:
-        """Run a program on the host as root; return how it ended."""
+        """Run a program on the host as root; return its result."""
         done: dict[str, Any] = self._execute_module(
             module_name="ansible.builtin.command", module_args={"argv": argv, **more}, task_vars=task_vars
         )
@@ -66,7 +66,7 @@ class Sender(ActionBase):  # type: ignore[misc]  # ansible ships no types
 
 
 def _for_all(member: tarfile.TarInfo) -> tarfile.TarInfo:
-    """Let the web server read it, whatever umask the controller's account and the host's have."""
+    """Make it readable for the web server, independent of the umask of controller and host."""
     member.mode |= 0o755 if member.isdir() else 0o644
     return member
 
@@ -77,5 +77,5 @@ def failed(done: dict[str, Any]) -> AnsibleActionFail:
 
 
 def name_of(place: Path) -> str:
-    """Return artifact and version of a directory as it is laid out."""
+    """Return ``<artifact>/<version>`` of a served directory."""
     return "/".join(place.parts[-2:])

@@ -1,4 +1,4 @@
-"""An ssh tunnel to a seed: its registry takes images at its loopback only, and it serves nobody but the site."""
+"""Open an ssh tunnel to a seed: its registry accepts images on its loopback only, and it serves only the site."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 
 from ...errors import GroundupError
 
-# Before all that was asked for: of several values ssh takes the first. A connection kept for others would outlive us.
+# First, because ssh uses the first of several values. No shared connection, because it would outlive this run.
 _OURS = (
     "-N", "-T", "-o", "ControlMaster=no", "-o", "ControlPath=none", "-o", "ControlPersist=no", "-o", "BatchMode=yes",
     "-o", "ExitOnForwardFailure=yes", "-o", "Compression=no", "-o", "LogLevel=ERROR",
@@ -21,7 +21,7 @@ _OURS = (
 
 
 def ssh_command(option: Callable[[str], Any], *, transport: str) -> list[str]:
-    """Return the ssh command of Ansible's connection, by its options. Raises GroundupError for another connection."""
+    """Return the ssh command with the options of Ansible's connection. Raises GroundupError unless it is ssh."""
     if transport != "ssh":
         raise GroundupError(
             f"the seed is reached by connection {transport}",
@@ -44,14 +44,14 @@ def ssh_command(option: Callable[[str], Any], *, transport: str) -> list[str]:
 
 @contextmanager
 def tunnel(ssh: Sequence[str], *targets: str, seconds: float = 60) -> Iterator[tuple[str, ...]]:
-    """Yield for each of ``targets`` an ``address:port`` here that leads to it, on the host that ``ssh`` reaches.
+    """Forward a local port to each of ``targets`` on the host of ``ssh``, and yield the local ``address:port`` of each.
 
-    Raises GroundupError when it does not reach it within ``seconds``. Whether anything answers there is another matter.
+    Raises GroundupError when the tunnel is not up within ``seconds``. Does not check whether the targets answer.
     """
     with ExitStack() as stack, tempfile.TemporaryFile() as output:
         here = tuple(stack.enter_context(_kept_port()) for _ in targets)
         forwards = [word for pair in zip(here, targets, strict=True) for word in ("-L", ":".join(pair))]
-        # setpriv: it dies with this process, whatever ends it.
+        # setpriv: ssh is terminated when this process ends for any reason.
         command = ["setpriv", "--pdeathsig", "TERM", ssh[0], *_OURS, *forwards, *ssh[1:]]
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
         try:
@@ -69,7 +69,7 @@ def tunnel(ssh: Sequence[str], *targets: str, seconds: float = 60) -> Iterator[t
 
 @contextmanager
 def _kept_port() -> Iterator[str]:
-    """Yield a port here that the kernel gives to nobody who asks for any; ssh, which asks for this one, gets it."""
+    """Reserve a local port: the kernel assigns it to no other program, but ssh can bind it explicitly."""
     with socket.socket() as kept:
         kept.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         kept.bind(("127.0.0.1", 0))
