@@ -41,9 +41,7 @@ def clean(ceph: Loopback) -> bool:
     states = ceph.ask("pg", "stat")["pg_summary"]["num_pg_by_state"]
     known, made = sum(one["num"] for one in states), ceph.ask("osd", "pool", "ls", "detail")
     # The manager counts a new pool's groups a moment after they are made.
-    return known == sum(one["pg_num"] for one in made) and all(
-        one["name"].startswith("active+clean") for one in states
-    )
+    return known == sum(one["pg_num"] for one in made) and all(one["name"].startswith("active+clean") for one in states)
 
 
 def checks(ceph: Loopback) -> dict[str, str]:
