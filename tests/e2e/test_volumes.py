@@ -81,7 +81,7 @@ def test_nothing_stays_in_the_pools(ceph: CephPlan, connect: Callable[[str], Any
     host = connect(ceph.monitors[0].name)
 
     def empty(pool: str) -> bool:
-        return json.loads(root(host, f"rbd -p {ceph.pools[pool].name} --format json ls")) == []
+        return not json.loads(root(host, f"rbd -p {ceph.pools[pool].name} --format json ls"))
 
     for pool in ("images", "volumes"):
         until(partial(empty, pool), seconds=180)
