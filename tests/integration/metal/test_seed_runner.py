@@ -162,7 +162,7 @@ def test_a_runner_killed_during_a_run_goes_on_and_never_two_run_on_one_machine(s
     hold.touch()
     seed.calls_home("worker-1")
     seed.waits(lambda: seed.runs("worker-1") == ["begin"])
-    assert seed.last("worker-1")["doing"] == "layer host"
+    seed.waits(lambda: seed.last("worker-1").get("doing") == "layer host")  # it is told a moment later
     seed.kill()
     seed.start()
     lock = seed.home / "state/lab-metal/metal/.worker-1.run.lock"
