@@ -33,7 +33,7 @@ class Asked:
         self.session.trust_env, self.session.verify = False, str(seed.ca)
 
     def ask(self, method: str, path: str, **more: Any) -> requests.Response:
-        return self._seed.inside(lambda: self.session.request(method, f"{PAGE}{path}", timeout=20, **more))
+        return self._seed.inside(lambda: self.session.request(method, f"{PAGE}{path}", timeout=120, **more))
 
     def log_in(self, password: str = OPERATOR, *, origin: str = ORIGIN) -> int:
         return self.ask("POST", "v1/login", json={"password": password}, headers={"Origin": origin}).status_code
@@ -42,7 +42,7 @@ class Asked:
         """Return the first event."""
 
         def read() -> dict[str, Any]:
-            with self.session.get(f"{PAGE}v1/events", stream=True, timeout=20) as answer:
+            with self.session.get(f"{PAGE}v1/events", stream=True, timeout=120) as answer:
                 assert answer.headers["Content-Type"].startswith("text/event-stream")
                 return dict(json.loads(next(answer.iter_lines()).removeprefix(b"data: ")))
 

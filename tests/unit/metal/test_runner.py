@@ -119,7 +119,7 @@ def test_a_run_that_waited_for_another_knows_what_that_wrote(tmp_path: Path) -> 
     with locked(tmp_path / ".worker-1.lock"):
         waits = threading.Thread(target=one.configure, args=("worker-1",))
         waits.start()
-        assert not wait_until(lambda: "" if waiting(tmp_path / ".worker-1.lock") else "not yet", timeout=10, pause=0.01)
+        assert not wait_until(lambda: "" if waiting(tmp_path / ".worker-1.lock") else "not yet", timeout=60, pause=0.01)
         Journal(tmp_path / "worker-1.jsonl").note(Step(state="configuring", verb="wait", doing="layer host"))
     waits.join()
     assert [line["state"] for line in Journal(tmp_path / "worker-1.jsonl").lines()] == ["configuring", "serving"]
