@@ -147,13 +147,17 @@ def _judged(ironic: Ironic, wanted: Wanted, node: dict[str, Any], step: Step, *,
 
 
 def _again(ironic: Ironic, wanted: Wanted, journal: Journal, node: dict[str, Any]) -> bool:
-    """Have a machine that failed begin anew; return whether there is more to do."""
+    """Have a machine that failed begin anew; return whether there is more to do.
+
+    One that was installed since Ironic had it as failed (a restored seed) is left to `next_step`, which refuses it.
+    """
     if node.get("maintenance"):
         ironic.hold(wanted.name, on=False)
         return True
-    if node["provision_state"] == "deploy failed":
+    if node["provision_state"] == "deploy failed" and not journal.installed:
         journal.note(Step(state="provisioning", verb="deploy", doing="begun again: somebody looked at it"))
-        _carry_out(ironic, wanted, "deploy", {"provision_state": "available"})
+        with _journaled(journal):
+            _carry_out(ironic, wanted, "deploy", {"provision_state": "available"})
     return False
 
 
