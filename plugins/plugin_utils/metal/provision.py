@@ -23,7 +23,7 @@ from .way import ATTEMPTS, RETRIES, Card, Step, Verb, attempts, last_heard, next
 SILENT = 330.0
 LOST = 180.0  # the same for its first call: that follows its question for a token at once
 MISSED = 180.0  # more, where Ironic was away meanwhile: the next call after one that nobody heard
-_LEAVES = Card(
+LEAVES = Card(
     what="it is being retired",
     why="its disks may be half erased",
     remedy="end that first: ansible-playbook groundup.cloud.erase, or groundup.cloud.reprovision, with its name",
@@ -54,7 +54,7 @@ def provision(
     Once ``left`` is set it is left where Ironic works on it. Raises GroundupError, LeftError.
     """
     if journal.leaving:
-        raise as_error(wanted.name, _LEAVES)
+        raise as_error(wanted.name, LEAVES)
     deadline, silent = time.monotonic() + timeout, time.monotonic() + SILENT
     asked, again, left, ramdisk = False, wanted.again, left or threading.Event(), _Ramdisk()
     while True:
