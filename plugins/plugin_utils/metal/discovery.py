@@ -123,7 +123,8 @@ class Discovery:
                 return sighting
         node = self.ironic.node(name)
         if node and node["provision_state"] != "active" and (told := self.ironic.inventory(name)):
-            return read(node, told)
+            with suppress(ValueError):  # garbage was shown to nobody
+                return read(node, told)
         raise GroundupError(
             f"no machine waits to become {name}",
             where=name,

@@ -157,6 +157,14 @@ def test_nobody_is_approved_before_it_was_seen(plan: Plan, tmp_path: Path) -> No
         discovery(Seed(), plan, tmp_path).waiting("found-1")
 
 
+def test_one_that_tells_garbage_is_not_approved_and_stops_no_run(plan: Plan, tmp_path: Path) -> None:
+    seed = Seed({"inventory": {"interfaces": "?"}})
+    seed.nodes["node-1"] |= {"name": "worker-1", "provision_state": "manageable"}
+    seed.told["worker-1"] = seed.told["node-1"]
+    with pytest.raises(GroundupError, match="no machine waits to become worker-1"):
+        discovery(seed, plan, tmp_path).approve("worker-1", about="")
+
+
 def test_garbage_and_what_is_still_being_told_stop_no_other(plan: Plan, tmp_path: Path) -> None:
     seed = Seed({"inventory": {"interfaces": "?"}}, None, told(3), None)
     seed.nodes["node-4"]["last_error"] = "failed to run inspection hooks"
