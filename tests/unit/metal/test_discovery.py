@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.plugin_utils.errors import GroundupError
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal import discovery as discovery_
+from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.api import BusyError
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.discovery import Discovery, known_macs
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.identity import identity, identity_file
 from ansible_collections.groundup.cloud.plugins.plugin_utils.metal.journal import Journal, file_of
@@ -104,6 +106,26 @@ def test_a_machine_that_is_newer_than_the_listing_of_nodes_is_named(plan: Plan, 
     seed = Listed(told(1))
     discovery(seed, plan, tmp_path).identified(plan.hosts["found-1"])
     assert seed.nodes["node-1"]["name"] == "found-1", "else Ironic is given a second node with its MAC address"
+
+
+@pytest.mark.parametrize("place", ["discovered", "change"])
+def test_an_ironic_that_starts_again_meanwhile_is_waited_for(
+    plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    seed, silent = Seed(told(1)), [True, True]
+    work = getattr(seed, place)
+
+    def starts(*given: Any) -> Any:
+        if silent:
+            silent.pop()
+            raise BusyError("the seed's Ironic does not answer", where="", why="", remedy="")
+        return work(*given)
+
+    monkeypatch.setattr(seed, place, starts)
+    found = discovery(seed, plan, tmp_path, seconds=60)
+    monkeypatch.setattr(discovery_, "PAUSE", 0.0)
+    assert found.identified(plan.hosts["found-1"]).name == "found-1"
+    assert seed.nodes["node-1"]["name"] == "found-1"
 
 
 def test_a_run_goes_on_with_the_machine_that_a_killed_one_found(plan: Plan, tmp_path: Path) -> None:
