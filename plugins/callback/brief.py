@@ -38,6 +38,7 @@ _SPEAKING = tuple(
     _OURS + name
     for name in (
         "hypervisor_drain",
+        "hypervisor_evacuate",
         "hypervisor_joined",
         "hypervisor_probe",
         "hypervisor_retire",
