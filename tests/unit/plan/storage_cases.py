@@ -66,6 +66,13 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
         "storage.external.clients",
     ),
     (
+        "administrator-as-client",
+        "error",
+        "lab",
+        {**OTHERS, "storage/external/clients": {"glance": "admin"}},
+        "storage.external.clients.glance",
+    ),
+    (
         "ceph-of-others",
         "warning",
         "lab",
