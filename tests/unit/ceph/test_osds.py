@@ -77,3 +77,18 @@ def test_what_is_where_an_osd_was_is_named(*, holds: str | None, said: str, tmp_
     with pytest.raises(GroundupError, match=said) as caught:
         osds.check(node(osds=[own, neighbour]))
     assert ("storage_replace" in caught.value.remedy) is (holds != "b")
+
+
+@pytest.mark.usefixtures("host")
+def test_a_disk_that_fails_is_named_as_one_to_replace_and_needs_no_consent_for_that(tmp_path: Path) -> None:
+    failing = Path("/proc/self/mem")  # its size cannot be read
+    osd = on_device(failing)
+    (disk.OSDS / "ceph-5").mkdir()
+    for name, text in {"fsid": osd.uuid, "ceph_fsid": FSID}.items():
+        (disk.OSDS / "ceph-5" / name).write_text(text)
+    with pytest.raises(GroundupError, match=r"osd\.5 of storage-1 has lost its data: \S+ cannot be read \(") as caught:
+        osds.check(node(osds=[osd]))
+    assert "storage_replace" in caught.value.remedy
+    assert not replace.holds(osd, 5)
+    with pytest.raises(OSError, match=str(failing)):  # a new OSD's: the error names the device
+        devices.labels(str(failing))
