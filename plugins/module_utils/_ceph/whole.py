@@ -25,8 +25,8 @@ def converge(
             changes.add(f"make {one}")
         return changes.result()
     with connected(ADMIN, wanted.keys[ADMIN], monitors) as cluster:
-        members.refuse_leftover(cluster, ceph["locations"], monitors)
         flags.put_back(cluster, changes)
+        members.refuse_leftover(cluster, ceph["locations"], monitors)
         if not changes.check:
             # A rule names a class of devices, which is known with the first OSD of it.
             _wait(cluster, lambda: health.down(cluster, expected=osds), "OSDs are missing", timeout=timeout)
