@@ -8,6 +8,7 @@ from pathlib import Path
 
 from .._base.changes import Changes
 from .._base.consent import Reason
+from .._base.errors import GroundupError
 from .._base.files import read
 from .._host import units
 from . import devices, disk, drain, gateway, health, members
@@ -38,6 +39,13 @@ def retire(cluster: Cluster, changes: Changes, name: str, *, fsid: str, here: bo
     _remove(cluster, changes, found, unwatched=needed)
     if here:
         _forget(changes, fsid)
+    elif not changes.done:
+        raise GroundupError(
+            f"the cluster knows nothing of {name}",
+            where="the variable retire_machine; ceph osd tree, on a monitor host",
+            why="it left before, or is called otherwise; nothing was changed",
+            remedy=f"-e retire_machine=NAME, one of {listed(sorted(members.hosts(cluster)))}",
+        )
 
 
 def _against(cluster: Cluster, found: Member, *, here: bool) -> Iterator[Reason]:

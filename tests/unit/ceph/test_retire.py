@@ -147,3 +147,9 @@ def test_a_monitor_is_stopped_before_it_is_removed_but_where_that_ends_the_quoru
     steps = ["stop and disable ceph-mon@storage-2.service", "remove monitor storage-2 from the quorum"]
     assert sorted(steps, key=said.index)[0].startswith(first)
     assert said.count(steps[1]) == 1
+
+
+@pytest.mark.parametrize("check", [False, True])
+def test_a_host_that_nobody_knows_is_not_told_as_one_that_left(*, check: bool) -> None:
+    with pytest.raises(GroundupError, match=r"the cluster knows nothing of storage2\n(.*\n)*.*one of storage-1, "):
+        retired(Cluster(), "storage2", check=check)
