@@ -18,7 +18,6 @@ from .cluster import connected
 from .model import ADMIN, BOOTSTRAP, CONF, ETC, LIB, Node, Step
 
 DEBIAN = {18: "13"}  # Ceph's release -> Debian's that has it
-SYSTEMD = Path("/etc/systemd/system")
 
 
 def converge(node: Node, changes: Changes, *, step: Step, known: bool, silent: Sequence[str]) -> dict[str, Any]:
@@ -132,7 +131,7 @@ def _own_devices(node: Node, units: Mapping[str, Unit]) -> None:
         number = disk.osds(node).get(one.uuid)
         if one.device and number is not None:
             text = f"[Service]\nExecStartPre=+/bin/chown ceph:ceph {one.device}\n"
-            units[f"ceph-osd@{number}"].generate(SYSTEMD / f"ceph-osd@{number}.service.d/groundup.conf", text)
+            units[f"ceph-osd@{number}"].generate(disk.drop_in(number), text)
 
 
 def _failed(unit: str) -> bool:

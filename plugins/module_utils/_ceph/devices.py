@@ -67,7 +67,7 @@ def refuse_signed(device: str, *, ours: Collection[str] = ()) -> None:
 
 
 def labels(device: str) -> list[str]:
-    """Return the ids of OSDs in BlueStore's labels on ``device``; none where there is no such device. Raises OSError."""
+    """Return the ids of OSDs in BlueStore's labels on ``device``; none where there is none. Raises OSError."""
     found = []
     if not Path(device).exists():
         return []

@@ -9,7 +9,7 @@ from pathlib import Path
 from .._base.changes import Changes
 from .._base.consent import Reason
 from .._base.errors import GroundupError
-from .._base.files import read
+from .._base.files import read, remove
 from .._host import units
 from . import devices, disk, drain, gateway, health, members
 from .cluster import Cluster
@@ -117,6 +117,8 @@ def _forget(changes: Changes, fsid: str) -> None:
                 f"{block.readlink()} still has the label of {one.name.replace('ceph-', 'osd.')}: before another use "
                 f"{devices.zap(str(block.readlink()))}"
             )
+        if one.parent == disk.OSDS:
+            remove(changes, disk.drop_in(int(one.name.removeprefix("ceph-"))))
         if changes.add(f"remove {one}"):
             shutil.rmtree(one)
     if disk.written() not in ("", fsid):

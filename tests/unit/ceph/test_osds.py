@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.groundup.cloud.plugins.module_utils._base.errors import GroundupError
-from ansible_collections.groundup.cloud.plugins.module_utils._ceph import converge, devices, disk, osds, replace
+from ansible_collections.groundup.cloud.plugins.module_utils._ceph import devices, disk, osds, replace
 
 from .host import FOREIGN, FSID, Host, node, on_device
 from .test_converge import cluster, host, made, step
@@ -44,7 +44,7 @@ def test_only_a_device_with_the_label_that_a_killed_run_wrote_is_not_looked_at(
 def test_a_disk_belongs_to_its_osd_after_a_restart_from_the_first_run_on(
     host: Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(converge, "SYSTEMD", tmp_path / "systemd")
+    monkeypatch.setattr(disk, "SYSTEMD", tmp_path / "systemd")
     monkeypatch.setattr(replace, "holds", lambda *_: True)
     monkeypatch.setattr(shutil, "chown", lambda *_: None)
     on_disk = node(osds=[on_device(tmp_path / "disk")])
@@ -80,7 +80,7 @@ def test_what_is_where_an_osd_was_is_named(*, holds: str | None, said: str, tmp_
 
 
 @pytest.mark.usefixtures("host")
-def test_a_disk_that_fails_is_named_as_one_to_replace_and_needs_no_consent_for_that(tmp_path: Path) -> None:
+def test_a_disk_that_fails_is_named_as_one_to_replace_and_needs_no_consent_for_that() -> None:
     failing = Path("/proc/self/mem")  # its size cannot be read
     osd = on_device(failing)
     (disk.OSDS / "ceph-5").mkdir()

@@ -88,6 +88,23 @@ def test_what_a_killed_retirement_left_of_a_host_s_data_goes_with_the_next(
     assert said[-2:] == [f"remove {manager}", f"remove {conf}"], "the file last, which says of which cluster they are"
 
 
+def test_what_an_osd_s_unit_did_before_its_start_goes_with_its_data(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module, name in ((retire, "LIB"), (retire, "CONF"), (disk, "CONF"), (disk, "SYSTEMD")):
+        monkeypatch.setattr(module, name, tmp_path / name)
+    (tmp_path / "ceph-1").mkdir()
+    (tmp_path / "ceph-1/ceph_fsid").write_text(FSID)
+    disk.drop_in(1).parent.mkdir(parents=True)
+    disk.drop_in(1).touch()
+    cluster = Cluster()
+    drained(cluster)
+    cluster.osds[1]["status"] = "down"
+    said = retired(cluster, here=True, fsid=FSID)
+    assert said[-2:] == [f"remove {disk.drop_in(1)}", f"remove {tmp_path / 'ceph-1'}"], "a killed run goes on"
+    assert not disk.drop_in(1).exists()
+
+
 def test_a_monitor_that_ceph_needs_stays_whatever_is_accepted() -> None:
     cluster = Cluster()
     drained(cluster)

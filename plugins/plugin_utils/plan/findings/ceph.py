@@ -110,8 +110,7 @@ def _external(context: PlanContext) -> Iterator[Finding]:
     if admins := [name for name, user in written.external.clients.items() if user == "admin"]:
         yield error("administrator-as-client", *(f"storage.external.clients.{name}" for name in admins))(
             what=f"{', '.join(admins)} would log in as client.admin, the cluster's administrator",
-            why="its key would be on every node that uses Ceph; with make: true its rights would be cut to a service's, "
-            "and its owner be locked out",
+            why="its key would be on every node that uses Ceph; with make: true its rights would be cut to a service's",
             remedy="give each client a user of its own (ceph auth get-or-create)",
         )
     vain = [key for key in ("failure_domain", "monitors", "settings") if getattr(written, key)]
