@@ -13,7 +13,7 @@ from .._base.changes import Changes
 from .._base.errors import GroundupError
 from .._host import packages
 from .._host.units import Unit, off, properties
-from . import configuration, disk, flags, health, members, monitors, osds, stand_in
+from . import configuration, disk, flags, gateway, health, members, monitors, osds, stand_in
 from .cluster import connected
 from .model import ADMIN, BOOTSTRAP, CONF, ETC, LIB, Node, Step
 
@@ -28,6 +28,8 @@ def converge(node: Node, changes: Changes, *, step: Step, known: bool, silent: S
     _refuse_leftover(node)
     absent = packages.installed(changes, node.packages) and changes.check
     units = _units(node, changes)
+    if step == "maintain" and not node.gateway:
+        gateway.leave(changes)
     moved = _configure(node, changes, units, absent=absent)
     if step == "monitor" and node.address:
         monitors.make(changes, node, known=known, silent=silent)

@@ -46,6 +46,7 @@ class Node:
     packages: Sequence[str]
     settings: Mapping[str, str]
     replicas: int
+    gateway: bool  # whether the site has an object store
     keys: Mapping[str, str] = field(repr=False)  # by entity: "mon.", "client.admin", "mgr.storage-1"
     caps: Mapping[str, Mapping[str, str]]  # of services, by entity
 
@@ -76,6 +77,7 @@ def node(given: Mapping[str, Any]) -> Node:
         packages=given["packages"],
         settings=ceph["settings"],
         replicas=max(pool["replicas"] for pool in ceph["pools"].values()),
+        gateway=ceph["gateway"] is not None,
         keys=entities(given["keys"]),
         caps={one["name"]: one["caps"] for one in ceph["clients"].values()},
     )

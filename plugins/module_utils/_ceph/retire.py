@@ -104,8 +104,8 @@ def _data(fsid: str) -> list[Path]:
     """Return the directories of this host's daemons of the cluster; ceph.conf, removed last, says whose others are."""
     osds = [one for one in sorted(disk.OSDS.glob("ceph-*")) if (read(one / "ceph_fsid") or "").strip() == fsid]
     monitors = [one for one in sorted((LIB / "mon").glob("ceph-*")) if (read(one / disk.FSID) or "").strip() == fsid]
-    others = [*sorted((LIB / "mgr").glob("ceph-*")), *([gateway.HOME] if gateway.HOME.exists() else ())]
-    return [*osds, *monitors, *(others if disk.written() == fsid else ())]
+    managers = sorted((LIB / "mgr").glob("ceph-*")) if disk.written() == fsid else ()
+    return [*osds, *monitors, *managers]
 
 
 def _forget(changes: Changes, fsid: str) -> None:
@@ -123,6 +123,7 @@ def _forget(changes: Changes, fsid: str) -> None:
             shutil.rmtree(one)
     if disk.written() not in ("", fsid):
         return  # another cluster's
-    for path in (gateway.CONF, gateway.DROP_IN, ETC / f"ceph.{ADMIN}.keyring", CONF):
+    gateway.leave(changes)
+    for path in (ETC / f"ceph.{ADMIN}.keyring", CONF):
         if path.exists() and changes.add(f"remove {path}"):
             path.unlink()
