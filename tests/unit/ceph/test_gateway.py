@@ -106,7 +106,7 @@ def test_one_that_is_silent_is_named_with_what_clients_see(host: Host, monkeypat
     assert host.verbs == [START]
 
 
-def test_one_that_left_the_site_file_is_stopped_with_its_keys_gone_and_somebody_else_s_is_left_alone(host: Host) -> None:
+def test_one_that_left_the_site_file_is_stopped_without_its_keys_and_another_s_is_left_alone(host: Host) -> None:
     def leave(*, check: bool = False) -> list[str]:
         changes = Changes(check=check)
         gateway.leave(changes)
