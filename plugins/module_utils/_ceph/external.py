@@ -6,7 +6,6 @@ Nothing that is there is altered: its pools, their copies and its health are of 
 from __future__ import annotations
 
 import base64
-import binascii
 import uuid
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -80,7 +79,7 @@ def _check_keys(ceph: Mapping[str, Any], keys: Mapping[str, str]) -> None:
     for secret in (*admin, *(one["secret"] for one in ceph["clients"].values())):
         try:
             kind = int.from_bytes(base64.b64decode(keys[secret], validate=True)[:2], "little")
-        except binascii.Error:
+        except ValueError:
             kind = 0
         if kind != AES:
             what = f"a key of kind {kind} (aes256k)" if kind > AES else "no key of Ceph"
