@@ -39,6 +39,20 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
         {"storage/pools": {"volumes": {"name": "rbd"}, "images": {"name": "rbd"}, "vms": {"name": "rbd"}}},
         "storage.pools.images",
     ),
+    (
+        "one-pool-for-everything",
+        "error",
+        "region",
+        {"storage/pools": {"images": {"name": "volumes"}}},
+        "storage.pools.volumes",
+    ),
+    (
+        "one-pool-for-everything",
+        "warning",
+        "lab",
+        {**OTHERS, "storage/pools": {"images": {"name": "volumes"}}},
+        "storage.pools.images",
+    ),
     ("laptop-ceph", "error", "region", {"machines/storage/count": 1}, "machines.storage"),
     ("too-few-replicas", "error", "region", {"storage/replicas": 1}, "storage.replicas"),
     (

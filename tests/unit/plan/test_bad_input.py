@@ -81,6 +81,7 @@ def test_an_unknown_key_like_no_other_is_refused_with_the_keys_there_are() -> No
         ('hosts: {timezone: "Etc/UTC\\n"}', "hosts.timezone"),
         ('storage: {pools: {images: {name: "a, allow rwx pool=b"}}}', "storage.pools.images.name"),
         ('storage: {pools: {"a b": {}}}', "storage.pools.a b"),
+        ("storage: {pools: {images: {name: .mgr}}}", "storage.pools.images.name"),
     ],
 )
 def test_a_wrong_value_is_refused_at_its_key(change: str, key: str) -> None:

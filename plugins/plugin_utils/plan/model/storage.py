@@ -13,9 +13,10 @@ from .base import Address, Model
 CephOption = Annotated[
     str, Field(pattern=r"^[a-z][a-z0-9_]{1,80}$", json_schema_extra={"examples": ["osd_max_backfills"]})
 ]
-# It goes into the rights of keys, where a space or comma ends it, and into names of images, where / and @ do.
+# It goes into the rights of keys, where a space or comma ends it, and into names of images, where / and @ do. With a
+# dot begin those that Ceph makes for itself.
 PoolName = Annotated[
-    str, Field(pattern=r"^[A-Za-z0-9.][A-Za-z0-9_.-]{0,63}$", json_schema_extra={"examples": ["cloud-images"]})
+    str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$", json_schema_extra={"examples": ["cloud-images"]})
 ]
 CephUser = Annotated[
     str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$", json_schema_extra={"examples": ["cloud-glance"]})
