@@ -25,7 +25,7 @@ def retire(cluster: Cluster, changes: Changes, name: str, *, fsid: str, here: bo
 
     Raises GroundupError.
     """
-    found = members.member(cluster, name)
+    found, done = members.member(cluster, name), len(changes.done)
     members.refuse("retire", name, _against(cluster, found, here=here), force)
     needed = found.monitor and members.needed(cluster, name)
     if needed:
@@ -39,7 +39,7 @@ def retire(cluster: Cluster, changes: Changes, name: str, *, fsid: str, here: bo
     _remove(cluster, changes, found, unwatched=needed)
     if here:
         _forget(changes, fsid)
-    elif not changes.done:
+    elif len(changes.done) == done:
         raise GroundupError(
             f"the cluster knows nothing of {name}",
             where="the variable retire_machine; ceph osd tree, on a monitor host",
