@@ -86,9 +86,11 @@ def _units(node: Node, changes: Changes) -> dict[str, Unit]:
 def _refuse_leftover(node: Node) -> None:
     """Before a monitor is forgotten: refuse to go on while the cluster has it there."""
     written = next((line for line in (files.read(CONF) or "").splitlines() if line.startswith("mon_host = ")), "")
-    gone = set(written.removeprefix("mon_host = ").split(",")) - {"", *node.monitors.values()}
-    if gone and (disk.has_store(node) or disk.osds(node)):
-        with connected(ADMIN, node.keys[ADMIN], node.monitors) as cluster:
+    before = [address for address in written.removeprefix("mon_host = ").split(",") if address]
+    names = {address: name for name, address in node.monitors.items()}
+    if {*before} - {*names} and (disk.has_store(node) or disk.osds(node)):
+        # Asked where it is: at none of its new addresses may be a monitor.
+        with connected(ADMIN, node.keys[ADMIN], {names.get(at, at): at for at in before}) as cluster:
             members.refuse_leftover(cluster, node.hosts, node.monitors)
 
 
