@@ -64,6 +64,20 @@ CASES: list[tuple[str, str, str, dict[str, Any], str]] = [
     ),
     # a Ceph of the site's own
     ("no-osds", "error", "region", {"machines/storage/hardware": "region-storage"}, "hardware.region-storage.osds"),
+    (
+        "same-osd-twice",
+        "error",
+        "region",
+        {"hardware/region-osd/osds": [{"device": "/dev/disk/by-path/a"}, {"device": "/dev/disk/by-path/a"}]},
+        "hardware.region-osd.osds",
+    ),
+    (
+        "device-that-moves",
+        "warning",
+        "region",
+        {"hardware/region-osd/osds": [{"device": "/dev/sdb"}]},
+        "hardware.region-osd.osds",
+    ),
     ("external-without-backend", "error", "lab", {**OTHERS, "storage/backend": "none"}, "storage.external"),
     (
         "unknown-ceph-client",

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 
 from ...layers.storage import BACKENDS, CLIENTS, POOLS
 from ..form import choose, error, warning
 from ..layout.context import PlanContext
+from ..part_types import CephPlan
 from ..platform.ceph import DEBIAN, clients_of
 from ..types import Finding
 from .domains import domains_of
+
+_MOVES = re.compile(r"/dev/(sd|hd|vd|xvd|nvme|mmcblk)")  # names in the order in which disks are found
 
 
 def check(context: PlanContext) -> Iterator[Finding]:
@@ -26,6 +30,7 @@ def check(context: PlanContext) -> Iterator[Finding]:
             why="a disk that the site file does not name is never taken, so that none with data is",
             remedy=f"write hardware.{kind}.osds: [{{device: /dev/disk/by-path/...}}], and that hardware in the group",
         )
+    yield from _devices(ceph)
     monitors = context.site.storage.monitors
     named, known = monitors if isinstance(monitors, list) else [], [host.name for host in hosts]
     for name in dict.fromkeys(named):
@@ -80,6 +85,24 @@ def check(context: PlanContext) -> Iterator[Finding]:
             f"packages for Debian {DEBIAN} alone",
             remedy=f"install Debian {DEBIAN} on the hosts and add it to hosts.debian_releases",
         )
+
+
+def _devices(ceph: CephPlan) -> Iterator[Finding]:
+    """Yield findings about what OSDs are on."""
+    for kind, osds in ceph.osds.items():
+        where = f"hardware.{kind}.osds"
+        if twice := [name for name, count in Counter(one.name for one in osds).items() if count > 1]:
+            yield error("same-osd-twice", where)(
+                what=f"hardware {kind} has {', '.join(twice)} twice among its OSDs",
+                why="one device is one OSD: the layer would wait for the other for ever",
+                remedy="leave one out; two OSDs in files have two names",
+            )
+        if moving := [one.device for one in osds if one.device and _MOVES.match(one.device)]:
+            yield warning("device-that-moves", where)(
+                what=f"OSDs of hardware {kind} are on {', '.join(moving)}",
+                why="the system gives these names anew at each start, and an OSD belongs to the path of its device",
+                remedy="write paths that stay: ls -l /dev/disk/by-path, on the host",
+            )
 
 
 def _external(context: PlanContext) -> Iterator[Finding]:
