@@ -14,7 +14,7 @@ from .._base.changes import Changes
 from .._base.errors import GroundupError
 from . import faults, pools, proof
 from .cluster import Cluster, connected
-from .model import ADMIN
+from .model import ADMIN, watching
 
 AES = 1  # the kind of key that clients of the plan's release know
 # Of nobody (RFC 5737): a key that may forbid this address to write may fence a dead hypervisor.
@@ -29,7 +29,7 @@ def converge(
     _check_keys(ceph, keys)
     if not ceph["make"]:
         return changes.result()
-    with connected(ADMIN, keys[f"ceph/{ADMIN}"], _monitors(ceph), timeout=timeout) as cluster:
+    with connected(ADMIN, keys[f"ceph/{ADMIN}"], watching(ceph), timeout=timeout) as cluster:
         _same(cluster, ceph)
         there = pools.found(cluster)
         names = {one["name"]: one for one in ceph["pools"].values() if one["name"] not in there}
@@ -49,7 +49,7 @@ def verify(
 ) -> dict[str, Any]:
     """Use every key where it is to reach, and where it is not: in each pool of the cluster. Raises GroundupError."""
     _check_keys(ceph, keys)
-    monitors, planned = _monitors(ceph), [one["name"] for one in ceph["pools"].values()]
+    monitors, planned = watching(ceph), [one["name"] for one in ceph["pools"].values()]
     if ceph["make"]:
         with connected(ADMIN, keys[f"ceph/{ADMIN}"], monitors, timeout=timeout) as cluster:
             _same(cluster, ceph)
@@ -67,10 +67,6 @@ def verify(
         others = [name for name in there if name not in planned]
         proof.prove(client, key, monitors, [*(name for name in planned if name in there), *others], mark)
     return {"changed": False, "proven": [one["name"] for one in ceph["clients"].values()]}
-
-
-def _monitors(ceph: Mapping[str, Any]) -> dict[str, str]:
-    return {one["name"]: one["address"] for one in ceph["monitors"]}
 
 
 def _check_keys(ceph: Mapping[str, Any], keys: Mapping[str, str]) -> None:

@@ -69,7 +69,7 @@ def node(given: Mapping[str, Any]) -> Node:
         release=ceph["release"],
         name=name,
         public_network=ceph["public_network"],
-        monitors={one["name"]: one["address"] for one in ceph["monitors"]},
+        monitors=watching(ceph),
         managers=ceph["managers"],
         location=ceph["locations"][name],
         hosts=list(ceph["locations"]),
@@ -81,6 +81,11 @@ def node(given: Mapping[str, Any]) -> Node:
         keys=entities(given["keys"]),
         caps={one["name"]: one["caps"] for one in ceph["clients"].values()},
     )
+
+
+def watching(ceph: Mapping[str, Any]) -> dict[str, str]:
+    """Return the monitors' addresses, by host."""
+    return {one["name"]: one["address"] for one in ceph["monitors"]}
 
 
 def entities(keys: Mapping[str, str]) -> dict[str, str]:
