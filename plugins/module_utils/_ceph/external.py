@@ -13,7 +13,7 @@ from typing import Any
 from .._base.changes import Changes
 from .._base.errors import GroundupError
 from . import faults, pools, proof
-from .cluster import Cluster, connected
+from .cluster import Cluster, connected, installed
 from .model import ADMIN, watching
 
 AES = 1  # the kind of key that clients of the plan's release know
@@ -28,6 +28,13 @@ def converge(
     """Make pools and users that are missing, where the site file says so. Raises GroundupError."""
     _check_keys(ceph, keys)
     if not ceph["make"]:
+        return changes.result()
+    if changes.check and not installed():  # the layer `host` will have brought it
+        for one in (
+            *(f"pool {pool['name']}" for pool in ceph["pools"].values()),
+            *(one["name"] for one in ceph["clients"].values()),
+        ):
+            changes.add(f"make {one}")
         return changes.result()
     with connected(ADMIN, keys[f"ceph/{ADMIN}"], watching(ceph), timeout=timeout) as cluster:
         _same(cluster, ceph)
