@@ -64,16 +64,21 @@ def _ask(client: Client) -> Iterator[Check]:
     account = client.at(next(one["url"] for one in client.token.catalog if one["type"] == _SWIFT))  # with the project
     content, thing = secrets.token_bytes(_SIZE), f"/{PROBE}/{PROBE}"
     plain = "application/octet-stream"
+    _remove(account, thing)  # that of a run that was killed: of a container that is there the answer is another
     account.call("PUT", f"/{PROBE}", body=b"", content=plain, good=201)
     try:
         account.call("PUT", thing, body=content, content=plain, good=201)
         back = account.call("GET", thing).data
         alone = client.context.request("GET", f"{account.url}{thing}").status
     finally:
-        account.gone(thing)
-        account.gone(f"/{PROBE}")
+        _remove(account, thing)
     yield judge_object(sent=content, back=back)
     yield judge_refusal(alone)
+
+
+def _remove(account: Client, thing: str) -> None:
+    account.gone(thing)
+    account.gone(f"/{PROBE}")
 
 
 def judge_object(*, sent: bytes, back: bytes) -> Check:

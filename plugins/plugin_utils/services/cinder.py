@@ -152,7 +152,7 @@ def _ask(client: Client) -> Iterator[Check]:
     reporting = judge_services(services)
     yield reporting
     now = datetime.datetime.now(datetime.UTC)
-    for left in (client.call("GET", f"/volumes/detail?name={PROBE}").body or {}).get("volumes") or ():
+    for left in _listed(client):
         if forgotten(left, now=now):
             _delete(client, str(left["id"]))
     if not reporting.ok:
@@ -163,7 +163,22 @@ def _ask(client: Client) -> Iterator[Check]:
         status = _settled(client, volume)
     finally:
         _delete(client, volume)
-    yield judge_volume(status)
+    yield judge_volume(status, left=_left(client, volume))
+
+
+def _listed(client: Client) -> list[dict[str, Any]]:
+    """Return the volumes of verifiers."""
+    return list((client.call("GET", f"/volumes/detail?name={PROBE}").body or {}).get("volumes") or ())
+
+
+def _left(client: Client, volume: str) -> str:
+    """Return the status of a deleted volume that stays, or is still there after a while; "" when it is gone."""
+    end = time.monotonic() + _PATIENCE
+    while True:
+        status = next((str(one["status"]) for one in _listed(client) if one["id"] == volume), "")
+        if status in ("", "error_deleting") or time.monotonic() > end:
+            return status
+        time.sleep(0.5)
 
 
 def _delete(client: Client, volume: str) -> None:
@@ -197,11 +212,13 @@ def judge_services(services: Iterable[Mapping[str, Any]]) -> Check:
     )  # fmt: skip
 
 
-def judge_volume(status: str) -> Check:
-    """Return whether a volume was made."""
-    ok = status == "available"
-    detail = f"{_GIB} GiB made and deleted" if ok else f"a volume of {_GIB} GiB is {status}"
-    return Check(name="volume", ok=ok, detail=detail, layer="volume", object=_VOLUME)
+def judge_volume(status: str, *, left: str) -> Check:
+    """Return whether a volume was made, and nothing is ``left`` of it."""
+    wrong = f"a volume that was deleted is {left}" if left else ""
+    if status != "available":
+        wrong = f"a volume of {_GIB} GiB is {status}"
+    detail = wrong or f"{_GIB} GiB made and deleted"
+    return Check(name="volume", ok=not wrong, detail=detail, layer="volume", object=_VOLUME)
 
 
 SERVICE = ServiceRecord(

@@ -79,6 +79,9 @@ def test_an_unknown_key_like_no_other_is_refused_with_the_keys_there_are() -> No
         ("openstack: {overrides: {keystone: {values: {a: [2026-01-01]}}}}", "openstack.overrides.keystone.values"),
         ('supply: {images: {mariadb: "a b"}}', "supply.images.mariadb"),
         ('hosts: {timezone: "Etc/UTC\\n"}', "hosts.timezone"),
+        ('storage: {pools: {images: {name: "a, allow rwx pool=b"}}}', "storage.pools.images.name"),
+        ('storage: {pools: {"a b": {}}}', "storage.pools.a b"),
+        ("storage: {pools: {images: {name: .mgr}}}", "storage.pools.images.name"),
     ],
 )
 def test_a_wrong_value_is_refused_at_its_key(change: str, key: str) -> None:

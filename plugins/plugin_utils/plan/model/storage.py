@@ -8,10 +8,15 @@ from pydantic import Field
 
 from ...layers.storage import BACKENDS, Backend, Backups, DeviceClass, Volumes
 from ..types import FailureDomain
-from .base import Address, Model, Text
+from .base import Address, Model
 
 CephOption = Annotated[
     str, Field(pattern=r"^[a-z][a-z0-9_]{1,80}$", json_schema_extra={"examples": ["osd_max_backfills"]})
+]
+# It goes into the rights of keys, where a space or comma ends it, and into names of images, where / and @ do. With a
+# dot begin those that Ceph makes for itself.
+PoolName = Annotated[
+    str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$", json_schema_extra={"examples": ["cloud-images"]})
 ]
 CephUser = Annotated[
     str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$", json_schema_extra={"examples": ["cloud-glance"]})
@@ -30,7 +35,7 @@ class Pool(Model):
     device_class: DeviceClass | None = Field(
         None, description="Kind of device it is on. Default: the fastest that the storage hosts have."
     )
-    name: Text | None = Field(None, description="Name of the pool. Default: its purpose.")
+    name: PoolName | None = Field(None, description="Name of the pool. Default: its purpose.")
 
 
 class ExternalCeph(Model):
@@ -73,7 +78,7 @@ class Storage(Model):
         description="MON daemons: how many, racks in turn; or the names of their hosts, which a new rack does not "
         "change. Default: 3, or fewer on fewer storage hosts.",
     )
-    pools: dict[str, Pool] = Field(
+    pools: dict[PoolName, Pool] = Field(
         default_factory=dict, description="Pools by purpose. Default: one a purpose (volumes, images, vms, ...)."
     )
     external: ExternalCeph | None = Field(

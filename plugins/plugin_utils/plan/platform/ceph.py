@@ -220,7 +220,7 @@ def _pools(layout: Layout) -> tuple[tuple[CephRule, ...], dict[str, CephPool]]:
         rule = CephRule(name=f"{domain}-{on[purpose]}", failure_domain=domain, device_class=on[purpose])
         rules[rule.name] = rule
         replicas = pool.replicas or written.replicas
-        beside = sum(share for other, share in shares.items() if on[other] == on[purpose])
+        beside = sum(share for other, share in shares.items() if on[other] == on[purpose]) or 1  # all may expect none
         pools[purpose] = CephPool(
             name=POOLS.get(purpose, OTHER_POOL).name or pool.name or purpose,
             application=POOLS.get(purpose, OTHER_POOL).application,

@@ -25,7 +25,7 @@ def hypervisor(layout: Layout, ceph: CephPlan | None) -> HypervisorPlan:
             for release in layout.site.hosts.debian_releases
         },
         volumes=ceph.clients["cinder"] if ceph and "cinder" in layout.site.openstack.services else None,
-        disks=ceph.clients["nova"] if ceph and any(one["disks"] == "ceph" for one in compute.values()) else None,
+        disks=ceph.clients.get("nova") if ceph and any(one["disks"] == "ceph" for one in compute.values()) else None,
     )
 
 
