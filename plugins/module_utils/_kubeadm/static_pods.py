@@ -24,12 +24,12 @@ def manifest(name: str, paths: Paths) -> Path:
 
 
 def pod(name: str, paths: Paths) -> dict[str, Any]:
-    """Return the pod in a manifest; empty when it is missing."""
+    """Return the pod of a manifest; empty when it is missing."""
     return yaml_text.load(read(manifest(name, paths)) or "")
 
 
 def container(name: str, paths: Paths) -> dict[str, Any]:
-    """Return the container in a manifest; empty when it is missing."""
+    """Return the first container of a manifest; empty when it is missing."""
     found: list[dict[str, Any]] = pod(name, paths).get("spec", {}).get("containers") or [{}]
     return found[0]
 
