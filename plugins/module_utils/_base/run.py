@@ -28,7 +28,7 @@ def run(
 
     ``argv`` and ``stdin`` must hold no secret: the error shows them, with ``why`` and ``remedy``. ``environment``
     replaces that of this process. ``inherits``: open files that the program inherits, such as a lock. ``timeout``: in
-    seconds. ``detached``: the program runs to its end even if this run is interrupted; else it ends with the run.
+    seconds. ``detached``: the program continues when this run is killed; else it ends with this run.
     """
     done = attempt(argv, stdin=stdin, timeout=timeout, environment=environment, inherits=inherits, detached=detached)
     if done.returncode:

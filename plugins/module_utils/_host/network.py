@@ -1,8 +1,8 @@
 """Change a host's network in systemd-networkd, and revert the change unless it is confirmed.
 
 A change consists of two sets of files, the new and the former one, in a separate directory, and a program that
-installs either. A timer and the next boot restore the former one. Whoever renames the mark `pending` first decides:
-confirm or revert.
+installs either. A timer and the next boot restore the former one. Confirm and revert each rename the mark `pending`:
+the first one wins.
 """
 
 from __future__ import annotations

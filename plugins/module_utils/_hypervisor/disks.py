@@ -38,7 +38,7 @@ class Disks:
 
 
 def refuse_another(configuration: str, *, hardware: str, host: str) -> None:
-    """Raise GroundupError when the new kind of disks would hide those of the host's instances from Nova."""
+    """Raise GroundupError when a new place for disks would hide those of existing instances from Nova."""
     before, after = _type(files.read(services.NOVA[1]) or ""), _type(configuration)
     if not before or not after or before == after:
         return

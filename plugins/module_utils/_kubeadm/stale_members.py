@@ -1,4 +1,4 @@
-"""Remove the etcd members and Nodes of lost control hosts, which would keep the rebuilt hosts from joining.
+"""Remove stale etcd members and Nodes of hosts that are empty now: they would keep these hosts from joining.
 
 A control host that was lost and is rebuilt under its name has no data, while etcd still counts its old member and the
 API still has its Node. An etcd without data must not start in that member's place: it would forget its votes and break

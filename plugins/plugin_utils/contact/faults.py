@@ -82,7 +82,7 @@ _FAULTS: dict[Kind, tuple[str, str]] = {  # fault, remedy
 }
 _SENT = re.compile(r"sent by the remote host is\s+(SHA256:[A-Za-z0-9+/]+)")
 _OFFENDING = re.compile(r"Offending \S+ key in (.+):(\d+)")
-# Lines of ssh beside the reason.
+# Lines of ssh that do not tell the reason.
 _NOISE = re.compile(r"^(Warning: Permanently added|debug\d:|\*\* |Connection to \S+ closed)|^@+$|^\s*$")
 _PREFACE = re.compile(
     r"^(Task failed: )?(Failed to connect to the host via ssh: |Data could not be sent to remote host \"[^\"]*\"\. "
