@@ -11,7 +11,7 @@ from ..layout.context import PlanContext
 from ..layout.wires import gateway_of
 from ..types import Finding
 
-_SHOWN = 5  # of many alike: enough to see the pattern
+_SHOWN = 5  # clashes listed one by one: enough to see the pattern
 
 
 def check(context: PlanContext) -> Iterator[Finding]:
