@@ -41,7 +41,7 @@ def spared(
         result = work()
     except AnsibleConnectionFailure as error:
         found = aside.unreachable(host, layer, error)
-        # Not `unreachable`: it would change the exit code to 4, which says that a run came to its end.
+        # Not as unreachable: exit code 4 is for a run that came to its end.
         return aside.result(found) if spare else {"failed": True, "msg": f"{host} is {found.reason}"}
     if spare and result.get("failed"):
         return aside.result(aside.failed(host, layer, result), result)

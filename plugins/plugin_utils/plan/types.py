@@ -88,7 +88,9 @@ class HostPlan:
     packages: dict[str, tuple[str, ...]] = field(default_factory=dict)  # by the layer that installs them
     sysctl: dict[str, str] = field(default_factory=dict)
     kernel_modules: tuple[str, ...] = ()
-    neighbours: dict[str, tuple[str, ...]] = field(default_factory=dict)  # network -> whom preflight sends packets
+    neighbours: dict[str, tuple[str, ...]] = field(
+        default_factory=dict
+    )  # network -> addresses that preflight sends packets to
     approve: Approve = "ask"  # whether a discovered machine that fits is approved without a question
     # The seed, on its provisioning network, when the site file names no servers; else empty: `HostSettings` has them.
     ntp_servers: tuple[str, ...] = ()
@@ -284,7 +286,7 @@ class Plan:
     networks: dict[str, NetworkPlan]
     hosts: dict[str, HostPlan]
     max_unavailable: dict[str, int]  # group of machines -> how many may be missing while a run goes on
-    enough: dict[str, Enough]  # groups of which not every machine is waited for
+    enough: dict[str, Enough]  # groups that a run does not wait for completely
     access: AccessPlan
     host: HostSettings
     preflight: PreflightPlan

@@ -31,7 +31,7 @@ AddressRange = Annotated[
 class RackSubnet(Model):
     """One rack's subnet of a network."""
 
-    cidr: Cidr = Field(description="IPv4 network, inside that of the plane.")
+    cidr: Cidr = Field(description="IPv4 network, inside `cidr` of the network.")
     gateway: Address | None = Field(None, description="Router of the rack, its leaf. Default: its first address.")
 
 

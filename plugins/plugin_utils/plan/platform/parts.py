@@ -36,7 +36,7 @@ FILES_ROOT = "/srv/groundup"
 
 
 def access(layout: Layout) -> AccessPlan:
-    """Return who may log in."""
+    """Return the logins of hosts."""
     written = layout.site.access
     return AccessPlan(user=written.user, authorized_keys=tuple(written.authorized_keys), port=written.port)
 

@@ -120,7 +120,7 @@ def _opened(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Needs:
-    """Finds what hosts need, by their roles."""
+    """Needs of hosts, by their roles."""
 
     ports: dict[str, PortRecord]  # of this site, with its port numbers
     nodes: frozenset[tuple[Role, ...]]  # role sets of the cluster's nodes
