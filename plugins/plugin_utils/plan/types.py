@@ -88,9 +88,7 @@ class HostPlan:
     packages: dict[str, tuple[str, ...]] = field(default_factory=dict)  # by the layer that installs them
     sysctl: dict[str, str] = field(default_factory=dict)
     kernel_modules: tuple[str, ...] = ()
-    neighbours: dict[str, tuple[str, ...]] = field(
-        default_factory=dict
-    )  # network -> addresses that preflight sends packets to
+    neighbours: dict[str, tuple[str, ...]] = field(default_factory=dict)  # network -> targets of preflight's packets
     approve: Approve = "ask"  # whether a discovered machine that fits is approved without a question
     # The seed, on its provisioning network, when the site file names no servers; else empty: `HostSettings` has them.
     ntp_servers: tuple[str, ...] = ()
