@@ -1,4 +1,4 @@
-"""A Ceph of the site's own: devices, copies, and who can run it."""
+"""Ceph: devices, copies, monitors and the Debian release; and a Ceph run by others."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MOVES = re.compile(r"/dev/(sd|hd|vd|xvd|nvme|mmcblk)")  # names in the order in
 
 
 def check(context: PlanContext) -> Iterator[Finding]:
-    """Yield findings about OSDs, pools without enough of them, and the release of Debian."""
+    """Yield findings about OSDs, monitors, pools without enough OSDs, and the Debian release."""
     ceph = context.plan.ceph
     yield from _external(context)
     if not ceph:
@@ -53,7 +53,7 @@ def check(context: PlanContext) -> Iterator[Finding]:
     rules = {rule.name: rule for rule in ceph.rules}
     for purpose, pool in ceph.pools.items():
         if pool.rule not in rules:
-            continue  # somebody else's cluster
+            continue  # an external cluster has no rules here
         rule = rules[pool.rule]
         have = len(domains_of(context, hosts, rule.failure_domain, device_class=rule.device_class))
         if pool.replicas > have and any(ceph.osds.values()):
@@ -106,7 +106,7 @@ def _devices(ceph: CephPlan) -> Iterator[Finding]:
 
 
 def _external(context: PlanContext) -> Iterator[Finding]:
-    """Yield findings about a Ceph that somebody else runs."""
+    """Yield findings about an external Ceph."""
     written, used = context.site.storage, clients_of(context.layout)
     if written.external and written.backend != "external":
         yield error("external-without-backend", "storage.external", "storage.backend")(
@@ -116,7 +116,7 @@ def _external(context: PlanContext) -> Iterator[Finding]:
         )
     if not written.external or written.backend != "external":
         return
-    known = [name for name, one in CLIENTS.items() if one.images]  # gateways of its owner's are not ours to tell
+    known = [name for name, one in CLIENTS.items() if one.images]  # its object gateways are not ours
     if unknown := [name for name in written.external.clients if name not in known]:
         yield error("unknown-ceph-client", *(f"storage.external.clients.{name}" for name in unknown))(
             what=f"{', '.join(unknown)} is no client of Ceph",
