@@ -38,7 +38,7 @@ class ComputeHost:
 
     @property
     def disabled(self) -> str | None:
-        """Why its service is disabled, "" without a reason; None when it is enabled or there is none."""
+        """Why its service is disabled, "" without a reason; None when it is enabled or missing."""
         if self.service is None or self.service["status"] != "disabled":
             return None
         return str(self.service["disabled_reason"] or "")

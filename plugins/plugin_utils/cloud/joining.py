@@ -10,7 +10,7 @@ from typing import Any
 from ..layers.aside import Aside
 from .connection import Ask
 
-OWN = "AUTO: "  # nova-compute's own reason, which it lifts: after libvirt's restart it asks again within a minute
+OWN = "AUTO: "  # nova-compute's own reason after libvirt's restart; it lifts it within a minute
 INVENTORY = frozenset(("VCPU", "MEMORY_MB", "DISK_GB"))
 
 

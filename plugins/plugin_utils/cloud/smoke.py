@@ -1,4 +1,4 @@
-"""Tenant smoke test: from a new project to bytes through a floating IP. Everything made is deleted."""
+"""Tenant smoke test: from a new project to bytes through a floating IP. It deletes everything it created."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Find and delete everything that a smoke test made: after success, failure, or a killed run.
+"""Find and delete everything that a smoke test created: after success, failure, or a killed run.
 
 A smoke test's project is recognized by name and description. Its contents are deleted in reverse order.
 """

@@ -111,7 +111,7 @@ def marked(item: Object, *, release: str, namespace: str) -> Object:
 
 
 def foreign_owner(live: Object, *, release: str) -> str:
-    """Return the owner of a live object of another release, else ``""``. Helm does not take such objects over."""
+    """Return a live object's owner if it is not the release, else ``""``. Helm does not take such objects over."""
     annotations = (live.get("metadata") or {}).get("annotations") or {}
     owner = annotations.get("meta.helm.sh/release-name")
     if owner == release:
