@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -28,7 +29,13 @@ class Pair:
 
 def own(changes: Changes, pair: Pair, *, readers: int | None, units: tuple[Unit, ...]) -> None:
     """Place the certificate of ovn-controller and the OVN agent (``units``). Raises GroundupError for no pair."""
-    _place(changes, pair, {"certificate": "certificate.pem", "key": "key.pem", "authority": "ca.pem"}, OURS, readers)
+
+    def mark() -> None:
+        for unit in units:
+            unit.mark()
+
+    names = {"certificate": "certificate.pem", "key": "key.pem", "authority": "ca.pem"}
+    _place(changes, pair, names, OURS, readers, before=mark)
     if any(path.parent == OURS for path in changes.written):
         for unit in units:
             unit.replaced()
@@ -58,13 +65,16 @@ def soon(changes: Changes, host: str) -> None:
         changes.warnings.append(f"the certificate of {host} ends in {days} days: {remedy}")
 
 
-def _place(changes: Changes, pair: Pair, names: dict[str, str], where: Path, readers: int | None) -> None:
+def _place(
+    changes: Changes, pair: Pair, names: dict[str, str], where: Path, readers: int | None, *,
+    before: Callable[[], object] | None = None,
+) -> None:  # fmt: skip
     both = tls.with_key(pair.certificate, pair.key)
-    files.place(changes, where / names["authority"], pair.authority)
-    files.place(changes, where / names["certificate"], pair.certificate)
+    files.place(changes, where / names["authority"], pair.authority, before=before)
+    files.place(changes, where / names["certificate"], pair.certificate, before=before)
     files.place(
         changes, where / names["key"], pair.key, mode=0o640, group=readers, secret=True,
-        valid=partial(_check, both=both, user=pair.user),
+        valid=partial(_check, both=both, user=pair.user), before=before,
     )  # fmt: skip
 
 

@@ -115,6 +115,21 @@ def disable(compute: Any, host: ComputeHost, reason: str) -> list[str]:
     return []
 
 
+def enable(compute: Any, host: ComputeHost, *, check: bool) -> tuple[list[str], str]:
+    """Enable a host that one of our verbs disabled, and lift forced down; return what was done, and what was not."""
+    if not ours(host.disabled):
+        by = f"by another's reason: {host.disabled}" if host.disabled else "without a reason"
+        note = f"{COMPUTE} of {host.name} was disabled {by}; it stays disabled" if host.disabled is not None else ""
+        if host.evacuated:
+            note += f"; Nova takes it for dead until: openstack compute service set --up {host.name} {COMPUTE}"
+        return [], note.removeprefix("; ")
+    lines = [f"have Nova hear {host.name} again"] if host.evacuated else []
+    lines.append(f"enable {COMPUTE} of {host.name}, disabled by {host.disabled}")
+    if not check and host.service is not None:
+        put(compute, host.service["id"], {"status": "enabled"} | ({"forced_down": False} if host.evacuated else {}))
+    return lines, ""
+
+
 def put(compute: Any, service: str, body: Mapping[str, Any]) -> None:
     """Update a compute service. Send all of ``body``: Nova refuses a reason without its status.
 

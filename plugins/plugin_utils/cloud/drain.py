@@ -18,7 +18,7 @@ from ...module_utils._base.text import few
 from ..errors import GroundupError
 from ..progress import Progress
 from ..verbs import DRAIN
-from .compute_host import COMPUTE, UNCONFIRMED, ComputeHost, called, disabling, instances, migrations, ours, put
+from .compute_host import COMPUTE, UNCONFIRMED, ComputeHost, called, disabling, instances, migrations
 from .connection import ERRORS, GATEWAY, said
 
 Way = Literal["live", "cold", "wait", "evacuate"]
@@ -203,6 +203,8 @@ class Drain:
         move.confirmed = True
         try:
             self.compute.confirm_server_resize(move.server["id"])
+        except NotFoundException:
+            self._ended(move, "deleted meanwhile")
         except HttpException as error:
             self._stuck(move, f"its disk is still here: {_refusal(error)}")
 
@@ -268,23 +270,6 @@ def occupants(host: ComputeHost) -> list[str]:
     if host.migrations:
         found.append(f"migrations not ended of {few(one['server_id'] for one in host.migrations)}")
     return found
-
-
-def enable(compute: Any, host: ComputeHost, *, check: bool) -> tuple[list[str], str]:
-    """Enable a host that one of our verbs disabled, and lift forced down; return what was done, and what was not."""
-    lines, body, note = list[str](), dict[str, Any](), ""
-    if host.evacuated:
-        lines.append(f"have Nova hear {host.name} again")
-        body["forced_down"] = False
-    if ours(host.disabled):
-        lines.append(f"enable {COMPUTE} of {host.name}, disabled by {host.disabled}")
-        body["status"] = "enabled"
-    elif host.disabled is not None:
-        by = f"by another's reason: {host.disabled}" if host.disabled else "without a reason"
-        note = f"{COMPUTE} of {host.name} was disabled {by}; it stays disabled"
-    if body and not check and host.service is not None:
-        put(compute, host.service["id"], body)
-    return lines, note
 
 
 def _refusal(error: HttpException) -> str:

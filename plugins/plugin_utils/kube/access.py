@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -81,11 +82,35 @@ def known_ca(site: str) -> str | None:
 
     Raises GroundupError when record or kubeconfig is damaged, or they name different clusters.
     """
-    kept, path = load(site), record_path(site)
-    try:
-        recorded = str(json.loads(path.read_text(encoding="utf-8"))["ca"])
-    except FileNotFoundError:
+    kept, record = load(site), _record(site)
+    if record is None:
         return kept.ca_fingerprint if kept else None
+    recorded = str(record["ca"])
+    if kept and kept.ca_fingerprint != recorded:
+        raise _other(site, kept.ca_fingerprint, recorded, where=str(kubeconfig_path(site)))
+    return recorded
+
+
+def known_nodes(site: str) -> frozenset[str]:
+    """Return the nodes that the last run recorded for the cluster of ``site``. Raises GroundupError."""
+    return frozenset((_record(site) or {}).get("nodes", ()))
+
+
+def keep_nodes(site: str, names: Iterable[str]) -> None:
+    """Record the nodes of the cluster of ``site``, so that they are known before the API or a host answers."""
+    record, nodes = _record(site), sorted(names)
+    if record is not None and frozenset(record.get("nodes", ())) != frozenset(nodes):
+        write_file(record_path(site), (json.dumps({**record, "nodes": nodes}) + "\n").encode(), mode=0o644)
+
+
+def _record(site: str) -> dict[str, Any] | None:
+    """Return the controller's record of the cluster, None before there is one. Raises GroundupError."""
+    path = record_path(site)
+    try:
+        record = dict(json.loads(path.read_text(encoding="utf-8")))
+        str(record["ca"])
+    except FileNotFoundError:
+        return None
     except (ValueError, LookupError, TypeError) as error:
         raise GroundupError(
             f"the record of the cluster of site {site} is damaged: {error}",
@@ -93,25 +118,7 @@ def known_ca(site: str) -> str | None:
             why="without it the controller cannot tell this cluster from another",
             remedy="restore it from a backup, or move it away: it is written again from the kubeconfig",
         ) from error
-    if kept and kept.ca_fingerprint != recorded:
-        raise _other(site, kept.ca_fingerprint, recorded, where=str(kubeconfig_path(site)))
-    return recorded
-
-
-def known_nodes(site: str) -> frozenset[str]:
-    """Return the nodes that the last run recorded for the cluster of ``site``."""
-    try:
-        return frozenset(json.loads(record_path(site).read_text(encoding="utf-8")).get("nodes", ()))
-    except FileNotFoundError:
-        return frozenset()
-
-
-def keep_nodes(site: str, names: Iterable[str]) -> None:
-    """Record the nodes of the cluster of ``site``, so that they are known before the API or a host answers."""
-    path, nodes = record_path(site), sorted(names)
-    if path.exists() and known_nodes(site) != frozenset(nodes):
-        record = {**json.loads(path.read_text(encoding="utf-8")), "nodes": nodes}
-        write_file(path, (json.dumps(record) + "\n").encode(), mode=0o644)
+    return record
 
 
 def keep(site: str, content: str, *, host: str = "") -> bool:

@@ -277,4 +277,6 @@ class MachineGroup(Model):
             raise ValueError(f"{said}: write exactly one of count, names and per_rack")
         if self.rack is not None and (self.racks is not None or self.per_rack is not None):
             raise ValueError("has rack beside racks or per_rack: write `racks` for several racks, `rack` for one")
+        if self.per_rack is not None and self.racks and len(set(self.racks)) < len(self.racks):
+            raise ValueError("names a rack twice beside per_rack: write each once, and a larger per_rack")
         return self

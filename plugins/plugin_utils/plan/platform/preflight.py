@@ -134,7 +134,8 @@ class _Needs:
         node = roles in self.nodes
         sets = [one for _, one in sets_of(roles, node=node, services=self.services, backend=self.backend)]
         modules = [*self.kernel_modules, *(name for one in sets for name in (*one.kernel_modules, *one.needed_modules))]
-        tunnels: list[str] = [name for name in ("vxlan", "geneve") if node and name in self.ports]
+        kinds = ("vxlan", "vxlan-calico", "geneve")
+        tunnels = [name.partition("-")[0] for name in kinds if node and name in self.ports]
         return PreflightRoles(
             node=node,
             listens=self._listens(roles),

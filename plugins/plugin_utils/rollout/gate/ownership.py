@@ -32,7 +32,7 @@ def claim(
     known = _known(data)
     differing = sorted(name for name, value in known.items() if prints.get(name, value) != value)
     if data.get("identity", identity) != identity or differing:
-        raise _refusal(namespace, store, differing, other=data.get("identity") != identity)
+        raise _refusal(namespace, store, differing, other=data.get("identity", identity) != identity)
     new = tuple(sorted(set(prints) - set(known)))
     if write and new:
         merged = json.dumps({**known, **prints}, sort_keys=True)
